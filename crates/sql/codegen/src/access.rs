@@ -55,7 +55,7 @@ pub fn ends(scope: Scope<'_>, table: &Table, columns: &[usize], range: &Range) -
             next.ok_or_else(|| Unsupported::new("a range beyond the columns of its index"))?;
         let value = scope.code(&bound.value)?;
         if value.kind.scale().is_none() && !bound.is_included {
-            return Err(Unsupported::new("an open end of a range of texts"));
+            return Err(Unsupported::new("a text range without a bound"));
         }
         // Columns with an exclusive bound are integers of some unit, so the bound is the adjacent
         // value.

@@ -139,7 +139,7 @@ impl<'a> Function<'a> {
         };
         let code = self.scope(&[columns], outer).code(argument)?;
         if code.kind.scale().is_none() && of.aggregate != Aggregate::Count {
-            return Err(Unsupported::new("an aggregate of what is no number"));
+            return Err(Unsupported::new("an aggregate of values other than numbers"));
         }
         self.records([&code]);
         let value = match code.is_nullable {
@@ -162,7 +162,7 @@ impl<'a> Function<'a> {
                 self.line(format!("{name}.push({value});"))
             }
             (Aggregate::Count, true) => {
-                return Err(Unsupported::new("count(DISTINCT) of what is no number"));
+                return Err(Unsupported::new("count(DISTINCT) of values other than numbers"));
             }
             (Aggregate::Count, false) => {
                 if !code.is_nullable {
@@ -204,7 +204,7 @@ impl<'a> Function<'a> {
             return Ok(Code::new(name, Kind::Int));
         }
         let Some(Code { kind, is_padded, .. }) = argument else {
-            return Err(Unsupported::new("an aggregate of nothing"));
+            return Err(Unsupported::new("an aggregate without an argument"));
         };
         // A sum of integers may be a decimal of scale 0.
         let kind = match (kind, &of.sql_type) {
@@ -221,7 +221,7 @@ impl<'a> Function<'a> {
         input: &'a Node,
         outer: &[Vec<Code>],
     ) -> Result<Code> {
-        let expr = expr.ok_or_else(|| Unsupported::new("an aggregate of nothing"))?;
+        let expr = expr.ok_or_else(|| Unsupported::new("an aggregate without an argument"))?;
         let mut found = None;
         let before = (self.out.len(), self.names.clone(), self.again.clone());
         self.each(input, outer, &mut |function, columns| {
@@ -230,6 +230,6 @@ impl<'a> Function<'a> {
         })?;
         self.out.truncate(before.0);
         (self.names, self.again) = (before.1, before.2);
-        found.ok_or_else(|| Unsupported::new("an aggregate of nothing"))
+        found.ok_or_else(|| Unsupported::new("an aggregate without an argument"))
     }
 }

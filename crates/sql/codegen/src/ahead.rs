@@ -19,7 +19,7 @@ use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use procedure::node::{Access, Node, Operator};
-use procedure::reference::{Way, way};
+use procedure::reference::{AccessPath, access_path};
 use sql::SqlType;
 use sql::catalog::ForeignKey;
 use sql::expression::{BinaryOperator, Expr, ExprKind};
@@ -35,7 +35,7 @@ const ROWS_MIN: usize = 2;
 /// Where statements find the rows that were read ahead.
 #[derive(Clone, Debug, Default)]
 pub struct Ahead {
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, AheadRow>,
     ranges: BTreeMap<u32, String>,
     /// Rows referenced by inserted ones, by statement and foreign key.
     references: BTreeMap<(u32, usize), String>,
@@ -43,7 +43,7 @@ pub struct Ahead {
 
 /// The location of a row that was read ahead.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum AheadRow {
     /// This expression.
     Read(String),
     /// The position in this variable, among the rows found; the row was not read if the variable
@@ -80,7 +80,7 @@ struct Round<'a> {
 
 impl Ahead {
     /// Returns the location of a statement's row, if it was read ahead.
-    pub fn place(&self, statement: u32) -> Option<&Place> {
+    pub fn place(&self, statement: u32) -> Option<&AheadRow> {
         self.places.get(&statement)
     }
 
@@ -101,7 +101,7 @@ impl Ahead {
 
     /// Notes the location of a statement's row.
     pub fn put(&mut self, statement: u32, place: String) {
-        self.places.insert(statement, Place::Read(place));
+        self.places.insert(statement, AheadRow::Read(place));
     }
 
     /// Returns the list of a statement's rows, if they were read ahead.
@@ -197,7 +197,7 @@ impl<'a> Function<'a> {
         self.read_for(read)?;
         self.line("Some(call.scratch.reads.len() - 1)");
         self.line("} else { None };");
-        self.ahead.places.insert(read.statement, Place::Perhaps(place));
+        self.ahead.places.insert(read.statement, AheadRow::Perhaps(place));
         Ok(())
     }
 
@@ -402,7 +402,9 @@ impl<'a> Survey<'_, 'a> {
         let from = self.function.table(insert.table);
         let read = |(at, reference): (usize, &ForeignKey)| {
             let to = self.function.table(reference.table);
-            let Some(Way::Key(places)) = way(to, &reference.references) else { return None };
+            let Some(AccessPath::Key(places)) = access_path(to, &reference.references) else {
+                return None;
+            };
             let values: Option<Vec<&Expr>> =
                 places.iter().map(|&place| value(reference.columns[place])).collect();
             let is_there = !self.changed.contains(&reference.table);

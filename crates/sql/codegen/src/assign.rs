@@ -64,7 +64,7 @@ impl<'a> Function<'a> {
     ) -> Result<()> {
         let variable = self.variables.at(place);
         match variable.is_read && later.any(|code| has_word(&code.text, &variable.name)) {
-            true => Err(Unsupported::new("a row with values of variables that it goes into")),
+            true => Err(Unsupported::new("a row with values that depend on its targets")),
             false => Ok(()),
         }
     }
@@ -110,7 +110,7 @@ impl<'a> Function<'a> {
             return self.compute(code);
         }
         if variable.is_argument {
-            return Err(Unsupported::new("an assignment to a parameter that is given"));
+            return Err(Unsupported::new("an assignment to an input parameter"));
         }
         self.guess.note(place, &variable, code);
         if self.try_keep_in_row(place, &variable, code) {
@@ -166,7 +166,7 @@ impl<'a> Function<'a> {
     /// Computes an unused value if that may be an error.
     pub fn compute(&mut self, code: &Code) -> Result<()> {
         if code.kind == Kind::Unknown {
-            return Err(Unsupported::new("a value that nobody asks for, and that may be an error"));
+            return Err(Unsupported::new("an unused value that may raise an error"));
         }
         if code.can_stop() {
             self.records([code]);

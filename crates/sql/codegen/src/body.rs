@@ -39,7 +39,7 @@ impl<'a> Function<'a> {
                 let is_set = matches!(routine.returns, Returns::Rows(_));
                 let gives = !matches!(routine.returns, Returns::Nothing);
                 if gives && !is_set {
-                    return Err(Unsupported::new("a function in SQL that returns one row"));
+                    return Err(Unsupported::new("an SQL function that returns one row"));
                 }
                 self.statement = last.number;
                 self.each(self.plan(last)?, &[], &mut |function, columns| {
@@ -92,7 +92,7 @@ impl<'a> Function<'a> {
         for (variable, initial) in &block.declarations {
             let declared = &self.procedure.routine.variables[*variable];
             if declared.is_not_null && initial.is_none() {
-                return Err(Unsupported::new("a variable that refuses null"));
+                return Err(Unsupported::new("a NOT NULL variable"));
             }
             if let Some(formula) = initial {
                 let code = self.formula(formula)?;

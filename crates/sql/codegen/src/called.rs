@@ -32,7 +32,7 @@ impl Scope<'_> {
         let code = self.code(value)?;
         let digits = match without_casts(digits).kind {
             ExprKind::Integer(digits @ 0..=18) => digits as u8,
-            _ => return Err(Unsupported::new("round() to a number of digits that is computed")),
+            _ => return Err(Unsupported::new("round() to a computed number of digits")),
         };
         let Some(scale) = code.kind.scale() else {
             return Err(Unsupported::new("round() of a float"));
@@ -75,7 +75,7 @@ fn coalesced(first: &Code, second: &Code) -> Result<Code> {
         return Ok(first.clone());
     }
     if first.kind != second.kind && second.text != "None" {
-        return Err(Unsupported::new("COALESCE of different kinds"));
+        return Err(Unsupported::new("COALESCE of different types"));
     }
     let text = match second.is_nullable {
         true => format!("{}.or({})", atom(&first.text), second.text),
@@ -173,7 +173,7 @@ fn of_texts(function: Function, parts: &[&Code]) -> Result<Option<Code>> {
             let set = match set {
                 [] => "b\" \"",
                 [set] if set.text.starts_with("b\"") => set.text.as_str(),
-                _ => return Err(Unsupported::new("a trimming of letters that are computed")),
+                _ => return Err(Unsupported::new("a trim of computed characters")),
             };
             let name = match function {
                 Function::Ltrim => "without_first",
@@ -189,7 +189,7 @@ fn of_texts(function: Function, parts: &[&Code]) -> Result<Option<Code>> {
         }
         (Function::Lpad | Function::Rpad, [value, count, fill @ ..]) => {
             let Some(bytes) = literal(count).filter(|&bytes| bytes <= TEXT_BYTES_MAX) else {
-                return Err(Unsupported::new("a text that is filled up to a computed length"));
+                return Err(Unsupported::new("a text that is padded to a computed length"));
             };
             let fill = fill.first().map_or("b\" \"".to_owned(), |fill| fill.known());
             let name = if function == Function::Lpad { "filled_left" } else { "filled_right" };

@@ -169,7 +169,6 @@ pub fn in_type(value: String, of: &SqlType) -> String {
     }
 }
 
-/// Rescales a decimal.
 pub fn rescaled(value: String, from: u8, to: u8) -> String {
     match value.parse::<i64>() {
         _ if from == to => value,
@@ -192,7 +191,7 @@ pub fn in_scale(code: &Code, kind: &Kind) -> Result<Code> {
             let is_padded = code.is_padded || from != to;
             Ok(Code { is_padded, ..Code::from_parts(text, kind.clone(), &[code]) })
         }
-        _ => Err(Unsupported::new("values of different kinds beside each other")),
+        _ => Err(Unsupported::new("alternative values of different types")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::access::key_of;
 use crate::chain::Chain;
-use crate::code::{Code, Kind, Row};
+use crate::code::{Code, FoundRow, Kind};
 use crate::function::Function;
 use crate::names::identifier;
 use crate::node::Each;
@@ -147,7 +147,7 @@ impl<'a> Function<'a> {
     fn ready(&mut self, table: usize, column: usize, code: &Code) -> Result<Setting> {
         let slot = self.slot(table, column);
         if self.table(table).schema.long_word(column).is_some() {
-            return Err(Unsupported::new("a column that is kept out of line"));
+            return Err(Unsupported::new("a column that is stored out of line"));
         }
         let Code { text: value, is_nullable, .. } = self.settled(table, column, code)?;
         if value == "None" {
@@ -168,7 +168,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    fn set(&mut self, row: &Row, table: usize, sets: &[Setting]) {
+    fn set(&mut self, row: &FoundRow, table: usize, sets: &[Setting]) {
         if sets.is_empty() {
             return;
         }
@@ -188,7 +188,7 @@ impl<'a> Function<'a> {
         &mut self,
         node: &'a Node,
         table: usize,
-        row: &Row,
+        row: &FoundRow,
         delivered: &[Code],
         outer: &[Vec<Code>],
         body: Each<'_, 'a>,

@@ -89,7 +89,7 @@ pub struct Code {
     /// Whether it is an `Option`, with `None` for null.
     pub is_nullable: bool,
     /// The rows that it reads: names of their `RowId`s, and of the records that the text uses.
-    pub rows: BTreeSet<Row>,
+    pub rows: BTreeSet<FoundRow>,
     /// Maximum length of a text in bytes, if it is known.
     pub bytes_max: Option<usize>,
     /// Whether a decimal may have a larger scale than PostgreSQL's. The extra digits are zeros, and
@@ -127,7 +127,7 @@ fn is_path(text: &str) -> bool {
 
 /// A row that generated code has found.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Row {
+pub struct FoundRow {
     /// The variable with its `RowId`.
     pub id: String,
     /// The variable with its record, which is created at its first use.
@@ -179,7 +179,7 @@ impl Code {
         }
     }
 
-    /// Combines fragments, none of which may be null.
+    /// Combines fragments. Null is not allowed.
     pub fn from_parts(text: String, kind: Kind, parts: &[&Self]) -> Self {
         let rows = parts.iter().flat_map(|part| part.rows.iter().cloned()).collect();
         let is_decimal = matches!(kind, Kind::Decimal(_));
@@ -190,9 +190,7 @@ impl Code {
     /// Refuses a decimal whose scale differs from PostgreSQL's, if it becomes visible.
     pub fn as_shown(&self) -> Result<&Self, Unsupported> {
         match self.is_padded {
-            true => {
-                Err(Unsupported::new("a decimal with now more, now fewer digits behind the point"))
-            }
+            true => Err(Unsupported::new("a decimal whose scale varies")),
             false => Ok(self),
         }
     }

@@ -84,12 +84,12 @@ impl Scope<'_> {
     fn column(self, column: ColumnRef) -> Result<Code> {
         let code = self.source(column);
         if self.is_unreadable(column) {
-            return Err(Unsupported::new("a column that is kept out of line"));
+            return Err(Unsupported::new("a column that is stored out of line"));
         }
         if code.is_some_and(|code| code.kind == Kind::Unknown) {
-            return Err(Unsupported::new("a column that is computed in a way of its own"));
+            return Err(Unsupported::new("an unsupported computed column"));
         }
-        code.cloned().ok_or_else(|| Unsupported::new("a column of a node that is not at hand"))
+        code.cloned().ok_or_else(|| Unsupported::new("a column that is not available here"))
     }
 
     fn unary(self, operator: UnaryOperator, operand: &Expr) -> Result<Code> {
@@ -105,7 +105,7 @@ impl Scope<'_> {
             }
             (UnaryOperator::Negate, Kind::Float) => format!("-{}", code.known()),
             (UnaryOperator::Not, Kind::Bool) => format!("!{}", atom(&code.known())),
-            _ => return Err(Unsupported::new("a sign before what is no number")),
+            _ => return Err(Unsupported::new("a sign before a value that is not a number")),
         };
         Ok(Code::from_parts(text, code.kind.clone(), &[&code]))
     }
@@ -194,7 +194,7 @@ impl Scope<'_> {
         negated: bool,
     ) -> Result<Code> {
         let ExprKind::Text(pattern) = &without_casts(pattern).kind else {
-            return Err(Unsupported::new("LIKE with a pattern that is computed"));
+            return Err(Unsupported::new("LIKE with a computed pattern"));
         };
         let is_open = (pattern.starts_with('%'), pattern.len() > 1 && pattern.ends_with('%'));
         let part = pattern.strip_prefix('%').unwrap_or(pattern);
@@ -205,7 +205,7 @@ impl Scope<'_> {
         // In a text stored without trailing blanks, a pattern cannot match at the real end.
         let is_cut = matches!(of, SqlType::Char(_)) && (part.ends_with(' ') || !is_open.1);
         if is_cut {
-            return Err(Unsupported::new("LIKE with blanks that a text is kept without"));
+            return Err(Unsupported::new("LIKE with blanks that the stored text lacks"));
         }
         let (value_text, literal) = (value.known(), text_literal(part).text);
         let test = match is_open {
@@ -245,7 +245,7 @@ impl Scope<'_> {
         let is_computed =
             |value: &Code| value.text.starts_with("&text::") || value.text.starts_with("&Text::");
         if is_text && values.iter().any(is_computed) {
-            return Err(Unsupported::new("a CASE of texts that are computed"));
+            return Err(Unsupported::new("a CASE of computed texts"));
         }
         let taken = |value: &Code| {
             let text = match is_text && !value.is_nullable {
@@ -271,7 +271,7 @@ impl Scope<'_> {
     fn element(self, array: &Expr, index: &Expr) -> Result<Code> {
         let (list, index) = (self.code(array)?, self.code(index)?);
         let Kind::List(element) = &list.kind else {
-            return Err(Unsupported::new("an element of what is no array"));
+            return Err(Unsupported::new("an element of a value that is not an array"));
         };
         let text = format!("element({}, {})?", list.known(), index.known());
         let text = of_array(text, &array.sql_type);
@@ -345,7 +345,6 @@ pub fn slice(text: &str) -> String {
     }
 }
 
-/// Returns a text literal.
 pub fn text_literal(text: &str) -> Code {
     let text_max = Some(text.len());
     let is_ascii = text.is_ascii();
@@ -364,7 +363,7 @@ fn distinct(is_distinct: bool, a: &Code, b: &Code) -> Result<Code> {
             let text = match of.is_nullable {
                 true => format!("{}.{name}()", atom(&of.text)),
                 false if of.can_stop() => {
-                    return Err(Unsupported::new("IS DISTINCT FROM of what may fail"));
+                    return Err(Unsupported::new("IS DISTINCT FROM of a value that may fail"));
                 }
                 false => is_distinct.to_string(),
             };
@@ -376,7 +375,7 @@ fn distinct(is_distinct: bool, a: &Code, b: &Code) -> Result<Code> {
         return comparison(if is_distinct { differ } else { equal }, a, b);
     }
     if a.kind != b.kind || a.kind == Kind::Float {
-        return Err(Unsupported::new("IS DISTINCT FROM of different kinds"));
+        return Err(Unsupported::new("IS DISTINCT FROM of different types"));
     }
     let option = |code: &Code| match (code.is_nullable, &code.kind) {
         (true, _) => atom(&code.text),
@@ -395,7 +394,7 @@ fn arithmetic(operator: BinaryOperator, a: &Code, b: &Code, left: &Expr) -> Resu
         return Err(Unsupported::new("arithmetic of floats"));
     }
     let (Some(from), Some(to)) = (a.kind.scale(), b.kind.scale()) else {
-        return Err(Unsupported::new("arithmetic of what is no number"));
+        return Err(Unsupported::new("arithmetic of values other than numbers"));
     };
     let is_decimal = matches!(a.kind, Kind::Decimal(_)) || matches!(b.kind, Kind::Decimal(_));
     if is_decimal && matches!(operator, B::Divide | B::Modulo) {
@@ -406,7 +405,7 @@ fn arithmetic(operator: BinaryOperator, a: &Code, b: &Code, left: &Expr) -> Resu
     }
     let scale = if operator == B::Multiply { from + to } else { from.max(to) };
     if scale > SCALE_MAX {
-        return Err(Unsupported::new("a decimal of more than 18 digits behind the point"));
+        return Err(Unsupported::new("a decimal with more than 18 decimal places"));
     }
     let kind = if is_decimal { Kind::Decimal(scale) } else { Kind::Int };
     let (left_text, right_text) = match operator {
@@ -432,7 +431,7 @@ fn arithmetic(operator: BinaryOperator, a: &Code, b: &Code, left: &Expr) -> Resu
 
 fn concatenation(a: &Code, b: &Code) -> Result<Code> {
     if a.kind != Kind::Text || b.kind != Kind::Text {
-        return Err(Unsupported::new("|| of what is no text"));
+        return Err(Unsupported::new("|| of values other than text"));
     }
     let bytes = a.bytes_max.unwrap_or(TEXT_BYTES_MAX) + b.bytes_max.unwrap_or(TEXT_BYTES_MAX);
     // A chain of concatenations becomes one list of parts.
@@ -454,7 +453,7 @@ pub fn comparison(operator: BinaryOperator, a: &Code, b: &Code) -> Result<Code> 
         _ => code.known(),
     };
     if a.kind.scale().is_some() != b.kind.scale().is_some() {
-        return Err(Unsupported::new("a comparison of different kinds"));
+        return Err(Unsupported::new("a comparison of different types"));
     }
     if matches!(a.kind, Kind::List(_)) || a.kind == Kind::Float {
         return Err(Unsupported::new("a comparison of arrays or floats"));

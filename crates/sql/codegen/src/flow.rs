@@ -224,7 +224,7 @@ impl Flow<'_> {
             }
             Target::Element { variable, index } => {
                 self.formula(index, assigned);
-                self.ask((*variable, None), assigned);
+                self.note_read((*variable, None), assigned);
             }
         }
     }
@@ -263,7 +263,7 @@ impl Flow<'_> {
         let outputs = self.procedure.routine.parameters.iter();
         for output in outputs.filter(|parameter| parameter.mode != ParameterMode::In) {
             for place in self.places(output.variable) {
-                self.ask(place, assigned);
+                self.note_read(place, assigned);
             }
         }
     }
@@ -281,15 +281,17 @@ impl Flow<'_> {
         expr.visit(&mut |part| match part.kind {
             ExprKind::Variable(variable) => {
                 for place in self.places(variable) {
-                    self.ask(place, assigned);
+                    self.note_read(place, assigned);
                 }
             }
-            ExprKind::Field { variable, field } => self.ask((variable, Some(field)), assigned),
+            ExprKind::Field { variable, field } => {
+                self.note_read((variable, Some(field)), assigned)
+            }
             _ => {}
         });
     }
 
-    fn ask(&mut self, place: Place, assigned: &Assigned) {
+    fn note_read(&mut self, place: Place, assigned: &Assigned) {
         self.guess.read.insert(place);
         if assigned.as_ref().is_some_and(|assigned| !assigned.contains(&place)) {
             self.guess.nullable.insert(place);

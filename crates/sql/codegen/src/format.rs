@@ -40,7 +40,7 @@ pub fn formatted(text: &str) -> Result<String, FormatError> {
     if !output.status.success() || written.is_err() {
         return Err(refused(&String::from_utf8_lossy(&output.stderr)));
     }
-    String::from_utf8(output.stdout).map_err(|_| refused("its output is no text"))
+    String::from_utf8(output.stdout).map_err(|_| refused("its output is not text"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::again::Again;
 use crate::ahead::Ahead;
-use crate::code::{Code, Kind, Row};
+use crate::code::{Code, FoundRow, Kind};
 use crate::expression::Scope;
 use crate::inserts::Inserts;
 use crate::names::{Names, constant, identifier};
@@ -24,7 +24,6 @@ pub struct Function<'a> {
     pub variables: Variables,
     /// The facts that this pass has found about the variables.
     pub guess: Guess,
-    /// Names in use.
     pub names: Names,
     /// The code printed so far.
     pub out: String,
@@ -43,11 +42,11 @@ pub struct Function<'a> {
     /// Code for a missing row of the next statement, if the procedure does not continue without it.
     pub otherwise: Option<String>,
     /// Rows that are available until the end of their blocks, with their tables.
-    pub available_rows: Vec<(usize, Row)>,
+    pub available_rows: Vec<(usize, FoundRow)>,
     /// Nesting depth of the current list of statements.
     pub depth: usize,
     /// The records that are available.
-    available: BTreeSet<Row>,
+    available: BTreeSet<FoundRow>,
     /// Number of the current statement.
     pub statement: u32,
     /// The tables whose columns are used.
@@ -104,7 +103,7 @@ impl<'a> Function<'a> {
 
     /// Prints the records of the rows that fragments read, unless they are available.
     pub fn records<'c>(&mut self, codes: impl IntoIterator<Item = &'c Code>) {
-        let rows: BTreeSet<Row> =
+        let rows: BTreeSet<FoundRow> =
             codes.into_iter().flat_map(|code| code.rows.iter().cloned()).collect();
         for row in rows {
             if self.available.contains(&row) {
@@ -128,7 +127,7 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the columns of a table's row that are visible to SQL.
-    pub fn columns(&mut self, table: usize, row: &Row) -> Vec<Code> {
+    pub fn columns(&mut self, table: usize, row: &FoundRow) -> Vec<Code> {
         let of = &self.workload.catalog.tables[table];
         let column = |column: usize| {
             let described = &of.schema.columns()[column];
@@ -163,9 +162,9 @@ impl<'a> Function<'a> {
     }
 
     /// Chooses names for a row of a table.
-    pub fn row(&mut self, table: usize) -> Row {
+    pub fn row(&mut self, table: usize) -> FoundRow {
         let name = &self.workload.catalog.tables[table].name;
         let id = self.names.fresh(&format!("{name}_row"));
-        Row { record: self.names.fresh(name), id }
+        FoundRow { record: self.names.fresh(name), id }
     }
 }

@@ -19,7 +19,6 @@ type Result<T> = std::result::Result<T, Unsupported>;
 pub struct Groups<'a> {
     /// The outputs, over the first row of each group and its aggregates.
     outputs: &'a [Expr],
-    /// The grouping keys.
     keys: &'a [Expr],
     filter: Option<&'a Expr>,
     chain: Chain<'a>,
@@ -133,7 +132,7 @@ impl<'a> Function<'a> {
     fn same_group(&mut self, groups: &Groups<'a>, outer: &[Vec<Code>]) -> Result<String> {
         let chain = &groups.chain;
         let side = |function: &mut Self, record: &str| -> Result<Vec<Code>> {
-            let row = crate::code::Row { id: String::new(), record: record.to_owned() };
+            let row = crate::code::FoundRow { id: String::new(), record: record.to_owned() };
             let columns = function.columns(chain.scan.table, &row);
             let outputs = function.chain_outputs(chain, &columns, outer, chain.outputs.len())?;
             function.codes(groups.keys, &outputs, outer)
@@ -142,7 +141,7 @@ impl<'a> Function<'a> {
         let mut tests = Vec::new();
         for (a, b) in left.iter().zip(&right) {
             if a.can_stop() {
-                return Err(Unsupported::new("groups by what may fail"));
+                return Err(Unsupported::new("a grouping key that may fail"));
             }
             tests.push(same(a, b)?);
         }

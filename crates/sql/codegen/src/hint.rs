@@ -75,7 +75,7 @@ impl Function<'_> {
         }
         loops.iter().for_each(|text| body.push_str(text));
         format!(
-            "\n/// Asks for what a call with these arguments will look for first.\n\
+            "\n/// Prefetches the rows that a call with these arguments reads first.\n\
              pub fn prefetch<E: Env>(lane: &Lane<E>, tables: &Tables, arguments: &Arguments<'_>) -> Result<(), Stop> {{\n\
              {body}Ok(())\n}}\n"
         )

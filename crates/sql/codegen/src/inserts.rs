@@ -142,7 +142,8 @@ impl<'a> Function<'a> {
             let plans = other.sub_plans.iter().map(|plan| &plan.root);
             plans.chain([&other.root]).any(|root| looks_at(root, insert.table))
         });
-        // A later statement may reference this row: it finds the row also if it is inserted earlier.
+        // A later statement may reference this row: it finds the row also if it is inserted
+        // earlier.
         let catalog = &self.workload.catalog;
         let is_looked_for = procedure.statements.iter().enumerate().any(|(at, other)| {
             let is_later = at + 1 > sql.number as usize && !is_repeated;

@@ -3,8 +3,8 @@
 //! Each procedure becomes one `async fn` over the transaction API: PL/pgSQL statements become Rust
 //! statements, plans become loops around reads, columns have slots that are compile-time constants,
 //! and integers, decimals and texts are values without heap memory. Generated code handles the
-//! common case and leaves the rest to the executor of plans, see `runtime`. A procedure with an
-//! unsupported construct is left to the executor as a whole, and the module says why.
+//! common case and leaves the rest to the executor of plans, see `procedure_runtime`. A procedure
+//! with an unsupported construct is left to the executor as a whole, and the module says why.
 //!
 //! ```text
 //! code        fragments of Rust code, with the properties of their values

@@ -80,7 +80,7 @@ impl<'a> Function<'a> {
             Over::Elements { target, element, array } => {
                 let list = self.formula(array)?;
                 let Kind::List(kind) = &list.kind else {
-                    return Err(Unsupported::new("FOREACH of what is no array"));
+                    return Err(Unsupported::new("FOREACH of a value that is not an array"));
                 };
                 let name = self.names.fresh("element");
                 self.line(format!("{label}for &{name} in {} {{", list.known()));
@@ -126,7 +126,7 @@ impl<'a> Function<'a> {
             // Rows are read in batches: a later row may fail before an earlier one is processed.
             let found = function.out[begin..].replace(".await?", "");
             if may_end_or_fail(body) && (found.contains('?') || columns.iter().any(may_fail)) {
-                let what = "a loop that may end before its rows, of which some may fail";
+                let what = "a loop that may end early, over rows that may fail";
                 return Err(Unsupported::new(what));
             }
             function.has_begun(flag.as_deref());
@@ -177,8 +177,8 @@ impl<'a> Function<'a> {
     fn places_without_rows(&self, into: &Into) -> Result<Vec<Place>> {
         let mut nullable = Vec::new();
         for (target, _) in &into.targets {
-            let is_asked_for = |place: &Place| self.guess.unassigned.contains(place);
-            nullable.extend(self.places(target)?.into_iter().filter(is_asked_for));
+            let may_be_read = |place: &Place| self.guess.unassigned.contains(place);
+            nullable.extend(self.places(target)?.into_iter().filter(may_be_read));
         }
         Ok(nullable)
     }

@@ -48,7 +48,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns a new name that is or begins with `wanted`.
+    /// Returns a new name: `wanted`, with a suffix if it is in use.
     pub fn fresh(&mut self, wanted: &str) -> String {
         let mut wanted = identifier(wanted);
         if PASSING.contains(&wanted.as_str()) {

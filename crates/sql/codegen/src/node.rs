@@ -1,9 +1,9 @@
 //! Prints plans as nested loops around the code for each row.
 
 use crate::access::{ends, key};
-use crate::ahead::Place;
+use crate::ahead::AheadRow;
 use crate::chain::Chain;
-use crate::code::{Code, Kind, Row};
+use crate::code::{Code, FoundRow, Kind};
 use crate::expression::{Scope, slice};
 use crate::function::Function;
 use crate::groups::Groups;
@@ -20,7 +20,7 @@ pub type Each<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code]) -> Result<
 /// As [`Each`], for an outer and an inner row.
 type EachPair<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code], &[Code]) -> Result<()>;
 /// As [`Each`], with the table's row itself.
-pub type EachRow<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &Row, &[Code]) -> Result<()>;
+pub type EachRow<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &FoundRow, &[Code]) -> Result<()>;
 
 impl<'a> Function<'a> {
     /// Prints `body` for each row that `node` delivers. `outer` has the rows of the levels above,
@@ -96,12 +96,12 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Prints finding the row of `source`: as `let else` if there is code for a missing row, else as
-    /// an `if` around the code for the row.
+    /// Prints finding the row of `source`: as `let else` if there is code for a missing row,
+    /// otherwise as an `if` around the code for the row.
     fn one_row(
         &mut self,
         chain: &Chain<'a>,
-        row: &Row,
+        row: &FoundRow,
         source: &str,
         outer: &[Vec<Code>],
         body: EachRow<'_, 'a>,
@@ -125,14 +125,14 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
     ) -> Result<String> {
         let place = self.ahead.place(self.statement).filter(|_| outer.is_empty()).cloned();
-        if let Some(Place::Read(place)) = place {
+        if let Some(AheadRow::Read(place)) = place {
             return Ok(place);
         }
         let of = self.table(table);
         let key = key(self.scope(&[], outer), of, of.schema.key(), values)?;
         self.records([&key]);
         let read = format!("call.txn.read(tables.{}, &{}).await?", identifier(&of.name), key.text);
-        let Some(Place::Perhaps(at)) = place else { return Ok(read) };
+        let Some(AheadRow::Perhaps(at)) = place else { return Ok(read) };
         let found = self.names.fresh(&format!("{}_found", of.name));
         self.line(format!(
             "let {found} = match {at} {{ Some(at) => call.scratch.found[at], None => {read} }};"
@@ -144,7 +144,7 @@ impl<'a> Function<'a> {
     pub fn row_body(
         &mut self,
         chain: &Chain<'a>,
-        row: &Row,
+        row: &FoundRow,
         outer: &[Vec<Code>],
         body: EachRow<'_, 'a>,
     ) -> Result<()> {
@@ -238,7 +238,7 @@ impl<'a> Function<'a> {
         let condition = self.scope(&[&columns], outer).condition(filter)?;
         if condition.text.contains('?') {
             return Err(Unsupported::new(
-                "a condition that may fail, on rows that are sorted, bounded or put into groups",
+                "a condition that may fail on rows that are sorted, limited or grouped",
             ));
         }
         self.line(format!("{rows}.retain(|&{}| {{", row.id));
@@ -291,7 +291,7 @@ impl<'a> Function<'a> {
         let code = self.scope(&[], outer).code(expr)?;
         match code.rows.is_empty() {
             true => Ok(code),
-            false => Err(Unsupported::new("a number of rows that is computed of a column")),
+            false => Err(Unsupported::new("a number of rows that depends on a column")),
         }
     }
 
@@ -376,7 +376,7 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
     ) -> Result<()> {
         let side = |function: &mut Self, id: &str, record: &str| -> Result<Vec<Code>> {
-            let row = Row { id: id.to_owned(), record: record.to_owned() };
+            let row = FoundRow { id: id.to_owned(), record: record.to_owned() };
             let columns = function.columns(chain.scan.table, &row);
             let outputs = function.chain_outputs(chain, &columns, outer, nodes)?;
             keys.iter().map(|key| function.scope(&[&outputs], outer).code(&key.value)).collect()
@@ -386,7 +386,7 @@ impl<'a> Function<'a> {
         let mut orders = Vec::new();
         for ((key, a), b) in keys.iter().zip(&left).zip(&right) {
             if a.text.contains('?') || a.kind == Kind::Float {
-                return Err(Unsupported::new("an order by what may fail, or by floats"));
+                return Err(Unsupported::new("a sort key that may fail, or is a float"));
             }
             let (first, second) = if key.descending { (b, a) } else { (a, b) };
             // In Rust, `None` comes first.
@@ -404,7 +404,7 @@ impl<'a> Function<'a> {
         self.line(format!("{rows}.sort_by(|&a, &b| {{"));
         self.line("let (left, right) = (call.txn.row(a), call.txn.row(b));");
         let (first, rest) =
-            orders.split_first().ok_or_else(|| Unsupported::new("an order by nothing"))?;
+            orders.split_first().ok_or_else(|| Unsupported::new("a sort without keys"))?;
         let rest: String = rest.iter().map(|order| format!(".then_with(|| {order})")).collect();
         self.line(format!("{first}{rest} }});"));
         Ok(())
@@ -432,7 +432,7 @@ impl<'a> Function<'a> {
         body: Each<'_, 'a>,
     ) -> Result<()> {
         if join.method != JoinMethod::NestedLoop || join.kind != JoinKind::Inner {
-            return Err(Unsupported::new("a join other than nested loops"));
+            return Err(Unsupported::new("a join other than a nested loop"));
         }
         let mut pair = |function: &mut Self, outside: &[Code], inside: &[Code]| -> Result<()> {
             let sources = [outside, inside];
@@ -470,7 +470,7 @@ impl<'a> Function<'a> {
         pair: EachPair<'_, 'a>,
     ) -> Result<()> {
         let Access::Key(values) = &second.scan.access else {
-            return Err(Unsupported::new("a join of rows that are not found by their keys"));
+            return Err(Unsupported::new("a join whose inner rows are not found by key"));
         };
         let rows = self.rows(first, false, outer)?;
         let (skip, take) = self.bounds(first, outer)?;
@@ -525,12 +525,12 @@ pub fn index_name(table: &Table, index: &str) -> String {
 
 fn name_of(operator: &Operator) -> &'static str {
     match operator {
-        Operator::Sort { .. } => "an order of computed rows",
+        Operator::Sort { .. } => "a sort of computed rows",
         Operator::Limit { .. } => "a LIMIT of computed rows",
         Operator::Aggregate { .. } => "groups",
         Operator::Unique { .. } => "DISTINCT",
         Operator::Values { .. } => "VALUES of several rows",
-        Operator::Unnest { .. } | Operator::Series { .. } => "a function that gives rows",
+        Operator::Unnest { .. } | Operator::Series { .. } => "a set-returning function",
         Operator::Append { .. } | Operator::MergeAppend { .. } => "UNION",
         Operator::Shared { .. } => "WITH",
         _ => "this kind of node",

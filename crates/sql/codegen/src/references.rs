@@ -15,7 +15,7 @@ use crate::node::index_name;
 use crate::unsupported::Unsupported;
 use layout::ColumnType;
 use procedure::node::{Node, Operator};
-use procedure::reference::{Way, way};
+use procedure::reference::{AccessPath, access_path};
 use sql::catalog::ForeignKey;
 use sql::{Catalog, Table};
 use std::collections::BTreeSet;
@@ -80,7 +80,7 @@ impl<'a> Function<'a> {
         }
         let are_by_key = |&reference: &&ForeignKey| {
             let to = self.table(reference.table);
-            matches!(way(to, &reference.references), Some(Way::Key(_)))
+            matches!(access_path(to, &reference.references), Some(AccessPath::Key(_)))
         };
         let (by_key, others): (Vec<_>, Vec<_>) = wanted.into_iter().partition(are_by_key);
         // Iterations in lockstep collect their own reads.
@@ -164,7 +164,7 @@ impl<'a> Function<'a> {
             key.table == table && key.references.iter().any(|column| changed.contains(column))
         });
         match is_referred_to {
-            true => Err(Unsupported::new("an UPDATE of a key that other tables refer to")),
+            true => Err(Unsupported::new("an UPDATE of a key that other tables reference")),
             false => Ok(()),
         }
     }
@@ -180,11 +180,13 @@ impl<'a> Function<'a> {
         body: &mut dyn FnMut(&mut Self, &str) -> Result<()>,
     ) -> Result<()> {
         let to = self.table(table);
-        let (key, places) = match way(to, columns) {
-            Some(Way::Key(places)) => (to.schema.key(), places),
-            Some(Way::Index(index, places)) => (to.indexes[index].columns.as_slice(), places),
+        let (key, places) = match access_path(to, columns) {
+            Some(AccessPath::Key(places)) => (to.schema.key(), places),
+            Some(AccessPath::Index(index, places)) => {
+                (to.indexes[index].columns.as_slice(), places)
+            }
             None => {
-                let what = format!("a reference from {}, which has no index for it", to.name);
+                let what = format!("a foreign key from {}, which has no index for it", to.name);
                 return Err(Unsupported::new(what));
             }
         };
@@ -201,7 +203,7 @@ impl<'a> Function<'a> {
             }
         }
         if !are_alike(self.table(from), own, to, columns) {
-            return Err(Unsupported::new("a reference between columns of different types"));
+            return Err(Unsupported::new("a foreign key between columns of different types"));
         }
         let key = key_of(to, key, &values)?;
         self.records([&key]);
@@ -219,15 +221,15 @@ impl<'a> Function<'a> {
         is_wanted: bool,
     ) -> Result<()> {
         let to = self.table(table);
-        match way(to, columns) {
-            Some(Way::Key(_)) => {
+        match access_path(to, columns) {
+            Some(AccessPath::Key(_)) => {
                 let read = format!("call.txn.read(tables.{}, &{key}).await?", identifier(&to.name));
                 self.line(match is_wanted {
                     true => format!("known({read})?;"),
                     false => format!("check({read}.is_none())?;"),
                 });
             }
-            Some(Way::Index(index, _)) => {
+            Some(AccessPath::Index(index, _)) => {
                 let index = index_name(to, &to.indexes[index].name);
                 let rows = self.names.fresh(&format!("{}_rows", to.name));
                 let sign = if is_wanted { "!" } else { "" };
@@ -236,7 +238,7 @@ impl<'a> Function<'a> {
                 self.line(format!("check({sign}{rows}.is_empty())?;"));
                 self.line(format!("call.scratch.give_rows({rows});"));
             }
-            None => return Err(Unsupported::new("a reference without an index")),
+            None => return Err(Unsupported::new("a foreign key without an index")),
         }
         Ok(())
     }

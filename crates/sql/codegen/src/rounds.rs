@@ -58,7 +58,7 @@ impl Reading<'_> {
 
 /// The path through an iteration, as far as it has been followed.
 #[derive(Default)]
-struct Way<'a> {
+struct IterationPath<'a> {
     readings: Vec<Reading<'a>>,
     /// Whether rows were returned on it.
     has_given: bool,
@@ -89,15 +89,15 @@ impl<'a> Function<'a> {
         body: &'a [Statement],
         behind: &[Statement],
     ) -> Option<Vec<Reading<'a>>> {
-        let mut way = Way::default();
-        let has_way = self.gather(body, &mut way);
-        let Way { readings, early, .. } = way;
+        let mut path = IterationPath::default();
+        let has_path = self.gather(body, &mut path);
+        let IterationPath { readings, early, .. } = path;
         let mut assigned = BTreeSet::new();
         assignments(body, &mut assigned);
-        let carried = self.carried(body).chain(self.asked_for(behind));
+        let carried = self.carried(body).chain(self.read_after(behind));
         let is_carried_early =
             carried.into_iter().any(|of| assigned.contains(&of) && early.contains(&of));
-        let is_possible = has_way
+        let is_possible = has_path
             && !readings.is_empty()
             && !is_carried_early
             && !assigned.contains(&variable)
@@ -119,7 +119,7 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the variables that are read after a loop before these statements assign them.
-    fn asked_for(&self, behind: &[Statement]) -> BTreeSet<usize> {
+    fn read_after(&self, behind: &[Statement]) -> BTreeSet<usize> {
         let routine = &self.procedure.routine;
         let mut all: BTreeSet<usize> = self.carried(behind).collect();
         if !matches!(routine.returns, Returns::Rows(_)) {
@@ -137,25 +137,25 @@ impl<'a> Function<'a> {
     }
 
     /// Follows the path through an iteration, and collects its reads.
-    fn gather(&self, statements: &'a [Statement], way: &mut Way<'a>) -> bool {
+    fn gather(&self, statements: &'a [Statement], path: &mut IterationPath<'a>) -> bool {
         let mut at = 0;
         while let Some(statement) = statements.get(at) {
             at += 1;
             let Some(reading) = self.reading(statement) else {
-                if !self.only_uses_variables(std::slice::from_ref(statement), way) {
+                if !self.only_uses_variables(std::slice::from_ref(statement), path) {
                     return false;
                 }
                 continue;
             };
-            if way.has_given || self.ahead.place(reading.statement).is_some() {
+            if path.has_given || self.ahead.place(reading.statement).is_some() {
                 return false;
             }
-            way.early.append(&mut way.late);
-            way.early.extend(self.variables_of(reading.statement));
-            assignments(std::slice::from_ref(statement), &mut way.late);
-            way.readings.push(reading);
+            path.early.append(&mut path.late);
+            path.early.extend(self.variables_of(reading.statement));
+            assignments(std::slice::from_ref(statement), &mut path.late);
+            path.readings.push(reading);
             if let StatementKind::Loop { body, .. } = &statement.kind {
-                if !self.only_uses_variables(body, way) {
+                if !self.only_uses_variables(body, path) {
                     return false;
                 }
                 continue;
@@ -164,25 +164,25 @@ impl<'a> Function<'a> {
                 statements.get(at).and_then(|next| found::test(&self.procedure.routine, next));
             let Some(test) = test else { continue };
             at += 1;
-            if gives(test.absent) || !self.only_uses_variables(test.absent, way) {
+            if gives(test.absent) || !self.only_uses_variables(test.absent, path) {
                 return false;
             }
-            if self.only_uses_variables(test.present, way) {
+            if self.only_uses_variables(test.present, path) {
                 continue;
             }
             // The branch contains the rest of the iteration.
-            return at == statements.len() && self.gather(test.present, way);
+            return at == statements.len() && self.gather(test.present, path);
         }
         true
     }
 
     /// Follows statements that only use variables; returns whether all do.
-    fn only_uses_variables(&self, statements: &[Statement], way: &mut Way<'a>) -> bool {
+    fn only_uses_variables(&self, statements: &[Statement], path: &mut IterationPath<'a>) -> bool {
         if !statements.iter().all(is_plain) {
             return false;
         }
-        way.has_given |= gives(statements);
-        way.late.append(&mut self.touched(statements));
+        path.has_given |= gives(statements);
+        path.late.append(&mut self.touched(statements));
         true
     }
 

@@ -72,7 +72,7 @@ impl Function<'_> {
         if code.text == "None" {
             return match described.nullable {
                 true => Ok(code.clone()),
-                false => Err(Unsupported::new("a null in a column that has none")),
+                false => Err(Unsupported::new("a null in a NOT NULL column")),
             };
         }
         let is_nullable = code.is_nullable && described.nullable;

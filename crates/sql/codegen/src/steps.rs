@@ -66,7 +66,7 @@ impl<'a> Function<'a> {
             self.statements(rest)?;
             self.line(format!("}}\n{}", step.end));
             let next = self.rounds.next.take().expect("nobody else takes it");
-            let reached = next.rest.ok_or_else(|| Unsupported::new("a loop with several ways"))?;
+            let reached = next.rest.ok_or_else(|| Unsupported::new("a loop with several paths"))?;
             rest = reached;
             step = self.read_of_rounds(&next, variable);
         }
@@ -136,15 +136,15 @@ impl<'a> Function<'a> {
             .map(|place| format!("{}, ", self.variables.at(*place).name))
             .collect();
         let list = if next.reading.is_by_key() { "reads" } else { "scans" };
-        let asked = self.asked(&next.reading)?;
+        let read = self.read_target(&next.reading)?;
         self.line(format!("{}[call.scratch.{list}.len()] = Some(({names}));", next.kept));
-        self.line(format!("call.scratch.{list}.push({asked});"));
+        self.line(format!("call.scratch.{list}.push({read});"));
         self.rounds.next = Some(next);
         Ok(true)
     }
 
     /// Returns the key or range of a read.
-    fn asked(&mut self, reading: &Reading<'a>) -> Result<String> {
+    fn read_target(&mut self, reading: &Reading<'a>) -> Result<String> {
         let chain = &reading.chain;
         let table = self.table(chain.scan.table);
         if let Access::Key(values) = &chain.scan.access {
@@ -153,7 +153,7 @@ impl<'a> Function<'a> {
             return Ok(format!("(tables.{}, {})", identifier(&table.name), key.text));
         }
         let Access::Range(range) = &chain.scan.access else {
-            return Err(Unsupported::new("a reading of another kind in a loop"));
+            return Err(Unsupported::new("an unsupported read in a loop"));
         };
         let limit = self.limit(chain, reading.takes_first, &[])?;
         self.range(chain.scan.table, range, &limit, &[])

@@ -18,9 +18,9 @@ pub fn module(catalog: &Catalog, needs: &[Need]) -> String {
         (false, false) => "Columns, Database, TableId",
     };
     let mut out = format!(
-        "//! Tables and indexes by their numbers, and columns by their places.\n\n\
+        "//! Tables and indexes by their numbers, and columns by their slots.\n\n\
          use fabric::Env;\nuse layout::Slot;\nuse procedure_runtime::{{BindError, bind}};\nuse txn::{{{numbers}}};\n\n\
-         /// The tables and indexes in an open database.\n#[derive(Clone, Copy, Debug)]\npub struct Tables {{\n",
+         /// The numbers of the tables and indexes in an open database.\n#[derive(Clone, Copy, Debug)]\npub struct Tables {{\n",
     );
     for table in &catalog.tables {
         write(
@@ -44,7 +44,7 @@ pub fn module(catalog: &Catalog, needs: &[Need]) -> String {
     }
     needs.iter().for_each(|need| field_of(&mut out, catalog, need));
     out.push_str(
-        "}\n\nimpl Tables {\n/// Finds all by name, and makes sure that columns are where this code was generated for.\n\
+        "}\n\nimpl Tables {\n/// Finds tables and indexes by name, and checks that the columns have the slots of this code.\n\
          pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {\nOk(Self {\n",
     );
     for table in &catalog.tables {
@@ -81,7 +81,7 @@ fn field_of(out: &mut String, catalog: &Catalog, need: &Need) {
     let named = |&column: &usize| format!("`{}`", of.schema.columns()[column].name);
     let named: Vec<String> = need.columns.iter().map(named).collect();
     let what = match named.is_empty() {
-        true => "Nothing but the key".to_owned(),
+        true => "Only the key".to_owned(),
         false => format!("Key and {}", named.join(", ")),
     };
     write(
@@ -111,7 +111,7 @@ fn columns(out: &mut String, table: &Table) {
             format_args!("/// Column `{described}`.\npub const {constant}: Slot = {slot};\n"),
         );
     }
-    out.push_str("\n/// All of these, with their positions in the table.\npub const SLOTS: &[(usize, Slot)] = &[\n");
+    out.push_str("\n/// All columns, with their positions in the table.\npub const SLOTS: &[(usize, Slot)] = &[\n");
     for (column, constant) in &constants {
         write(out, format_args!("({column}, {constant}),\n"));
     }

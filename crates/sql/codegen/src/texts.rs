@@ -7,7 +7,7 @@
 //!
 //! Decision: docs/decisions/0241-texts-stay-in-their-rows-and-large-result-rows-are-copied.md
 
-use crate::code::{Code, Kind, Row};
+use crate::code::{Code, FoundRow, Kind};
 use crate::function::Function;
 use crate::needs::has_word;
 use crate::variable::{Place, Variable};
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 impl<'a> Function<'a> {
     /// Notes that a row is available until the end of the block.
-    pub fn note_available_row(&mut self, table: usize, row: &Row) {
+    pub fn note_available_row(&mut self, table: usize, row: &FoundRow) {
         self.available_rows.push((table, row.clone()));
     }
 

@@ -39,8 +39,8 @@ impl TruthTest {
 impl Scope<'_> {
     /// Returns the result of testing a condition, which is never null. If a part of it may fail,
     /// null deviates, as everywhere else, because the evaluation order would depend on it.
-    pub fn truth(self, expr: &Expr, asked: TruthTest) -> Result<Code> {
-        let answer = self.answer(expr, asked).ok();
+    pub fn truth(self, expr: &Expr, test: TruthTest) -> Result<Code> {
+        let answer = self.answer(expr, test).ok();
         if let Some(code) = answer.as_ref().filter(|code| !code.can_stop()) {
             return Ok(code.clone());
         }
@@ -52,21 +52,21 @@ impl Scope<'_> {
         }
         match code.kind {
             Kind::Bool => Ok(Code { text: code.known(), is_nullable: false, ..code }),
-            _ => Err(Unsupported::new("a condition that is not a truth value")),
+            _ => Err(Unsupported::new("a condition that is not boolean")),
         }
     }
 
-    fn answer(self, expr: &Expr, asked: TruthTest) -> Result<Code> {
+    fn answer(self, expr: &Expr, test: TruthTest) -> Result<Code> {
         use BinaryOperator as B;
         match &expr.kind {
             ExprKind::Binary { operator: BinaryOperator::And, left, right } => {
-                Ok(both(&self.answer(left, asked)?, &self.answer(right, asked)?))
+                Ok(both(&self.answer(left, test)?, &self.answer(right, test)?))
             }
             ExprKind::Binary { operator: BinaryOperator::Or, left, right } => {
-                Ok(either(&self.answer(left, asked)?, &self.answer(right, asked)?))
+                Ok(either(&self.answer(left, test)?, &self.answer(right, test)?))
             }
             ExprKind::Unary { operator: UnaryOperator::Not, operand } => {
-                Ok(negation(&self.answer(operand, asked.negated())?))
+                Ok(negation(&self.answer(operand, test.negated())?))
             }
             ExprKind::Binary { operator, left, right }
                 if operator.is_comparison()
@@ -75,35 +75,35 @@ impl Scope<'_> {
                         BinaryOperator::Distinct | BinaryOperator::NotDistinct
                     ) =>
             {
-                compared(*operator, &self.code(left)?, &self.code(right)?, asked)
+                compared(*operator, &self.code(left)?, &self.code(right)?, test)
             }
             ExprKind::Between { operand, low, high, negated } => {
                 let (value, low, high) = (self.code(operand)?, self.code(low)?, self.code(high)?);
                 match negated {
                     false => Ok(both(
-                        &compared(B::GreaterOrEqual, &value, &low, asked)?,
-                        &compared(B::LessOrEqual, &value, &high, asked)?,
+                        &compared(B::GreaterOrEqual, &value, &low, test)?,
+                        &compared(B::LessOrEqual, &value, &high, test)?,
                     )),
                     true => Ok(either(
-                        &compared(B::Less, &value, &low, asked)?,
-                        &compared(B::Greater, &value, &high, asked)?,
+                        &compared(B::Less, &value, &low, test)?,
+                        &compared(B::Greater, &value, &high, test)?,
                     )),
                 }
             }
             ExprKind::Like { operand, pattern, ignores_case: false, negated } => {
                 let value = self.code(operand)?;
                 if !value.is_nullable || value.text == "None" {
-                    return plain(self.code(expr)?, asked);
+                    return plain(self.code(expr)?, test);
                 }
                 let of = &operand.sql_type;
                 let inner = |value: &Code| self.like_of(value, of, pattern, *negated);
-                let text = one_nullable(&value, asked, &|value| Ok(inner(value)?.text))?;
+                let text = one_nullable(&value, test, &|value| Ok(inner(value)?.text))?;
                 Ok(Code::from_parts(text, Kind::Bool, &[&value]))
             }
             ExprKind::InList { operand, list, negated } => {
-                self.in_list_answer(operand, list, *negated, asked)
+                self.in_list_answer(operand, list, *negated, test)
             }
-            _ => plain(self.code(expr)?, asked),
+            _ => plain(self.code(expr)?, test),
         }
     }
 
@@ -112,7 +112,7 @@ impl Scope<'_> {
         operand: &Expr,
         list: &[Expr],
         negated: bool,
-        asked: TruthTest,
+        test: TruthTest,
     ) -> Result<Code> {
         let value = self.code(operand)?;
         let (equal, join): (_, fn(&Code, &Code) -> Code) = match negated {
@@ -120,22 +120,22 @@ impl Scope<'_> {
             true => (BinaryOperator::NotEqual, both),
         };
         let mut answers =
-            list.iter().map(|element| compared(equal, &value, &self.code(element)?, asked));
+            list.iter().map(|element| compared(equal, &value, &self.code(element)?, test));
         let first = answers.next().ok_or_else(|| Unsupported::new("an empty list"))??;
         answers.try_fold(first, |all, answer| Ok(join(&all, &answer?)))
     }
 }
 
 /// Returns the test of any other boolean expression.
-fn plain(code: Code, asked: TruthTest) -> Result<Code> {
+fn plain(code: Code, test: TruthTest) -> Result<Code> {
     if code.kind != Kind::Bool {
-        return Err(Unsupported::new("a condition that is not a truth value"));
+        return Err(Unsupported::new("a condition that is not boolean"));
     }
-    let text = match (code.is_nullable, asked) {
-        _ if code.text == "None" => return Ok(asked.of_null()),
+    let text = match (code.is_nullable, test) {
+        _ if code.text == "None" => return Ok(test.of_null()),
         (false, _) => return Ok(code),
         _ if column_apart(&code.text).is_some() => {
-            one_nullable(&code, asked, &|value| Ok(value.text.clone()))?
+            one_nullable(&code, test, &|value| Ok(value.text.clone()))?
         }
         (true, TruthTest::True) => format!("{} == Some(true)", atom(&code.text)),
         (true, TruthTest::NotFalse) => format!("{} != Some(false)", atom(&code.text)),
@@ -148,7 +148,7 @@ pub fn same(a: &Code, b: &Code) -> Result<String> {
     if a.is_nullable == b.is_nullable && a.is_nullable {
         return match a.kind == b.kind {
             true => Ok(format!("{} == {}", receiver(&a.text), receiver(&b.text))),
-            false => Err(Unsupported::new("a comparison of different kinds")),
+            false => Err(Unsupported::new("a comparison of different types")),
         };
     }
     comparison(BinaryOperator::Equal, a, b).map(|code| code.text)
@@ -198,9 +198,9 @@ fn negation(code: &Code) -> Code {
 }
 
 /// Returns a comparison of nullable values.
-fn compared(operator: BinaryOperator, a: &Code, b: &Code, asked: TruthTest) -> Result<Code> {
+fn compared(operator: BinaryOperator, a: &Code, b: &Code, test: TruthTest) -> Result<Code> {
     if a.text == "None" || b.text == "None" {
-        return Ok(asked.of_null());
+        return Ok(test.of_null());
     }
     if let Some(answer) = of_literals(operator, a, b) {
         return Ok(Code::new(answer.to_string(), Kind::Bool));
@@ -211,10 +211,10 @@ fn compared(operator: BinaryOperator, a: &Code, b: &Code, asked: TruthTest) -> R
         (true, true) => {
             let (left, right) = (named("left", a), named("right", b));
             let pair = format!("{}.zip({})", receiver(&a.text), b.text);
-            asked_of(&pair, "(left, right)", &inner(&left, &right)?, asked)
+            tested(&pair, "(left, right)", &inner(&left, &right)?, test)
         }
-        (true, false) => one_nullable(a, asked, &|value| inner(value, b))?,
-        (false, true) => one_nullable(b, asked, &|value| inner(a, value))?,
+        (true, false) => one_nullable(a, test, &|value| inner(value, b))?,
+        (false, true) => one_nullable(b, test, &|value| inner(a, value))?,
     };
     Ok(Code::from_parts(text, Kind::Bool, &[a, b]))
 }
@@ -222,24 +222,24 @@ fn compared(operator: BinaryOperator, a: &Code, b: &Code, asked: TruthTest) -> R
 /// Returns a test of a nullable value, given the test of its value.
 fn one_nullable(
     code: &Code,
-    asked: TruthTest,
+    test: TruthTest,
     inner: &dyn Fn(&Code) -> Result<String>,
 ) -> Result<String> {
     // Testing the null flag of a row's column is cheaper than building an option.
     if let Some((is_null, value)) = column_apart(&code.text) {
         let value = Code { text: value.to_owned(), is_nullable: false, ..code.clone() };
         let inner = inner(&value)?;
-        return Ok(match asked {
+        return Ok(match test {
             TruthTest::True => format!("!{is_null} && {inner}"),
             TruthTest::NotFalse => format!("{is_null} || {inner}"),
         });
     }
     let inner = inner(&named("value", code))?;
-    Ok(asked_of(&receiver(&code.text), "value", &inner, asked))
+    Ok(tested(&receiver(&code.text), "value", &inner, test))
 }
 
-fn asked_of(option: &str, name: &str, inner: &str, asked: TruthTest) -> String {
-    match asked {
+fn tested(option: &str, name: &str, inner: &str, test: TruthTest) -> String {
+    match test {
         TruthTest::True => format!("{option}.is_some_and(|{name}| {inner})"),
         TruthTest::NotFalse => format!("{option}.is_none_or(|{name}| {inner})"),
     }

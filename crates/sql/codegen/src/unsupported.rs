@@ -25,7 +25,6 @@ impl Unsupported {
         Self::new(format!("the function {}()", function.name()))
     }
 
-    /// Refuses `aggregate`.
     pub fn aggregate(aggregate: Aggregate, distinct: bool) -> Self {
         let of = if distinct { "DISTINCT ..." } else { "..." };
         Self::new(format!("the aggregate {}({of})", aggregate.name()))

@@ -42,7 +42,6 @@ pub struct Guess {
     pub kinds: BTreeMap<Place, (Kind, Option<usize>)>,
     /// Variables that are assigned decimals of different scales.
     pub padded: BTreeSet<Place>,
-    /// Variables that are read.
     pub read: BTreeSet<Place>,
     /// Variables that are always assigned before they are read, which the Rust compiler does not
     /// see.

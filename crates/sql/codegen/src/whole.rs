@@ -5,7 +5,7 @@ use crate::function::Function;
 use crate::names::{constant, identifier};
 
 /// A row is copied as a whole if at least one in this many of its bytes is returned.
-const ASKED_PART: usize = 2;
+const RETURNED_PART: usize = 2;
 const WORD_BYTES: usize = 8;
 
 impl Function<'_> {
@@ -14,14 +14,14 @@ impl Function<'_> {
     pub fn whole(&self, codes: &[Code]) -> Option<(String, String)> {
         let row = codes.first()?.rows.first()?;
         let mut columns = Vec::new();
-        let (mut asked, mut of) = (0, None);
+        let (mut returned, mut of) = (0, None);
         for code in codes {
             let (module, column) = column_of(code, &row.record)?;
             let (table, column_bytes) = self.column_bytes(module, column)?;
             if *of.get_or_insert(table) != table {
                 return None;
             }
-            asked += column_bytes;
+            returned += column_bytes;
             let slot = format!("{module}::{column}");
             columns.push(match code.kind {
                 Kind::Int => format!("Column::Int({slot})"),
@@ -32,7 +32,8 @@ impl Function<'_> {
         }
         let schema = &self.workload.catalog.tables[of?].schema;
         let words = schema.key_words() as usize + schema.row_layout(false).payload_words as usize;
-        (asked * ASKED_PART >= words * WORD_BYTES).then(|| (row.record.clone(), columns.join(", ")))
+        (returned * RETURNED_PART >= words * WORD_BYTES)
+            .then(|| (row.record.clone(), columns.join(", ")))
     }
 
     /// Returns the table of a module of columns, and the size in bytes of the column with this

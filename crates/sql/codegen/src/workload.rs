@@ -95,7 +95,7 @@ fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<Pr
         }
         guess = function.guess;
     }
-    Err(Unsupported::new("variables of which it does not follow what they hold"))
+    Err(Unsupported::new("variables whose Rust types cannot be determined"))
 }
 
 /// Returns what the load says about arguments.
@@ -163,7 +163,7 @@ fn file(function: &Function<'_>) -> Result<(String, bool)> {
         format!("//! Procedure `{}`, line {} of `procedures.sql`.\n\n", routine.name, routine.line);
     out.push_str(&imports(function, &hint));
     out.push_str(&arguments(&inputs)?);
-    write(&mut out, format_args!("\n/// Carries out `{}`.\n", routine.name));
+    write(&mut out, format_args!("\n/// Executes the procedure `{}`.\n", routine.name));
     write(
         &mut out,
         format_args!(
@@ -237,9 +237,7 @@ fn is_used(text: &str, name: &str) -> bool {
 
 /// Returns the structure of the arguments.
 fn arguments(inputs: &[&Variable]) -> Result<String> {
-    let mut out = String::from(
-        "/// The arguments.\n#[derive(Clone, Copy, Debug)]\npub struct Arguments<'a> {\n",
-    );
+    let mut out = String::from("#[derive(Clone, Copy, Debug)]\npub struct Arguments<'a> {\n");
     let mut bind = String::new();
     for input in inputs {
         let kind = input.kind.clone()?;
@@ -247,7 +245,7 @@ fn arguments(inputs: &[&Variable]) -> Result<String> {
         let of = if input.is_nullable { format!("Option<{plain}>") } else { plain };
         let digits = match kind {
             Kind::Decimal(scale) => {
-                format!(", in units of the last of {scale} digits behind the point")
+                format!(", in units of 10^-{scale}")
             }
             _ => String::new(),
         };
@@ -285,17 +283,19 @@ fn arguments(inputs: &[&Variable]) -> Result<String> {
         write(&mut bind, format_args!("{}: {}.{getter}?,\n", input.name, input.name));
     }
     if inputs.is_empty() {
-        out.push_str("/// There are none.\npub nothing: std::marker::PhantomData<&'a ()>,\n");
+        out.push_str("/// No arguments.\npub nothing: std::marker::PhantomData<&'a ()>,\n");
         bind.push_str("nothing: std::marker::PhantomData,\n");
     } else if inputs.iter().all(|input| !matches!(input.kind, Ok(Kind::Text | Kind::List(_)))) {
-        out.push_str("/// Nothing is borrowed.\npub borrowed: std::marker::PhantomData<&'a ()>,\n");
+        out.push_str(
+            "/// The lifetime is unused.\npub borrowed: std::marker::PhantomData<&'a ()>,\n",
+        );
         bind.push_str("borrowed: std::marker::PhantomData,\n");
     }
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     write(
         &mut out,
         format_args!(
-            "}}\n\nimpl<'a> Arguments<'a> {{\n/// Takes the arguments of a call; others than expected deviate.\n\
+            "}}\n\nimpl<'a> Arguments<'a> {{\n/// Reads the arguments of a call; unexpected ones deviate.\n\
              pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {{\n\
              let [{}] = arguments else {{ return Err(Stop::Deviates) }};\nOk(Self {{\n{bind}}})\n}}\n}}\n",
             names.join(", ")
@@ -393,7 +393,7 @@ fn module(
     left: &[(String, Unsupported)],
 ) -> String {
     let mut out = format!(
-        "//! Workload `{name}`, generated from its folder by `namdb spade generate`. Do not change it here.\n"
+        "//! Workload `{name}`, generated from its folder by `namdb spade generate`. Do not edit.\n"
     );
     if !left.is_empty() {
         out.push_str("//!\n//! Left to the executor of plans:\n//!\n");

@@ -1,5 +1,5 @@
-//! The arguments of a call, in memory that calls use again: most of them are integers, or arrays of integers, which are drawn
-//! without a value of SQL for each element.
+//! The arguments of a call, in reusable memory. Most arguments are integers or arrays of integers,
+//! so arrays are drawn without an SQL value for each element.
 
 use crate::draw::{Distribution, Draw, Length, Reference};
 use crate::order::Orders;
@@ -8,41 +8,40 @@ use crate::sample::{Integers, Site, length_of};
 use sql_value::Value;
 use std::ops::Range;
 
-/// The arguments of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
-    /// One for each `IN` parameter; null in place of each that is held apart.
+    /// One for each `IN` parameter; null for each that is in `arrays`.
     values: Vec<Value>,
-    /// Arrays of integers that are held apart, in order: their positions among the values, and their elements.
+    /// The position of each array of integers among the values, and the range of its elements in
+    /// `integers`.
     arrays: Vec<(usize, Range<usize>)>,
     integers: Vec<i64>,
 }
 
 impl Arguments {
-    /// These, none of them held apart.
+    /// Creates arguments without separate arrays.
     pub fn new(values: Vec<Value>) -> Self {
         Self { values, arrays: Vec::new(), integers: Vec::new() }
     }
 
-    /// The values, with null in place of each that is among [`Arguments::arrays`].
+    /// The values, with null for each that is in [`Arguments::arrays`].
     #[inline]
     pub fn values(&self) -> &[Value] {
         &self.values
     }
 
-    /// Arrays of integers that are held apart, by position.
+    /// The separately stored arrays of integers, with their positions.
     #[inline]
     pub fn arrays(&self) -> impl Iterator<Item = (usize, &[i64])> {
         self.arrays.iter().map(|(at, range)| (*at, &self.integers[range.clone()]))
     }
 
-    /// Whether there are such.
     #[inline]
     pub fn has_arrays(&self) -> bool {
         !self.arrays.is_empty()
     }
 
-    /// All of them as values, none held apart any more.
+    /// All arguments as values; moves the separate arrays into the values.
     pub fn whole(&mut self) -> &mut Vec<Value> {
         for (at, range) in self.arrays.drain(..) {
             let elements = self.integers[range].iter().map(|number| Value::Int(*number));
@@ -58,34 +57,35 @@ impl Arguments {
         self.integers.clear();
     }
 
-    /// How many elements an array has that is as long as a value.
+    /// The length of the array at `at`, or the integer there.
     fn length(&self, at: usize) -> Option<i64> {
         let apart = self.arrays.iter().find(|(position, _)| *position == at);
         apart.map_or_else(|| length_of(&self.values[at]), |(_, range)| Some(range.len() as i64))
     }
 }
 
-/// How an argument is drawn.
+/// The fastest way to draw an argument.
 #[derive(Clone, Debug)]
-pub(crate) enum Way {
-    /// As an integer.
+pub(crate) enum ArgumentDraw {
     Integer(Integers),
-    /// As integers.
-    Array { of: Integers, length: ArrayLength },
-    /// As a value of some kind.
+    Array {
+        of: Integers,
+        length: ArrayLength,
+    },
+    /// As a value of any type.
     Any,
 }
 
-/// How many elements an array has.
+/// The length of an array.
 #[derive(Clone, Debug)]
 pub(crate) enum ArrayLength {
     Drawn(Integers),
-    /// As a number says, or as many as another array has.
+    /// The value of an earlier integer, or the length of an earlier array.
     Same(usize),
 }
 
-impl Way {
-    /// The way for a distribution.
+impl ArgumentDraw {
+    /// The fastest way for a distribution.
     pub fn of(distribution: &Distribution) -> Self {
         if let Some(integers) = Integers::of(distribution) {
             return Self::Integer(integers);
@@ -105,7 +105,8 @@ impl Way {
 }
 
 impl Population {
-    /// Draws the arguments of a call. What is drawn of the generator, and in which order, is as for values one by one.
+    /// Draws the arguments of a call. It consumes the same random numbers in the same order as
+    /// drawing values one by one.
     #[inline]
     pub(crate) fn draw_arguments(
         &self,
@@ -118,7 +119,7 @@ impl Population {
         self.draw_further(procedure, procedure.arguments.len(), site, orders, arguments);
     }
 
-    /// Draws those behind the arguments that are there, until there are so many.
+    /// Draws further arguments until there are `count`.
     pub(crate) fn draw_further(
         &self,
         procedure: &Procedure,
@@ -128,25 +129,26 @@ impl Population {
         arguments: &mut Arguments,
     ) {
         let there = arguments.values.len();
-        let all = procedure.ways.iter().zip(&procedure.arguments);
-        for (way, distribution) in all.take(count).skip(there) {
-            // Each kind of value is put in place by itself: one that is made elsewhere and moved is waited for.
-            match way {
-                Way::Integer(integers) => {
+        let all = procedure.argument_draws.iter().zip(&procedure.arguments);
+        for (draw, distribution) in all.take(count).skip(there) {
+            // Each arm pushes its value itself: a value built elsewhere and moved stalls on its
+            // store.
+            match draw {
+                ArgumentDraw::Integer(integers) => {
                     let drawn = (site.parent, &arguments.values[..]);
                     if let Some(number) = integers.one(&mut site.random, drawn) {
-                        // `push` puts it together elsewhere.
+                        // `push` would build the value elsewhere and copy it.
                         arguments.values.extend(Some(Value::Int(number)));
                         continue;
                     }
                 }
-                Way::Array { of, length } => {
+                ArgumentDraw::Array { of, length } => {
                     if draw_array(of, length, site, arguments) {
                         arguments.values.push(Value::Null);
                         continue;
                     }
                 }
-                Way::Any => {}
+                ArgumentDraw::Any => {}
             }
             let value = self.value(distribution, site, orders, arguments.whole());
             arguments.values.push(value);
@@ -154,8 +156,8 @@ impl Population {
     }
 }
 
-/// Draws the next argument as an array that is held apart. Answers false, and has drawn nothing, if it depends on a value that is
-/// no integer.
+/// Draws the next argument as a separate array. Returns false and draws nothing if the array
+/// depends on a value that is not an integer.
 fn draw_array(
     of: &Integers,
     length: &ArrayLength,
@@ -201,7 +203,8 @@ mod tests {
         always(Draw::Array { of: Box::new(of), integers, length, is_distinct: false })
     }
 
-    /// Arrays are as long as others, are looked at by others, and have elements that are no integers.
+    /// Covers arrays with the length of other arrays, arrays that others refer to, and arrays of
+    /// other values than integers.
     #[test]
     fn arguments_are_the_same_as_values_one_by_one() {
         let same = |at| Length::Same(Reference::Own(at));
@@ -218,8 +221,9 @@ mod tests {
             array(numbers(3, 4), same(1)),
             array(copy(0), same(8)),
         ];
-        let ways = arguments.iter().map(Way::of).collect();
-        let procedure = Procedure { name: "p".to_owned(), frequency: 1.0, arguments, ways };
+        let argument_draws = arguments.iter().map(ArgumentDraw::of).collect();
+        let procedure =
+            Procedure { name: "p".to_owned(), frequency: 1.0, arguments, argument_draws };
         let scale = Scale { units: 1, seed: 1, now_us: 0 };
         let population =
             Population { scale, tables: Vec::new(), procedures: Vec::new(), order_count: 0 };

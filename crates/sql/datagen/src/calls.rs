@@ -1,4 +1,4 @@
-//! The calls of a client: which procedure, with which arguments.
+//! The calls of a client: procedure and arguments.
 //!
 //! Decisions:
 //! - docs/decisions/0167-procedures-receive-their-inputs-as-arguments.md
@@ -13,77 +13,78 @@ use fabric::random::{Items, Random};
 use sql_value::Value;
 use std::ops::Deref;
 
-/// The streams of clients' calls begin here.
+/// The first random stream of the clients' calls.
 const CALL_STREAM: u32 = 3 << 28;
-/// The streams of clients' decks begin here.
+/// The first random stream of the clients' decks.
 const DECK_STREAM: u32 = 4 << 28;
-/// Most cards of a deck.
+/// Maximum number of cards in a deck.
 const DECK_CARDS_MAX: f64 = 10_000.0;
-/// How far a number of cards may be from a whole one.
+/// Maximum deviation of a number of cards from an integer.
 const CARD_TOLERANCE: f64 = 1e-6;
 
-/// How procedures are chosen.
+/// How the next procedure is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mix {
-    /// Each call anew, by frequency.
+    /// Independently at random, by frequency.
     Drawn,
-    /// From a deck that is shuffled when it is used up and has each procedure as often as its frequency says, so that
-    /// shares are exact [TPC-C 5.2.4.2].
+    /// From a shuffled deck that has each procedure in proportion to its frequency, so that shares
+    /// are exact [TPC-C 5.2.4.2].
     Deck,
 }
 
-/// A call that is to be made.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
-    /// The procedure, counted from 0 in the order of `procedures.sql`.
+    /// Position of the procedure in `procedures.sql`, from 0.
     pub procedure: usize,
     /// A value for each `IN` parameter.
     pub arguments: Vec<Value>,
 }
 
-/// What is said of a drawn argument.
+/// The caller's decision about a drawn argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Judgement {
-    /// It is wanted.
     Wanted,
-    /// Another is to be drawn.
+    /// Draw another one.
     Another,
-    /// It is to stay although it is not wanted.
+    /// Keep it although it does not match.
     Stay,
 }
 
-/// The calls of one client, one after the other. They follow from the seed, the client and how many there are.
+/// The sequence of calls of one client. It follows from the seed, the client and the number of
+/// clients.
 pub struct Calls<P> {
     population: P,
     orders: Orders,
     client: u64,
     clients: u64,
-    /// A generator for each call.
+    /// Returns a random generator for each call.
     generators: Items,
-    /// How many calls there were.
+    /// Number of calls so far.
     number: u64,
-    /// How many there were of each procedure.
+    /// Number of calls so far, by procedure.
     counts: Vec<u64>,
     shares: Shares,
-    /// Procedures in the order in which they are called; empty if they are drawn one by one.
+    /// Procedures in the order of their calls; empty with [`Mix::Drawn`].
     deck: Vec<u32>,
-    /// The same in order: each round is shuffled from it.
+    /// The sorted deck, from which each round is shuffled.
     ordered: Vec<u32>,
-    /// How often it was shuffled, and the card that comes next.
+    /// Number of shuffles so far, and the next card.
     round: u64,
     card: usize,
 }
 
 impl Population {
-    /// The calls of client `client` of `clients`, counted from 0. What comes in sequences differs between clients.
+    /// The calls of client number `client` of `clients`, from 0. Clients draw different numbers of
+    /// a sequence.
     ///
     /// # Panics
-    /// If there is no such client.
+    /// `client` is not less than `clients`.
     pub fn calls(&self, client: u64, clients: u64, mix: Mix) -> Calls<&Self> {
         Calls::new(self, client, clients, mix)
     }
 
-    /// Each procedure as often as its frequency says: the fewest cards with exact shares, or about a thousand.
+    /// A deck with each procedure in proportion to its frequency: the smallest deck with exact
+    /// shares, or one of about 1000 cards.
     fn deck(&self) -> Vec<u32> {
         let frequencies = self.procedures.iter().map(|procedure| procedure.frequency);
         let used = frequencies.clone().filter(|frequency| *frequency > 0.0);
@@ -106,10 +107,10 @@ impl Population {
 }
 
 impl<P: Deref<Target = Population>> Calls<P> {
-    /// As [`Population::calls`], for who keeps the population and the calls.
+    /// As [`Population::calls`], for a caller that stores the population together with the calls.
     ///
     /// # Panics
-    /// As there.
+    /// As [`Population::calls`].
     pub fn new(population: P, client: u64, clients: u64, mix: Mix) -> Self {
         assert!(client < clients, "clients are counted from 0");
         let deck = match mix {
@@ -137,14 +138,14 @@ impl<P: Deref<Target = Population>> Calls<P> {
         }
     }
 
-    /// The next call, at a time in microseconds since 2000-01-01.
+    /// The next call; `now_us` is the time in microseconds since 2000-01-01.
     pub fn next_call(&mut self, now_us: i64) -> Call {
         let mut arguments = Arguments::default();
         let procedure = self.next_into(now_us, &mut arguments);
         Call { procedure, arguments: std::mem::take(arguments.whole()) }
     }
 
-    /// As [`Calls::next_call`], with its arguments where others were before: answers the procedure.
+    /// As [`Calls::next_call`], but reuses `arguments`; returns the procedure.
     pub fn next_into(&mut self, now_us: i64, arguments: &mut Arguments) -> usize {
         let mut random = self.generators.item(self.number);
         let procedure = match self.deck.is_empty() {
@@ -161,8 +162,8 @@ impl<P: Deref<Target = Population>> Calls<P> {
         procedure
     }
 
-    /// Draws the arguments of the last call, which is of this procedure, again and again until `judge` leaves the one at
-    /// `position` as it is; answers whether it is wanted. What comes in sequences is as it was.
+    /// Draws the arguments of the last call, a call of `procedure`, again until `judge` accepts the
+    /// argument at `position`; returns whether it matches. Sequences do not advance.
     pub fn redraw_into(
         &mut self,
         now_us: i64,
@@ -179,7 +180,7 @@ impl<P: Deref<Target = Population>> Calls<P> {
             arguments.clear();
             population.draw_further(of, position + 1, &mut site, &mut self.orders, arguments);
             let judgement = judge(&arguments.values()[position]);
-            // What comes behind it is drawn for those only that stay.
+            // The arguments after `position` are drawn only once it is accepted.
             if judgement != Judgement::Another {
                 let all = of.arguments.len();
                 population.draw_further(of, all, &mut site, &mut self.orders, arguments);
@@ -188,11 +189,10 @@ impl<P: Deref<Target = Population>> Calls<P> {
         }
     }
 
-    /// The next procedure of the deck.
     #[inline]
     fn next_card(&mut self) -> usize {
         if self.card == self.deck.len() {
-            // Shuffled from the same order each time, so that the round alone decides.
+            // Shuffled from the sorted deck, so that the order depends only on the round.
             self.deck.copy_from_slice(&self.ordered);
             let stream = DECK_STREAM.wrapping_add(self.client as u32);
             let seed = self.population.scale.seed;
@@ -205,7 +205,8 @@ impl<P: Deref<Target = Population>> Calls<P> {
     }
 }
 
-/// Where the arguments of a client's call are drawn that comes behind so many others of its procedure.
+/// The context for drawing the arguments of a client's call; `count` calls of the procedure precede
+/// it.
 #[inline]
 fn site(random: Random, count: u64, client: (u64, u64), now_us: i64) -> Site<'static> {
     Site { random, count, group: 0, client: Some(client), now_us, parent: &[] }

@@ -1,4 +1,4 @@
-//! Distributions made ready: names are positions, amounts are numbers, literals are values.
+//! Compiled distributions: names are positions, amounts are numbers, literals are values.
 
 use crate::number::Form;
 use crate::sample::Integers;
@@ -6,10 +6,9 @@ use fabric::random::{Random, Zipf};
 use sql::load::Alphabet;
 use sql_value::Value;
 
-/// How values of one column or argument are drawn.
+/// The distribution of a column or argument.
 #[derive(Clone, Debug)]
 pub(crate) struct Distribution {
-    /// The share of nulls.
     pub null: f64,
     pub draw: Draw,
 }
@@ -19,12 +18,12 @@ pub(crate) struct Distribution {
 pub(crate) enum Reference {
     /// A column of the same row, or an argument of the same call.
     Own(usize),
-    /// A column of the parent's row.
+    /// A column of the parent row.
     Parent(usize),
 }
 
 impl Reference {
-    /// The value among those of the parent's row, and of the same row or call.
+    /// The referenced value: from the parent row, or from the same row or call.
     #[inline]
     pub fn of<'v>(self, parent: &'v [Value], own: &'v [Value]) -> &'v Value {
         match self {
@@ -34,14 +33,14 @@ impl Reference {
     }
 }
 
-/// How values that are not null are drawn.
+/// The distribution of values that are not null.
 #[derive(Clone, Debug)]
 pub(crate) enum Draw {
     Uniform {
         range: Range,
         except: Option<Reference>,
     },
-    /// Values that come in random orders, one order after the other.
+    /// Values in random permutations, one after the other.
     Ordered {
         order: usize,
         values: Ordered,
@@ -97,18 +96,18 @@ pub(crate) enum Draw {
     },
     Array {
         of: Box<Distribution>,
-        /// The same, where all elements are integers and may be alike.
+        /// The same distribution, if all elements are integers and need not differ.
         integers: Option<Integers>,
         length: Length,
         is_distinct: bool,
     },
-    /// The time of the call, for dates without the time of the day.
+    /// The time of the call; for a date, without the time of day.
     Now {
         is_date: bool,
     },
 }
 
-/// A range of whole numbers, which stand for values.
+/// A range of integers, which represent values of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
     pub low: i64,
@@ -117,27 +116,27 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// How many numbers there are; a range of all of 64 bits counts as one less.
+    /// Number of integers in the range; the full range of 64 bits counts one less.
     pub fn count(&self) -> u64 {
         (self.high.wrapping_sub(self.low) as u64).saturating_add(1)
     }
 
-    /// The number at `offset` from the lower bound, counted round.
+    /// The integer at `offset` from the lower bound, modulo the range.
     #[inline]
     pub fn number(&self, offset: u64) -> i64 {
-        // A division takes longer than a comparison that most often succeeds.
+        // The comparison is faster than a division and almost always true.
         let count = self.count();
         let offset = if offset < count { offset } else { offset % count };
         self.low.wrapping_add(offset as i64)
     }
 
-    /// The value of the number at `offset` from the lower bound, counted round.
+    /// The value of the integer at `offset` from the lower bound, modulo the range.
     pub fn at(&self, offset: u64) -> Value {
         self.form.value(self.number(offset))
     }
 }
 
-/// Values that are put into random orders.
+/// Values that are shuffled.
 #[derive(Clone, Debug)]
 pub(crate) enum Ordered {
     Range(Range),
@@ -160,40 +159,40 @@ impl Ordered {
     }
 }
 
-/// Weights, as the shares up to each, in parts of [`WHOLE`].
+/// Weights as cumulative shares, in units of 1 / [`WHOLE`].
 #[derive(Clone, Debug)]
 pub(crate) struct Shares(Vec<u64>);
 
-/// All shares together: a random fraction has so many values, the largest number of which doubles have all.
+/// The sum of all shares: the number of different random fractions, 2^53.
 const WHOLE: f64 = (1_u64 << FRACTION_BITS) as f64;
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS;
 
 impl Shares {
-    /// From weights of which one at least is more than 0.
+    /// Builds shares from weights. At least one weight must be above 0.
     pub fn new(weights: impl IntoIterator<Item = f64>) -> Self {
         let mut sums: Vec<f64> = Vec::new();
         for weight in weights {
             sums.push(sums.last().copied().unwrap_or(0.0) + weight);
         }
         let sum = sums.last().copied().unwrap_or(1.0);
-        // What is below a share is below the next whole number, too: the same falls into it as if fractions were compared.
+        // Rounding up keeps the result of each comparison the same as with exact fractions.
         Self(sums.into_iter().map(|upto| (upto / sum * WHOLE).ceil() as u64).collect())
     }
 
-    /// Draws one by its share.
+    /// Draws a position by its share.
     #[inline]
     pub fn draw(&self, random: &mut Random) -> usize {
         self.at(random.word() >> (u64::BITS - FRACTION_BITS))
     }
 
-    /// Which share a number below [`WHOLE`] falls into.
+    /// The position of the share that contains a number below [`WHOLE`].
     #[inline]
     fn at(&self, number: u64) -> usize {
         self.0.iter().position(|upto| number < *upto).unwrap_or(self.0.len() - 1)
     }
 }
 
-/// When a case applies.
+/// The condition of a case.
 #[derive(Clone, Debug)]
 pub(crate) enum Condition {
     Is(Value),
@@ -201,7 +200,7 @@ pub(crate) enum Condition {
     Always,
 }
 
-/// How many elements an array has.
+/// The length of an array.
 #[derive(Clone, Debug)]
 pub(crate) enum Length {
     Drawn(Box<Distribution>),
@@ -219,7 +218,7 @@ mod tests {
         assert_eq!([0.0, 0.2499, 0.25, 0.99999].map(at), [0, 0, 2, 2]);
     }
 
-    /// The shares that a fraction falls into are those of comparisons of fractions, up to the last bit.
+    /// Integer comparisons give the same shares as comparisons of fractions, up to the last bit.
     #[test]
     fn shares_are_as_exact_as_fractions() {
         let weights = [0.1, 0.2, 0.3, 85.0, 1e-9, 7.0];

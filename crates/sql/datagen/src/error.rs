@@ -1,44 +1,35 @@
-//! Why a load cannot be drawn.
+//! Errors of a load that is valid in itself but cannot be drawn at some scale.
 
-/// What is wrong with a load that was read without complaint.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PopulationError {
-    /// A column of which nothing is said.
+    /// A column without a draw.
     #[error(
-        "workload.toml:{line}: nothing says how the column {table}.{column} is drawn, which is NOT NULL and has no default that \
-         is the same for every row; give it a line `columns.{column} = ...`"
+        "workload.toml:{line}: the column {table}.{column} has no draw, is NOT NULL, and has no default \
+         that is the same for every row; add a line `columns.{column} = ...`"
     )]
     NotSaid {
-        /// Where the table's section begins.
+        /// The line where the table's section begins.
         line: u32,
-        /// The table.
         table: String,
-        /// The column.
         column: String,
     },
-    /// A draw that does not fit at this scale.
+    /// A draw that is invalid at this scale.
     #[error("{place} of workload.toml: {problem}")]
     Draw {
-        /// Of which column or argument.
+        /// The column or argument.
         place: String,
-        /// What is wrong, and what to do.
+        /// The problem, and the remedy.
         problem: String,
     },
-    /// No unit of scale.
-    #[error("0 units of scale were asked for; there is at least one")]
+    /// The scale is 0.
+    #[error("the scale must be at least 1 unit, not 0")]
     NoUnit,
-    /// Tables that need rows of each other.
+    /// Tables whose rows depend on each other.
     #[error(
-        "a row of {table} is drawn from rows of {other}, and one of those from a row of {table}; one of them has to come \
-         without `column`"
+        "rows of {table} and {other} depend on each other; draw the columns of one of them without `column`"
     )]
-    Circle {
-        /// One of them.
-        table: String,
-        /// Another.
-        other: String,
-    },
+    Circle { table: String, other: String },
 }
 
 impl PopulationError {

@@ -1,23 +1,24 @@
-//! The rows of a workload's tables and the arguments of its calls, as `workload.toml` says that they are drawn.
+//! Generates the rows of a workload's tables and the arguments of its calls, as `workload.toml`
+//! describes them.
 //!
-//! Everything follows from the load, its units of scale and a seed: a row from its table and its number, a call from its
-//! client and its number. So several loaders can share a table, each from where its part begins, and two engines that
-//! are loaded and called alike can be compared.
+//! Everything follows from the load, its scale and a seed: a row from its table and number, a call
+//! from its client and number. So several loaders can share a table, each starting at its part, and
+//! two engines that are loaded and called alike can be compared.
 //!
 //! ```text
-//! draw         a distribution made ready: names are positions, amounts are numbers
-//! compile      from `sql::load` to those
-//! number       numbers in the form of their type, and comparisons with them
-//! order        values in random orders, for `distinct`
-//! sample       one value
+//! draw         compiled distributions: names are positions, amounts are numbers
+//! compile      compiles `sql::load` to these
+//! number       integers as values of a type, and comparisons with them
+//! order        values in random permutations, for `distinct`
+//! sample       draws one value
 //! rows         the rows of a table, part by part
 //! arguments    the arguments of a call
 //! calls        the calls of a client
-//! range        which numbers the values of a column are among
-//! rules        what each row has to satisfy
-//! postgresql   rows into a PostgreSQL
-//! loading      rows into a database of our own
-//! references   that the rows are there which others refer to
+//! range        the smallest and largest integer of a column
+//! rules        checks rows against the constraints of the schema
+//! postgresql   loads rows into PostgreSQL
+//! loading      loads rows into namdb
+//! references   checks foreign keys after loading
 //! ```
 #![forbid(unsafe_code)]
 
@@ -45,4 +46,4 @@ pub use loading::{Batches, LoadError, load_part, read_row};
 pub use population::{Population, Scale};
 pub use postgresql::{call_text, copy_line, copy_table, load_postgresql};
 pub use references::check_references;
-pub use rows::Rows;
+pub use rows::TableRows;

@@ -1,4 +1,4 @@
-//! Rows into a database of our own.
+//! Loads rows into namdb.
 //!
 //! Decision: docs/decisions/0248-rows-are-checked-when-they-are-loaded.md
 
@@ -11,58 +11,55 @@ use sql_value::{Decimal, Value};
 use std::sync::Arc;
 use txn::{Abort, Database, Isolation, Lane, Outcome, RetryUntilDeadline, TableId, TxnError};
 
-/// Rows that a transaction of the load has more than the last one, if that succeeded.
+/// Additional rows of the next transaction after a success.
 const GROWTH: usize = 1;
-/// Leaves of a part, at least, where leaves are to have room.
+/// Minimum number of leaves of a part, if leaves are to keep free space.
 const LEAVES_MIN: u64 = 32;
-/// Low bits of hidden keys, which count the rows of a part; the others have the part. They are negative, and those of rows
-/// that procedures insert are not, so that they never meet.
+/// Low bits of hidden keys, which number the rows of a part; the other bits have the part's number.
+/// Hidden keys of loaded rows are negative and those of rows that procedures insert are not, so
+/// they never collide.
 const HIDDEN_COUNT_BITS: u32 = 32;
 
 /// Why rows cannot be loaded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The database has no such table.
+    /// A table is missing in the database.
     #[error(
         "the database has no table {0}; create the tables of the workload before they are loaded"
     )]
     NoTable(String),
-    /// The table has other columns than the workload's.
+    /// A table has other columns than the workload's.
     #[error(
-        "the table {0} of the database has other columns than the workload says; load into an empty database"
+        "the table {0} of the database has other columns than in the workload; load into an empty database"
     )]
     OtherColumns(String),
-    /// A row is not as the schema wants it.
+    /// A row violates the schema.
     #[error("{table} cannot be loaded, because of its row with {row}: {problem}")]
     Row {
-        /// The table.
         table: String,
-        /// The row's key with its values; all columns where there is no key.
+        /// The row's key with its values; all columns if there is no key.
         row: String,
-        /// What is wrong, and what to change.
+        /// The problem, and the remedy.
         problem: String,
     },
-    /// A value has no place in its column.
+    /// A value does not fit its column.
     #[error(transparent)]
     Value(#[from] SchemaError),
-    /// A statement cannot be carried out.
     #[error(transparent)]
     Statement(TxnError),
-    /// A transaction was given up.
-    #[error("{attempts} attempts to {doing} {table} have failed, the last one since {reason}")]
+    /// A transaction was aborted too often.
+    #[error("{attempts} attempts to {doing} {table} failed; the last one: {reason}")]
     Aborted {
-        /// What was attempted.
+        /// The attempted operation.
         doing: &'static str,
-        /// The table.
         table: String,
-        /// How many.
         attempts: u32,
-        /// Why.
+        /// The last abort's reason.
         reason: Abort,
     },
-    /// Nobody knows whether rows are there.
-    #[error("whether rows of {0} were inserted is not known: a memory server was lost on the way")]
+    /// The outcome of a transaction is unknown.
+    #[error("it is unknown whether rows of {0} were inserted: a memory server was lost meanwhile")]
     Unknown(String),
 }
 
@@ -77,48 +74,51 @@ impl LoadError {
     }
 }
 
-/// A row as it is stored.
 struct StoredRow {
     key: Key,
     values: Vec<layout::Value>,
 }
 
-/// In which batches rows are inserted.
+/// How rows are divided into transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Batches {
-    /// Most rows of a transaction.
+    /// Maximum number of rows per transaction.
     pub rows: usize,
-    /// Rows of a leaf, of tables whose rows come in the order of a tree whose leaves are to have room afterwards: two thirds are
-    /// inserted first, and fill leaves, which the others then split in the middle.
+    /// Rows per leaf, for tables that are loaded in key order and whose leaves are to keep free
+    /// space: two thirds of the rows fill the leaves first; the remaining rows then split the
+    /// leaves in the middle.
     pub leaf_rows: Option<u64>,
 }
 
 impl Batches {
-    /// Of so many rows, in their order.
+    /// Transactions of `rows` rows, in row order.
     pub fn of(rows: usize) -> Self {
         Self { rows, leaf_rows: None }
     }
 
-    /// Parts that rows are divided into when there are so many in all: leaves are no longer where a part ends, so that parts have many.
+    /// The number of parts to divide `rows` rows into. The leaves at a part's end do not get free
+    /// space, so each part must have many leaves.
     fn parts(&self, parts: u64, rows: u64) -> u64 {
         self.leaf_rows.map_or(parts, |of| (rows / (of * LEAVES_MIN).max(1)).clamp(1, parts))
     }
 
-    /// What is inserted one after the other: whether of three rows the third ones are meant, or the others.
+    /// The rounds of insertion: all rows; or first the rows other than every third one, then every
+    /// third one.
     fn rounds(&self) -> &'static [Option<bool>] {
         if self.leaf_rows.is_some() { &[Some(false), Some(true)] } else { &[None] }
     }
 }
 
-/// Inserts the rows of part `part` of `parts` of a table, some in a transaction, and says after each how many there were. Rows of parts
-/// that are too small are inserted with those of an earlier part.
+/// Inserts the rows of part `part` of `parts` of a table and calls `progress` with the number of
+/// rows of each transaction. If parts would be too small, the rows of several parts are inserted as
+/// one.
 ///
 /// # Errors
-/// If the table is not there or not as the workload says, a row is not as the schema wants it or is there already, or memory
-/// is full. What a row refers to is looked at by [`crate::check_references`], when all tables are loaded.
+/// The table is missing or has other columns, a row violates the schema or exists already, or
+/// memory is full. [`crate::check_references`] checks foreign keys after all tables are loaded.
 ///
 /// # Panics
-/// If the population has no table of this number, or there is no such part.
+/// The population has no table of this number, or there is no such part.
 pub async fn load_part<E: Env>(
     population: &Population,
     database: &Database<E>,
@@ -163,7 +163,7 @@ pub(crate) fn find<E: Env>(
     let id = database.table(&table.name);
     let found = id.and_then(|id| Some((id, database.schema(id)?)));
     let (id, schema) = found.ok_or_else(|| LoadError::NoTable(table.name.clone()))?;
-    // A table without a primary key has its hidden one behind the others.
+    // A table without a primary key has a hidden key after its columns.
     let hidden = table.rules.key_name.is_empty().then_some(HIDDEN_KEY);
     let names = schema.columns().iter().map(|column| column.name.as_str());
     if !names.eq(table.names.iter().map(String::as_str).chain(hidden)) {
@@ -172,20 +172,21 @@ pub(crate) fn find<E: Env>(
     Ok((id, schema))
 }
 
-/// A table that is loaded.
+/// A table during its loading.
 struct Loaded<'a> {
     population: &'a Population,
     table: usize,
     id: TableId,
     schema: Arc<Schema>,
-    /// Most rows of a transaction.
+    /// Maximum number of rows per transaction.
     batch: usize,
-    /// Rows of the next transaction.
+    /// Number of rows of the next transaction.
     together: usize,
 }
 
 impl Loaded<'_> {
-    /// A row as it is stored, if the schema takes it. `hidden` is its key where it has no other.
+    /// The stored form of a row, if the schema allows it. `hidden` is its key if the table has no
+    /// other.
     fn stored(&self, row: &[Value], hidden: i64) -> Result<StoredRow, LoadError> {
         if let Some(problem) = self.population.fault(self.table, row) {
             return Err(self.refused(row, problem));
@@ -203,8 +204,8 @@ impl Loaded<'_> {
         LoadError::Row { table, row: self.population.named(self.table, row), problem }
     }
 
-    /// Inserts rows in their order, some at a time, and says after each how many there were. If some are refused, they are
-    /// inserted one by one up to the one that is at fault.
+    /// Inserts rows in order, several per transaction, and reports each number. If a transaction is
+    /// refused, its rows are inserted one by one to find the row at fault.
     async fn insert<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -233,14 +234,15 @@ impl Loaded<'_> {
         Ok(())
     }
 
-    /// How many of these rows are inserted together.
+    /// How many of these rows are inserted in one transaction.
     fn together(&self, rows: &[StoredRow]) -> usize {
         self.together.min(rows.len())
     }
 
-    /// Inserts the first of these rows, some together, and says how many. Rows at random places of an index are in nearly as many
-    /// leaves as there are of them, and lanes that hold some of each other's leaves abort each other again and again: so half as
-    /// many are inserted after each conflict, down to one, and some more after each success.
+    /// Inserts the first of these rows in one transaction and returns their number. Rows at random
+    /// positions of an index touch nearly as many leaves as there are rows, and lanes that lock
+    /// each other's leaves would abort each other repeatedly. So each conflict halves the number of
+    /// rows, down to one, and each success increases it.
     async fn insert_first<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -267,7 +269,7 @@ impl Loaded<'_> {
         }
     }
 
-    /// What is wrong with a row that was refused so, if it is that.
+    /// The violation of the row that caused this refusal, if a row did.
     fn fault<E: Env>(&self, lane: &Lane<E>, refusal: &LoadError, row: &[Value]) -> Option<String> {
         match refusal {
             LoadError::Statement(TxnError::DuplicateKey { .. }) => {
@@ -283,13 +285,13 @@ impl Loaded<'_> {
     }
 }
 
-/// A value as rows store it: decimals with the digits of their column, which is how columns are drawn.
+/// A value as rows store it. Decimals must have the scale of their column, as drawn ones do.
 pub(crate) fn plain(value: &Value) -> layout::Value {
     match value {
         Value::Bool(truth) => layout::Value::Int(i64::from(*truth)),
         Value::Int(number) | Value::Timestamp(number) => layout::Value::Int(*number),
         Value::Date(days) => layout::Value::Int(i64::from(*days)),
-        // Decimals of columns have 18 digits at most.
+        // Decimals of columns have at most 18 digits.
         Value::Numeric(decimal) => {
             i64::try_from(decimal.units).map_or(layout::Value::Null, layout::Value::Int)
         }
@@ -300,12 +302,12 @@ pub(crate) fn plain(value: &Value) -> layout::Value {
     }
 }
 
-/// The values of a stored row, whose first columns have these types.
+/// The values of a stored row whose first columns have these types.
 pub fn read_row(row: RecordRef<'_>, types: &[SqlType]) -> Vec<Value> {
     types.iter().enumerate().map(|(at, sql_type)| typed(row.value(at), sql_type)).collect()
 }
 
-/// A stored value as one of its type.
+/// A stored value as a value of its SQL type.
 fn typed(value: layout::Value, sql_type: &SqlType) -> Value {
     match (value, sql_type) {
         (layout::Value::Int(number), SqlType::Bool) => Value::Bool(number != 0),

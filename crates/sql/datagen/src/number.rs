@@ -1,4 +1,4 @@
-//! Whole numbers in the form of a type, and comparisons with them.
+//! Integers as values of a type, and comparisons with them.
 //!
 //! Decisions:
 //! - docs/decisions/0181-a-row-follows-from-its-parents-row-and-its-number-there.md
@@ -7,22 +7,25 @@
 use sql::{Numeric, SqlType};
 use sql_value::{Decimal, Value};
 
-/// Most digits behind the point of a drawn decimal.
+/// Maximum scale of a drawn decimal.
 const SCALE_MAX: u8 = 18;
 
-/// What a drawn number becomes. With `decimals` its last digits are behind the point.
+/// The type of value that a drawn integer becomes. Its last `decimals` digits are decimal places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
-    /// An integer.
     Int,
-    /// A decimal that shows `scale` digits behind the point.
-    Numeric { decimals: u8, scale: u8 },
-    /// A float.
-    Float { decimals: u8 },
+    /// A decimal of this scale.
+    Numeric {
+        decimals: u8,
+        scale: u8,
+    },
+    Float {
+        decimals: u8,
+    },
 }
 
 impl Form {
-    /// The form of numbers of a type; none if it has no numbers, or not so many digits behind the point.
+    /// The form for a type; `None` if the type is not numeric or has fewer decimal places.
     pub fn of(sql_type: &SqlType, decimals: u8) -> Option<Self> {
         match sql_type {
             SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => (decimals == 0).then_some(Self::Int),
@@ -48,7 +51,7 @@ impl Form {
         }
     }
 
-    /// The units of a drawn number in this form.
+    /// The units of a drawn integer in this form.
     pub fn units(self, number: i128) -> i128 {
         match self {
             Self::Numeric { decimals, scale } => number.saturating_mul(power(scale - decimals)),
@@ -56,7 +59,7 @@ impl Form {
         }
     }
 
-    /// A value of another type in this form; what is no number stays as it is.
+    /// Converts a number to this form; other values are unchanged.
     pub fn convert(self, value: Value) -> Value {
         match (self, value) {
             (Self::Numeric { .. } | Self::Float { .. }, Value::Int(number)) => match self {
@@ -77,7 +80,7 @@ impl Form {
     }
 }
 
-/// A decimal with so many digits behind the point, halves away from zero. Digits beyond 38 are lost.
+/// Rounds a decimal to a scale, halves away from zero. Digits beyond 38 are lost.
 fn rounded(number: Decimal, scale: u8) -> Decimal {
     let units = if number.scale <= scale {
         number.units.saturating_mul(power(scale - number.scale))
@@ -90,12 +93,13 @@ fn rounded(number: Decimal, scale: u8) -> Decimal {
     Decimal { units, scale }
 }
 
-/// Ten to the power of `exponent`, which is at most 38.
+/// Ten to the power of `exponent`, which must be at most 38.
 fn power(exponent: u8) -> i128 {
     10_i128.checked_pow(u32::from(exponent)).unwrap_or(i128::MAX)
 }
 
-/// The first number of units that has more digits than a decimal type; none for other types.
+/// The smallest number of units that exceeds the precision of a decimal type; `None` for other
+/// types.
 pub(crate) fn beyond(sql_type: &SqlType) -> Option<u128> {
     match sql_type {
         SqlType::Numeric(Numeric::Declared { precision, .. }) => Some(power(*precision) as u128),
@@ -103,7 +107,7 @@ pub(crate) fn beyond(sql_type: &SqlType) -> Option<u128> {
     }
 }
 
-/// Whether a number is less than a whole one; what is no number is not.
+/// Whether a number is less than an integer; false for other values.
 pub(crate) fn is_below(value: &Value, bound: i64) -> bool {
     match value {
         Value::Int(number) => *number < bound,

@@ -1,34 +1,35 @@
-//! Values in random orders: each comes once before any comes again.
+//! Values in random permutations: no value repeats before all others have come.
 //!
 //! Decision: docs/decisions/0180-loads-draw-rows-per-parent-row-and-values-in-random-orders.md
 
 use fabric::random::{Random, step};
 
-/// The streams of random orders begin here.
+/// The first random stream of permutations.
 pub(crate) const STREAM: u32 = 2 << 28;
 
-/// The orders that were used last, since the next row mostly needs the same ones.
+/// The last permutation of each column, because the next row usually needs the same one.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     seed: u64,
     last: Vec<Order>,
 }
 
-/// One order of `positions.len()` values.
+/// A permutation of `positions.len()` values.
 #[derive(Clone, Debug, Default)]
 struct Order {
-    /// Of which rows, and the how many-th over them.
+    /// The group of rows, and the number of the permutation within the group.
     of: (u64, u64),
     positions: Vec<u32>,
 }
 
 impl Orders {
-    /// Of so many columns.
+    /// Permutations for `count` columns.
     pub fn new(seed: u64, count: usize) -> Self {
         Self { seed, last: vec![Order::default(); count] }
     }
 
-    /// Which of `values` is at `count` in the orders of column `column` over the rows of `group`, one after the other.
+    /// The value of row number `count` of `group` in the sequence of permutations of `column`; it
+    /// is less than `values`.
     pub fn at(&mut self, column: usize, group: u64, count: u64, values: u64) -> u64 {
         let (round, at) = (count / values, count % values);
         let order = &mut self.last[column];

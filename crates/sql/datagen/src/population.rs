@@ -1,6 +1,6 @@
-//! A load at some scale, ready to be drawn.
+//! A load at some scale, compiled and ready to draw.
 
-use crate::arguments::Way;
+use crate::arguments::ArgumentDraw;
 use crate::compile::Compiler;
 use crate::draw::Distribution;
 use crate::error::PopulationError;
@@ -9,27 +9,28 @@ use crate::rules::Rules;
 use sql::{Load, Program, SqlType};
 use std::sync::Arc;
 
-/// How much is drawn, and from which seed.
+/// Scale and seed of a population.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scale {
-    /// Units of scale, as `workload.toml` counts them.
+    /// Units of scale, as in `workload.toml`.
     pub units: u64,
-    /// Everything random follows from it.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// The time that `now = true` gives rows, in microseconds since 2000-01-01.
+    /// The time that `now = true` draws for rows, in microseconds since 2000-01-01.
     pub now_us: i64,
 }
 
-/// Rows of another table that a number of rows is estimated by.
+/// Number of parent rows from which a table's row count is estimated.
 const PARENTS_LOOKED_AT: u64 = 10_000;
 
-/// Tables and calls of a workload, ready to be drawn. It is of one thread; others make their own, which draw the same.
+/// Tables and calls of a workload, ready to draw. It belongs to one thread; other threads create
+/// their own, which draw the same.
 #[derive(Clone, Debug)]
 pub struct Population {
     pub(crate) scale: Scale,
     pub(crate) tables: Vec<Table>,
     pub(crate) procedures: Vec<Procedure>,
-    /// How many columns have values in random orders.
+    /// Number of columns with values in random permutations.
     pub(crate) order_count: usize,
 }
 
@@ -41,49 +42,48 @@ pub(crate) struct Table {
     pub columns: Vec<Distribution>,
     pub names: Vec<String>,
     pub types: Vec<SqlType>,
-    /// What the schema says of its rows.
+    /// The constraints of the schema.
     pub rules: Arc<Rules>,
-    /// How many of the first columns the rows of other tables look at.
+    /// Number of leading columns that rows of other tables refer to.
     pub looked_at: usize,
 }
 
-/// How many rows a table has.
+/// The row count of a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Count {
     Rows(u64),
     ForEach { parent: usize, count: Distribution },
 }
 
-/// How the arguments of a procedure are drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Procedure {
     pub name: String,
     pub frequency: f64,
     pub arguments: Vec<Distribution>,
-    /// How each of them is drawn with least effort.
-    pub ways: Vec<Way>,
+    /// The fastest way to draw each argument.
+    pub argument_draws: Vec<ArgumentDraw>,
 }
 
 impl Population {
-    /// Makes a load ready at a scale.
+    /// Compiles a load at a scale.
     ///
     /// # Errors
-    /// If columns are missing, or a draw does not fit its type or this scale; with place and remedy.
+    /// A column has no draw, or a draw does not fit its type or this scale.
     pub fn new(program: &Program, load: &Load, scale: Scale) -> Result<Self, PopulationError> {
         Compiler::new(program, load, scale).population()
     }
 
-    /// What it was made with.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// The names of the tables, in the order of `schema.sql`: a table's number is its place here.
+    /// The names of the tables, in the order of `schema.sql`; a table's number is its position
+    /// here.
     pub fn tables(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|table| &*table.name)
     }
 
-    /// About how many rows a table has: exactly, unless each row of another has as many as is drawn.
+    /// The row count of a table: exact, or estimated if it is drawn for each row of another table.
     pub fn row_count(&self, table: usize) -> u64 {
         match &self.tables[table].count {
             Count::Rows(rows) => *rows,
@@ -95,7 +95,6 @@ impl Population {
         }
     }
 
-    /// The number of a table.
     pub fn table(&self, name: &str) -> Option<usize> {
         self.tables.iter().position(|table| table.name == name)
     }
@@ -103,7 +102,7 @@ impl Population {
     /// The types of a table's columns.
     ///
     /// # Panics
-    /// If there is no table of this number.
+    /// The population has no table of this number.
     pub fn column_types(&self, table: usize) -> &[SqlType] {
         &self.tables[table].types
     }
@@ -111,20 +110,20 @@ impl Population {
     /// The names of a table's columns.
     ///
     /// # Panics
-    /// If there is no table of this number.
+    /// The population has no table of this number.
     pub fn column_names(&self, table: usize) -> &[String] {
         &self.tables[table].names
     }
 
-    /// The name of a procedure by its number, in the order of `procedures.sql`.
+    /// The name of a procedure by its position in `procedures.sql`.
     ///
     /// # Panics
-    /// If there is no procedure of this number.
+    /// The population has no procedure of this number.
     pub fn procedure(&self, number: usize) -> &str {
         &self.procedures[number].name
     }
 
-    /// The tables from which rows of `table` come, the one that is counted first, itself last.
+    /// The chain of parents of `table`, root first, `table` last.
     pub(crate) fn lineage(&self, table: usize) -> Vec<usize> {
         let mut lineage = vec![table];
         let mut next = table;
@@ -136,7 +135,7 @@ impl Population {
         lineage
     }
 
-    /// How many rows a table has that is counted, or the table has from which its rows come.
+    /// The row count of the root of the table's chain of parents.
     pub(crate) fn root_rows(&self, table: usize) -> u64 {
         match self.tables[table].count {
             Count::Rows(rows) => rows,

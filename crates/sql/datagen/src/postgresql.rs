@@ -1,4 +1,4 @@
-//! Rows and calls as PostgreSQL takes them.
+//! Loads rows into PostgreSQL, and prints calls as SQL.
 
 use crate::calls::Call;
 use crate::population::Population;
@@ -9,15 +9,16 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-/// Bytes that are written to a file at once.
+/// Size of the write buffer of a file.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Rows that are written before we look whether the user wants the program to end.
+/// Number of rows between two checks for an interruption by the user.
 const PART_ROWS: u64 = 10_000;
 
-/// Loads all tables of a population into a database of PostgreSQL that has them, empty, and lets it count them for its planner.
+/// Loads all tables of a population into a PostgreSQL database with the same, empty tables, and
+/// analyzes them.
 ///
 /// # Errors
-/// If it refuses a row, or there is no room for a file of each table.
+/// PostgreSQL refuses a row, or the disk has no space for a file of each table.
 pub fn load_postgresql(
     population: &Population,
     database: &Database<'_>,
@@ -37,7 +38,7 @@ pub fn load_postgresql(
         }
         file.flush().map_err(scratch_failed)?;
         let path = path.display().to_string().replace('\'', "''");
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(script, "\\copy {} FROM '{path}'", quoted(name));
     }
     script.push_str("ANALYZE;\n");
@@ -45,10 +46,10 @@ pub fn load_postgresql(
     database.run("the rows of the workload", &[&script]).map(|_| ())
 }
 
-/// Writes the rows of a table as `COPY table FROM` reads them in its text format.
+/// Writes the rows of a table in the text format of `COPY table FROM`.
 ///
 /// # Errors
-/// Of the writer.
+/// The writer fails.
 pub fn copy_table(
     population: &Population,
     table: usize,
@@ -65,7 +66,7 @@ pub fn copy_table(
     Ok(())
 }
 
-/// Appends a line of `COPY` in text format: values with tabs between, null as `\N`.
+/// Appends a line in the text format of `COPY`: values separated by tabs, null as `\N`.
 pub fn copy_line(row: &[Value], types: &[SqlType], line: &mut String) {
     for (at, (value, sql_type)) in row.iter().zip(types).enumerate() {
         if at > 0 {
@@ -88,7 +89,7 @@ pub fn copy_line(row: &[Value], types: &[SqlType], line: &mut String) {
     line.push('\n');
 }
 
-/// A call as a statement of SQL, without a semicolon: `SELECT * FROM` a function, or `CALL`.
+/// A call as an SQL statement without a semicolon: `SELECT * FROM` a function, or `CALL`.
 pub fn call_text(program: &Program, call: &Call) -> String {
     let procedure = &program.procedures[call.procedure];
     let literals = procedure.inputs().zip(&call.arguments).map(|((_, variable), value)| {
@@ -106,12 +107,12 @@ pub fn call_text(program: &Program, call: &Call) -> String {
     }
 }
 
-/// A name in quotes, as it is stored.
+/// A quoted name.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Text in quotes, whatever `standard_conforming_strings` says.
+/// A quoted text, for any setting of `standard_conforming_strings`.
 fn literal(text: &str) -> String {
     let quoted = text.replace('\'', "''");
     match text.contains('\\') {
@@ -128,7 +129,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn lines_can_be_told_apart_whatever_texts_have() {
+    fn lines_differ_whatever_texts_contain() {
         let row = [
             Value::text("a\tb\\c\nd"),
             Value::Null,

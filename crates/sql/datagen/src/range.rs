@@ -1,22 +1,22 @@
-//! Which whole numbers the values of a column are among, as far as that follows from how they are drawn.
+//! The range of a column's integers, as far as its draw determines it.
 
 use crate::draw::{Condition, Distribution, Draw, Ordered, Range, Reference};
 use crate::number::Form;
 use crate::population::{Count, Population};
 use sql_value::Value;
 
-/// Draws that refer to others are followed so far: tables do not refer to each other in circles.
+/// Maximum length of a chain of references between draws.
 const DEPTH_MAX: u32 = 32;
 
-/// The smallest and the largest.
+/// The smallest and the largest value.
 type Ends = (i64, i64);
 
 impl Population {
-    /// The smallest value of a column and how many values it takes from there on; none if they are no integers, may be null
-    /// or are not known.
+    /// The smallest value of a column, and the size of its range; `None` if values are not
+    /// integers, may be null, or are unknown.
     ///
     /// # Panics
-    /// If there is no such table or column.
+    /// There is no such table or column.
     pub fn column_range(&self, table: usize, column: usize) -> Option<(i64, u64)> {
         let (low, high) = self.ends(table, &self.tables[table].columns[column], 0)?;
         Some((low, (high.wrapping_sub(low) as u64).checked_add(1)?))
@@ -48,7 +48,7 @@ impl Population {
                 self.ends(*table, &self.tables[*table].columns[*column], depth + 1)
             }
             Draw::Mixture { draws, .. } => united(draws.iter().map(below)),
-            // Where no case applies there is null.
+            // Without a matching case the value is null.
             Draw::Cases { cases, .. } if matches!(cases.last(), Some((Condition::Always, _))) => {
                 united(cases.iter().map(|(_, of)| below(of)))
             }
@@ -74,7 +74,7 @@ fn integer(value: &Value) -> Option<Ends> {
     }
 }
 
-/// All of them together, if all are known.
+/// The range that covers all parts, if all are known.
 fn united(parts: impl Iterator<Item = Option<Ends>>) -> Option<Ends> {
     let all: Option<Vec<Ends>> = parts.collect();
     let all = all?;

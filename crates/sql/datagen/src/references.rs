@@ -1,4 +1,4 @@
-//! That the rows are there which others refer to.
+//! Checks foreign keys: every referenced row exists.
 
 use crate::loading::{LoadError, find, plain};
 use crate::number::Form;
@@ -12,25 +12,26 @@ use txn::{
     Abort, Database, IndexId, Isolation, Lane, RetryUntilDeadline, TableId, Transaction, TxnError,
 };
 
-/// How the rows are found that a table refers to.
+/// How the rows of a referenced table are found.
 struct Target<'a> {
     reference: &'a Reference,
     id: TableId,
     schema: Arc<Schema>,
-    /// Columns of the key, in its order, with the form that their numbers have.
+    /// The referencing columns in the order of the key, with the form of the referenced columns'
+    /// numbers.
     key: Vec<usize>,
     forms: Vec<Option<Form>>,
     index: Option<IndexId>,
 }
 
-/// Looks up what the rows of part `part` of `parts` of a table refer to, when all tables are loaded; `batch` in a snapshot.
-/// Tables that refer to none take no time.
+/// Looks up the rows that part `part` of `parts` of a table references, after all tables are
+/// loaded; each snapshot checks `batch` rows. Tables without foreign keys take no time.
 ///
 /// # Errors
-/// If a table or index is not there, or a row refers to one that is not.
+/// A table or index is missing, or a referenced row does not exist.
 ///
 /// # Panics
-/// If the population has no table of this number, or there is no such part.
+/// The population has no table of this number, or there is no such part.
 pub async fn check_references<E: Env>(
     population: &Population,
     database: &Database<E>,
@@ -81,7 +82,7 @@ fn target<'a, E: Env>(
     Ok(Target { reference, id, schema, key, forms, index })
 }
 
-/// The first row that refers to one that is not there, with what it refers by.
+/// The first row whose reference dangles, with that reference.
 async fn dangling<'r, 'a, E: Env>(
     population: &Population,
     lane: &mut Lane<E>,
@@ -124,7 +125,7 @@ async fn look<'r, 'a, E: Env>(
 }
 
 impl Target<'_> {
-    /// Whether the row is there that this one refers to. A row with a null refers to none.
+    /// Whether the referenced row exists. A row with a null references none.
     async fn is_there<E: Env>(
         &self,
         transaction: &mut Transaction<'_, E>,
@@ -139,14 +140,14 @@ impl Target<'_> {
             let place = references.iter().position(|column| column == wanted);
             let value = place.map_or(Value::Null, |place| row[columns[place]].clone());
             let stored = form.map_or_else(|| value.clone(), |form| form.convert(value.clone()));
-            // No row has digits that the other column has no place for.
+            // A decimal with more decimal places than the other column equals none of its values.
             let decimals = stored.as_numeric().zip(value.as_numeric());
             if decimals.is_some_and(|(stored, value)| numeric::order(stored, value).is_ne()) {
                 return Ok(false);
             }
             values.push(plain(&stored));
         }
-        // A value that does not fit the other column is in none of its rows.
+        // A value that does not fit the other column equals none of its values.
         let Ok(key) = self.schema.encode_columns(&self.key, &values) else { return Ok(false) };
         let failed = LoadError::Statement;
         let Some(index) = self.index else {

@@ -1,7 +1,8 @@
 //! The rows of a table, part by part.
 //!
-//! A row of a counted table follows from its number. A row of another table follows from its parent's row and its number
-//! among the rows of that, so a part of such a table is the rows of a part of the table from which they come in the end.
+//! A row of a table with a given row count follows from its number. A row of a table with
+//! `for_each` follows from its parent row and its number within that. A part of such a table has
+//! the rows below a part of its root table.
 //!
 //! Decisions:
 //! - docs/decisions/0180-loads-draw-rows-per-parent-row-and-values-in-random-orders.md
@@ -14,28 +15,28 @@ use fabric::random::{Random, step};
 use sql_value::Value;
 use std::ops::Range;
 
-/// The streams of the numbers of rows begin here.
+/// The first random stream of numbers of child rows.
 const COUNT_STREAM: u32 = 1 << 28;
 
 /// The rows of a part of a table, in order.
-pub struct Rows<'a> {
+pub struct TableRows<'a> {
     population: &'a Population,
     orders: Orders,
-    /// Numbers of rows of the first table that are still to come.
+    /// Remaining row numbers of the root table.
     left: Range<u64>,
-    /// The table and those from which its rows come, that one first.
+    /// The table's chain of parents, root first.
     levels: Vec<Level>,
 }
 
-/// A table with its present row.
+/// A table with its current row.
 struct Level {
     table: usize,
-    /// How many of its columns are wanted.
+    /// Number of leading columns to draw.
     columns: usize,
     values: Vec<Value>,
-    /// What the draws of the present row and the rows that come from it follow from.
+    /// The seed of the current row's draws and of the rows below it.
     identity: u64,
-    /// Rows of the present parent that are still to come; not used in the first level.
+    /// Remaining rows of the current parent row; unused in the first level.
     left: Range<u64>,
 }
 
@@ -43,8 +44,8 @@ impl Population {
     /// The rows of part `part` of `parts` of a table. All parts together have each row once.
     ///
     /// # Panics
-    /// If there is no such table or part.
-    pub fn rows(&self, table: usize, part: u64, parts: u64) -> Rows<'_> {
+    /// There is no such table or part.
+    pub fn rows(&self, table: usize, part: u64, parts: u64) -> TableRows<'_> {
         assert!(part < parts, "parts are counted from 0");
         let lineage = self.lineage(table);
         let all = self.root_rows(table);
@@ -59,7 +60,7 @@ impl Population {
             identity: 0,
             left: 0..0,
         };
-        Rows {
+        TableRows {
             population: self,
             orders: self.orders(),
             left: begin(part)..begin(part + 1),
@@ -68,8 +69,8 @@ impl Population {
     }
 }
 
-impl Rows<'_> {
-    /// Goes on to the next row of a level; false if there are no more.
+impl TableRows<'_> {
+    /// Moves to the next row of a level; false if there is none.
     fn advance(&mut self, level: usize) -> bool {
         let Some(above) = level.checked_sub(1) else {
             let Some(row) = self.left.next() else { return false };
@@ -90,7 +91,7 @@ impl Rows<'_> {
         }
     }
 
-    /// How many rows the present row of the level above has.
+    /// Number of child rows of the current row of the level above.
     fn children(&mut self, level: usize) -> u64 {
         let table = self.levels[level].table;
         let Count::ForEach { count, .. } = &self.population.tables[table].count else { return 0 };
@@ -128,7 +129,7 @@ impl Rows<'_> {
     }
 }
 
-impl Iterator for Rows<'_> {
+impl Iterator for TableRows<'_> {
     type Item = Vec<Value>;
 
     fn next(&mut self) -> Option<Vec<Value>> {
@@ -136,7 +137,7 @@ impl Iterator for Rows<'_> {
         self.advance(last).then(|| std::mem::take(&mut self.levels[last].values))
     }
 
-    /// Draws no rows of the last level: there may be more than anybody could wait for.
+    /// Counts without drawing rows of the last level, which may be very many.
     fn count(mut self) -> usize {
         let last = self.levels.len() - 1;
         let begun = &self.levels[last].left;

@@ -1,4 +1,4 @@
-//! What each row has to satisfy: NOT NULL, CHECK, keys and references, as the schema says.
+//! Checks rows against the schema: NOT NULL, precision, CHECK, keys and foreign keys.
 
 use crate::number;
 use crate::population::Population;
@@ -6,17 +6,17 @@ use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::{Catalog, Table};
 use sql_value::{Formula, Nothing, Scope, Stop, Value, output};
 
-/// Most characters of a value in a message about a row.
+/// Maximum number of characters of a value in a message.
 const SHOWN_MAX: usize = 64;
 
-/// What the schema says of the rows of one table.
+/// The constraints of a table.
 #[derive(Debug)]
 pub(crate) struct Rules {
     is_nullable: Vec<bool>,
-    /// Columns with a precision, and the first number of units that is beyond it.
+    /// Columns with a precision, and the smallest number of units that exceeds it.
     precise: Vec<(usize, u128)>,
     checks: Vec<Check>,
-    /// What a row is known by: the primary key, or all columns where there is none.
+    /// The columns that identify a row: the primary key, or all columns without one.
     known_by: Vec<usize>,
     /// The primary key's name; empty if there is none.
     pub key_name: String,
@@ -25,25 +25,25 @@ pub(crate) struct Rules {
     uniques: Vec<(String, Vec<usize>)>,
 }
 
-/// A condition on a row.
+/// A CHECK constraint.
 #[derive(Debug)]
 struct Check {
     name: String,
     condition: Formula,
-    /// The columns that it looks at.
+    /// The columns that it uses.
     columns: Vec<usize>,
 }
 
-/// Rows of another table that a row refers to.
+/// A foreign key.
 #[derive(Debug)]
 pub(crate) struct Reference {
     pub name: String,
     pub columns: Vec<usize>,
-    /// The table, by its number.
+    /// Number of the referenced table.
     pub table: usize,
-    /// Its columns, which are its primary key or a unique one.
+    /// The referenced columns, which are a primary or unique key.
     pub references: Vec<usize>,
-    /// The name of the unique index; none if it is the primary key.
+    /// The name of the unique index; `None` for the primary key.
     pub index: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl Rules {
     }
 }
 
-/// The columns that a condition looks at.
+/// The columns that a condition uses.
 fn columns_of(condition: &Expr) -> Vec<usize> {
     let mut columns = Vec::new();
     condition.visit(&mut |expression| {
@@ -103,7 +103,7 @@ fn columns_of(condition: &Expr) -> Vec<usize> {
     columns
 }
 
-/// What the conditions of a row see.
+/// The scope of a row's conditions.
 struct OneRow<'r> {
     values: &'r [Value],
     nothing: Nothing,
@@ -144,7 +144,8 @@ impl Scope for OneRow<'_> {
 }
 
 impl Population {
-    /// What is wrong with a row by itself, and what to change in `workload.toml`; nothing if it is right.
+    /// The violation of a row by itself with its remedy in `workload.toml`; `None` if the row is
+    /// valid.
     pub(crate) fn fault(&self, table: usize, row: &[Value]) -> Option<String> {
         let rules = &self.tables[table].rules;
         let mut columns = rules.is_nullable.iter().zip(row);
@@ -153,7 +154,7 @@ impl Population {
             let change = self.change(table, &[at]);
             return Some(format!("its {name} is null, and the column is NOT NULL; {change}"));
         }
-        // A row keeps the units of a decimal, whatever its precision is, so that nobody else would notice.
+        // Rows store the units of a decimal without its precision, so this is the only check.
         let is_beyond = |&&(at, beyond): &&(usize, u128)| match row.get(at) {
             Some(Value::Numeric(number)) => number.units.unsigned_abs() >= beyond,
             _ => false,
@@ -161,14 +162,14 @@ impl Population {
         if let Some(&(at, _)) = rules.precise.iter().find(is_beyond) {
             let (shown, change) = (self.shown(table, &[at], row), self.change(table, &[at]));
             let sql_type = &self.tables[table].types[at];
-            return Some(format!("its {shown} is beyond {sql_type}; {change}"));
+            return Some(format!("its {shown} is out of range for {sql_type}; {change}"));
         }
         let scope = OneRow { values: row, nothing: Nothing { now: self.scale.now_us } };
         rules.checks.iter().find_map(|check| {
             let problem = match check.condition.evaluate(&scope) {
                 Ok(Value::Bool(false)) => "does not hold".to_owned(),
                 Ok(_) => return None,
-                Err(Stop::Error(error)) => format!("ends with an error, {error}"),
+                Err(Stop::Error(error)) => format!("raises an error, {error}"),
                 Err(Stop::Needs(_)) => "has a sub-select".to_owned(),
             };
             let (name, shown) = (&check.name, self.shown(table, &check.columns, row));
@@ -177,7 +178,7 @@ impl Population {
         })
     }
 
-    /// That a row has the key of another one.
+    /// The message about a duplicate primary key.
     pub(crate) fn same_key(&self, table: usize) -> String {
         let rules = &self.tables[table].rules;
         if rules.key_name.is_empty() {
@@ -187,14 +188,14 @@ impl Population {
         format!("another row has this key already, and {} is unique; {change}", rules.key_name)
     }
 
-    /// That a row has the values of another one in a unique index.
+    /// The message about duplicate values in a unique index.
     pub(crate) fn same_values(&self, table: usize, index: &str, row: &[Value]) -> String {
         let columns = &self.unique_columns(table, index);
         let (shown, change) = (self.shown(table, columns, row), self.distinct(table, columns));
         format!("another row has {shown} already, and {index} is unique; {change}")
     }
 
-    /// That a row refers to one that is not there.
+    /// The message about a dangling reference.
     pub(crate) fn dangles(&self, table: usize, reference: &Reference, row: &[Value]) -> String {
         let name = &reference.name;
         let to = &self.tables[reference.table];
@@ -203,11 +204,10 @@ impl Population {
         let columns: Vec<&str> = columns.collect();
         let change = self.change(table, &reference.columns);
         format!(
-            "no row of {} has the {} that {shown} refers to, and {name} is a foreign key; {change} from what {} has, for \
-             example by `for_each`",
+            "no row of {} has the {} that {shown} references by the foreign key {name}; {change}, \
+             for example by `for_each`",
             to.name,
             columns.join(", "),
-            to.name,
         )
     }
 
@@ -218,23 +218,23 @@ impl Population {
         found.map_or(Vec::new(), |(_, columns)| columns.clone())
     }
 
-    /// A row as messages name it.
+    /// A row's identification in messages.
     pub(crate) fn named(&self, table: usize, row: &[Value]) -> String {
         self.shown(table, &self.tables[table].rules.known_by, row)
     }
 
     fn change(&self, table: usize, columns: &[usize]) -> String {
-        format!("let workload.toml draw {} otherwise", self.lines(table, columns))
+        format!("change the draw of {} in workload.toml", self.lines(table, columns))
     }
 
     fn distinct(&self, table: usize, columns: &[usize]) -> String {
         let lines = self.lines(table, columns);
         format!(
-            "let workload.toml draw {lines} so that no two rows are alike, by `sequence` or `distinct = true`"
+            "draw {lines} in workload.toml without duplicates, by `sequence` or `distinct = true`"
         )
     }
 
-    /// The lines of `workload.toml` that columns are drawn by.
+    /// The lines of `workload.toml` that draw the columns.
     fn lines(&self, table: usize, columns: &[usize]) -> String {
         let Self { tables, .. } = self;
         let (name, names) = (&tables[table].name, &tables[table].names);

@@ -1,4 +1,4 @@
-//! One value, and one row or call of them.
+//! Draws one value, one row, or the arguments of one call.
 
 mod integers;
 
@@ -13,28 +13,27 @@ pub(crate) use integers::{Integers, length_of};
 use sql_value::Value;
 use std::sync::Arc;
 
-/// How often a value that is there already is drawn again, before an array ends without it.
+/// Maximum number of attempts to draw a new element of a distinct array; then the array ends.
 const DISTINCT_TRIES_MAX: u32 = 1000;
-/// Most elements of an array.
+/// Maximum number of elements of an array.
 const ARRAY_LENGTH_MAX: i64 = 1024 * 1024;
-/// Microseconds of a day.
 const DAY_US: i64 = 24 * 3600 * 1_000_000;
 
-/// Where a row or call stands, and what its draws look at.
+/// The context of a row or call for its draws.
 pub(crate) struct Site<'a> {
     pub random: Random,
-    /// The how many-th row or call it is, from 0.
+    /// Number of the row or call, from 0.
     pub count: u64,
-    /// Over which rows random orders go.
+    /// The group of rows that share a sequence of permutations.
     pub group: u64,
-    /// Which client it is, and of how many, if it is a call.
+    /// The client's number and the number of clients, for a call.
     pub client: Option<(u64, u64)>,
     pub now_us: i64,
     pub parent: &'a [Value],
 }
 
 impl Population {
-    /// Draws the values of `distributions` one after the other into `values`.
+    /// Draws a value of each distribution into `values`.
     pub(crate) fn draw_all(
         &self,
         distributions: &[Distribution],
@@ -52,7 +51,6 @@ impl Population {
         }
     }
 
-    /// Draws a value, of any kind.
     pub(crate) fn value(
         &self,
         from: &Distribution,
@@ -107,7 +105,7 @@ impl Population {
         }
     }
 
-    /// Draws that are made of others.
+    /// Draws values that consist of other draws.
     fn composed(
         &self,
         draw: &Draw,
@@ -169,7 +167,7 @@ impl Population {
         }
     }
 
-    /// An array as long as a number says, or as another array is.
+    /// Draws an array whose length is a number or the length of another array.
     fn array(
         &self,
         of: &Distribution,
@@ -198,7 +196,7 @@ impl Population {
         Value::Array(Arc::from(elements))
     }
 
-    /// The first columns of a row of a table that is counted.
+    /// The first columns of a row of a table with a given row count.
     pub(crate) fn counted_row(
         &self,
         table: usize,
@@ -224,8 +222,8 @@ impl Site<'_> {
         at.of(self.parent, own)
     }
 
-    /// Where a sequence over so many values stands. Each client has a part of them for itself, and begins again when that is
-    /// used up; where there are fewer values than clients, they begin one behind the other.
+    /// The position in a sequence over `values` values. Each client cycles through its own part; if
+    /// there are fewer values than clients, each client starts at the value of its number.
     fn position(&self, values: u64, each: u64) -> u64 {
         let count = self.count / each;
         let Some((client, clients)) = self.client else { return count };
@@ -247,7 +245,7 @@ fn converted(value: Value, form: Option<Form>) -> Value {
 
 fn uniform(range: &Range, except: Option<&Value>, random: &mut Random) -> Value {
     let count = range.count();
-    // Which of the numbers is left out; dates and texts are none of them.
+    // Offset of the excluded integer; dates and texts are never excluded.
     let excepted =
         except.filter(|_| count > 1 && count <= 1 << 32).and_then(|except| match except {
             Value::Int(number) => {
@@ -265,8 +263,8 @@ fn uniform(range: &Range, except: Option<&Value>, random: &mut Random) -> Value 
     }
 }
 
-/// What most arguments of calls are: an integer that depends on nothing but the generator. None, and nothing drawn, for
-/// any other distribution.
+/// Draws an integer that depends only on the generator, as most arguments of calls do. For other
+/// distributions returns `None` and draws nothing.
 #[inline(always)]
 fn integer(from: &Distribution, random: &mut Random) -> Option<i64> {
     if from.null > 0.0 {
@@ -283,7 +281,7 @@ fn integer(from: &Distribution, random: &mut Random) -> Option<i64> {
     }
 }
 
-/// NURand [TPC-C 2.1.6], from the lower bound of its range on.
+/// NURand [TPC-C 2.1.6], as the offset from the lower bound of its range.
 #[inline]
 fn nurand(a: i64, c: i64, range: &Range, random: &mut Random) -> u64 {
     let first = random.below((a as u64).saturating_add(1));

@@ -1,4 +1,4 @@
-//! Texts that are drawn.
+//! Draws texts.
 
 use compact_str::{CompactString, format_compact};
 use fabric::random::Random;
@@ -10,7 +10,6 @@ const SYLLABLES: [&str; 10] =
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Appends so many random characters.
 pub(crate) fn push_random(
     text: &mut CompactString,
     alphabet: Alphabet,
@@ -32,10 +31,10 @@ pub(crate) fn push_random(
     }
 }
 
-/// Most digits of a number that is written without the machinery of formats, which takes a thousand instructions.
+/// Maximum width that is written without `format!`, which takes a thousand instructions.
 const DIGITS_MAX: usize = 24;
 
-/// A number with so many digits at least, zeros before it.
+/// A number in decimal, padded with zeros to `width` digits.
 pub(crate) fn digits(number: i64, width: usize) -> CompactString {
     if number < 0 || width > DIGITS_MAX {
         return format_compact!("{number:0width$}");
@@ -51,7 +50,7 @@ pub(crate) fn digits(number: i64, width: usize) -> CompactString {
     CompactString::new(std::str::from_utf8(shown).expect("digits are ASCII"))
 }
 
-/// The last name of a number, of which the last three digits count: one syllable for each [TPC-C 4.3.2.3].
+/// The last name of a number: one syllable for each of its last three digits [TPC-C 4.3.2.3].
 pub(crate) fn last_name(number: i64) -> CompactString {
     let number = number.rem_euclid(1000) as usize;
     [number / 100, number / 10 % 10, number % 10].iter().map(|digit| SYLLABLES[*digit]).collect()

@@ -1,10 +1,12 @@
-//! PostgreSQL's own parser as the oracle of what the crate `sql` reads and refuses.
+//! PostgreSQL's own parser as the oracle for the crate `sql`.
 //!
-//! Tests of this crate hold the two against each other: over every file that is shipped, over the corpus of accepted and
-//! rejected texts of `crates/sql/sql/tests/corpus`, and over that corpus changed at random. The parser is a library in C, so
-//! that it and they exist with the feature `pg_query` alone: `cargo test --release -p grammar --features pg_query`.
+//! The tests of this crate compare both parsers on every shipped file, on the accepted and rejected
+//! texts of `crates/sql/sql/tests/corpus`, and on random changes of these. PostgreSQL's parser is a
+//! C library, so the crate's content requires the feature `pg_query`: `cargo test --release -p
+//! grammar --features pg_query`.
 //!
-//! A parser knows no tables. What names mean and whether types go together is judged by a whole server, in the tests of `sql`.
+//! A parser knows no tables. The tests of `sql` check the meaning of names and the types against a
+//! whole PostgreSQL server.
 //!
 //! Decision: docs/decisions/0158-postgresqls-server-and-postgresqls-parser-both-judge.md
 #![forbid(unsafe_code)]

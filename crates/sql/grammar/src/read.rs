@@ -1,4 +1,5 @@
-//! Statements by PostgreSQL's grammar of SQL, and the bodies of routines by that of their language.
+//! Parses statements by PostgreSQL's SQL grammar, and the bodies of routines by the grammar of
+//! their language.
 //!
 //! Decision: docs/decisions/0158-postgresqls-server-and-postgresqls-parser-both-judge.md
 
@@ -6,38 +7,39 @@ use pg_query::protobuf::{CreateFunctionStmt, RawStmt};
 use pg_query::{Error, Node, NodeEnum};
 use std::sync::{Mutex, PoisonError};
 
-/// What PostgreSQL's parser found in a text.
+/// The objects that PostgreSQL's parser found in a text.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// How many statements there are.
+    /// Number of statements.
     pub statements: usize,
-    /// The tables that are created, in order.
+    /// Names of the created tables, in order.
     pub tables: Vec<String>,
-    /// The functions and procedures that are created, in order.
+    /// The created functions and procedures, in order.
     pub routines: Vec<Routine>,
 }
 
-/// A function or procedure whose body was read.
+/// A function or procedure with a parsed body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routine {
-    /// Its name, without that of a schema.
+    /// The name without its schema.
     pub name: String,
-    /// Its language, as it is written.
+    /// The language as written.
     pub language: String,
-    /// Where the parser ended before the body's end, because it lacks the tables that PostgreSQL has: what it said.
+    /// The error at which the parser stopped because it does not know the tables; `None` if it
+    /// parsed the whole body.
     pub stopped: Option<String>,
 }
 
-/// While it parses PL/pgSQL, the library takes the process's standard error for its own and holds whatever comes there
-/// for an error of the text. So one text is read at a time.
+/// While the library parses PL/pgSQL, it captures the process's standard error and takes any output
+/// for an error of the text. So only one text is parsed at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Reads a text as PostgreSQL does that is asked to create what is in it, up to the point at which it looks for tables,
+/// Parses a text as PostgreSQL does when it executes the statements, up to the lookup of tables,
 /// types and functions.
 ///
 /// # Errors
 ///
-/// What PostgreSQL says of the first statement or body that is none by its grammar.
+/// PostgreSQL's message about the first statement or body with a syntax error.
 pub fn read(text: &str) -> Result<Reading, String> {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reading = Reading::default();
@@ -64,17 +66,17 @@ fn statements(text: &str) -> Result<Vec<RawStmt>, String> {
     }
 }
 
-/// What the parser says; of other errors it is the library that failed, and the text is not judged.
+/// The message of a syntax error. Other errors are failures of the library.
 fn refusal(error: Error) -> String {
     match error {
         Error::Parse(message) => message,
-        // PostgreSQL's texts have none.
+        // PostgreSQL's texts cannot contain zero bytes.
         Error::Conversion(_) => "a zero byte".to_owned(),
         error => panic!("the library fails on a text: {error}"),
     }
 }
 
-/// A statement's part of the text that it stands in; a length of nothing means the rest.
+/// The text of a statement; length 0 means the rest of the file.
 fn own_text<'a>(raw: &RawStmt, text: &'a str) -> &'a str {
     let from = raw.stmt_location as usize;
     let length = raw.stmt_len as usize;
@@ -95,7 +97,7 @@ fn routine(function: &CreateFunctionStmt, text: &str) -> Result<Routine, String>
                 stopped = Some(message);
             }
         }
-        // A body after `BEGIN ATOMIC` is a part of the statement, and was read with it.
+        // A body after `BEGIN ATOMIC` is part of the statement, which is already parsed.
         "sql" => {
             if let Some(body) = option(function, "as").and_then(first).and_then(string) {
                 statements(body)?;
@@ -106,8 +108,9 @@ fn routine(function: &CreateFunctionStmt, text: &str) -> Result<Routine, String>
     Ok(Routine { name, language, stopped })
 }
 
-/// Whether the library stops there only because it has no catalogue: it makes no types of tables and of arrays of arrays,
-/// has no fields for a variable of a table's type, and knows none of an array's elements.
+/// Whether the library stopped only because it has no catalog: it supports neither types of tables
+/// nor arrays of arrays, and knows neither the fields of a variable of a table's type nor the
+/// elements of an array.
 fn needs_tables(message: &str) -> bool {
     let field = message.strip_suffix("\" is not a known variable");
     field.is_some_and(|name| name.contains('.'))
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_tables_and_routines_are_told() {
+    fn statements_tables_and_routines_are_found() {
         let text = "CREATE TABLE t (a integer);\nCREATE INDEX ON t (a);\n\
             CREATE PROCEDURE p() LANGUAGE sql AS $$ DELETE FROM t $$;\n"
             .to_owned()
@@ -163,17 +166,17 @@ mod tests {
     #[test]
     fn every_grammar_refuses() {
         let refused = [
-            // That of statements.
+            // Statements.
             "CREATE TABLE t (a integer,);".to_owned(),
             "SELECT 'open".to_owned(),
             "SELECT '\0'".to_owned(),
-            // That of blocks.
+            // Blocks.
             function("BEGIN IF a THEN RETURN 1; END"),
             function("BEGIN EXIT; END"),
-            // That of expressions and statements inside of blocks.
+            // Expressions and statements inside blocks.
             function("BEGIN RETURN a +; END"),
             function("BEGIN PERFORM FROM WHERE; RETURN 1; END"),
-            // And that of bodies of SQL.
+            // Bodies in SQL.
             "CREATE FUNCTION f() RETURNS integer LANGUAGE sql AS $$ SELEC 1 $$".to_owned(),
             "CREATE FUNCTION f() RETURNS integer LANGUAGE sql BEGIN ATOMIC SELEC 1; END".to_owned(),
         ];

@@ -8,10 +8,10 @@
 //! Decision: docs/decisions/0233-the-executor-of-plans-reads-ahead.md
 
 use crate::bind::BoundTable;
-use crate::control::Machine;
+use crate::control::Interpreter;
 use crate::error::Result;
-use crate::frame::Place;
-use crate::program::{Ask, Over, Program, Step};
+use crate::frame::AheadRows;
+use crate::program::{Expression, Over, Program, Step};
 use crate::run::{key_in, scan_by_key};
 use fabric::Env;
 use layout::Key;
@@ -67,7 +67,7 @@ impl Program {
     }
 }
 
-impl<E: Env> Machine<'_, '_, E> {
+impl<E: Env> Interpreter<'_, '_, E> {
     /// Reads the rows whose keys are known now, and notes where each statement finds its row.
     pub async fn read_ahead(&mut self) -> Result<()> {
         let mut reads = std::mem::take(&mut self.frame.scratch.reads);
@@ -77,7 +77,7 @@ impl<E: Env> Machine<'_, '_, E> {
         for &statement in &ahead.singles {
             let next = reads.len();
             reads.extend(self.row_of(statement));
-            self.frame.places.push(Place { next, stride: 0, end: reads.len() });
+            self.frame.places.push(AheadRows { next, stride: 0, end: reads.len() });
         }
         for round in &ahead.rounds {
             let begin = reads.len();
@@ -85,7 +85,7 @@ impl<E: Env> Machine<'_, '_, E> {
             self.add_round(round, &mut reads);
             self.frame.variables[round.variable] = held;
             let stride = round.statements.len();
-            let place = |at| Place { next: begin + at, stride, end: reads.len() };
+            let place = |at| AheadRows { next: begin + at, stride, end: reads.len() };
             self.frame.places.extend((0..stride).map(place));
         }
         let mut known = std::mem::take(&mut self.frame.known);
@@ -146,10 +146,10 @@ impl<E: Env> Machine<'_, '_, E> {
         true
     }
 
-    fn known(&self, ask: &Ask) -> Option<Value> {
-        match ask {
-            Ask::Formula(formula) => formula.evaluate(&self.view(&[])).ok(),
-            Ask::Statement(_) => None,
+    fn known(&self, expression: &Expression) -> Option<Value> {
+        match expression {
+            Expression::Formula(formula) => formula.evaluate(&self.view(&[])).ok(),
+            Expression::Statement(_) => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::cell::BoundColumn;
 use crate::error::OpenError;
 use fabric::Env;
 use layout::Schema;
-use procedure::reference::{Way, way};
+use procedure::reference::{AccessPath, access_path};
 use sql::{Catalog, Table};
 use sql_value::Formula;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(crate) struct Reference {
     /// The matching columns of the other table.
     pub other: Vec<usize>,
     /// How to find the rows of the other table; `None` for a full scan.
-    pub way: Option<Way>,
+    pub path: Option<AccessPath>,
 }
 
 /// Binds the tables of a catalog to those of a database.
@@ -78,7 +78,7 @@ pub(crate) fn bind<E: Env>(
                 own: own.to_vec(),
                 table,
                 other: other.to_vec(),
-                way: way(&catalog.tables[table], other),
+                path: access_path(&catalog.tables[table], other),
             };
             let to = reference(key.table, &key.columns, &key.references);
             let from = reference(at, &key.references, &key.columns);

@@ -4,7 +4,7 @@ use crate::argument;
 use crate::attempts::{Attempts, Retries};
 use crate::bind::{BoundTable, bind};
 use crate::compile::compile;
-use crate::control::{Machine, Notice};
+use crate::control::{Interpreter, Notice};
 use crate::error::{CallError, Failure, OpenError};
 use crate::frame::Frame;
 use crate::program::Program;
@@ -118,12 +118,13 @@ impl Procedures {
         inputs.map(|parameter| &program.variables[parameter.variable].sql_type)
     }
 
-    /// What the last call gave back: its rows count only if it committed, its retries always.
+    /// The outcome of the last call. Its rows are valid only if the call committed, its retries
+    /// always.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// Why attempts of the last call were aborted.
+    /// The abort reasons of the last call's attempts.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
     }
@@ -218,8 +219,9 @@ impl Procedures {
         frame.only_looks = !program.writes && isolation == Isolation::Snapshot;
         let begun = lane.begin(isolation).await;
         let mut txn = begun.map_err(|abort| Failure::from(txn::TxnError::from(abort)))?;
-        let (answer, notices) = (&mut outcome.rows, &mut outcome.notices);
-        let mut machine = Machine { txn: &mut txn, tables, program, frame, answer, notices, rows };
+        let (result, notices) = (&mut outcome.rows, &mut outcome.notices);
+        let mut machine =
+            Interpreter { txn: &mut txn, tables, program, frame, result, notices, rows };
         match machine.run().await {
             Ok(()) => Ok(txn.commit().await),
             Err(failure) => {

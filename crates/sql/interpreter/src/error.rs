@@ -14,7 +14,7 @@ pub enum CallError {
     #[error("transaction aborted: {0}")]
     Aborted(Abort),
     /// The commit failed after the point of no return: it may or may not have taken effect.
-    #[error("it is not known whether the transaction took effect")]
+    #[error("it is unknown whether the transaction took effect")]
     Unknown,
     /// The engine refused a statement, and a retry would not help.
     #[error(transparent)]

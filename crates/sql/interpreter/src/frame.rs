@@ -36,14 +36,14 @@ pub(crate) struct Frame {
     /// Rows that were read ahead.
     pub known: Vec<Option<RowId>>,
     /// For each statement with rows that were read ahead: where they are.
-    pub places: Vec<Place>,
-    pub later: Later,
+    pub places: Vec<AheadRows>,
+    pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
 }
 
 /// Where a statement finds the rows that were read ahead for it: one for each execution.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AheadRows {
     pub next: usize,
     /// Distance from one execution's row to the next; 0 if the statement is executed once.
     pub stride: usize,
@@ -52,17 +52,16 @@ pub(crate) struct Place {
 
 /// Inserts waiting to be executed together, see [`crate::run`].
 #[derive(Default, Debug)]
-pub(crate) struct Later {
+pub(crate) struct PendingInserts {
     /// Their tables, by position among the bound tables.
     pub tables: Vec<usize>,
     pub keys: Vec<(TableId, Key)>,
     /// The values of all rows, concatenated.
     pub values: Vec<Value>,
-    /// The inserted rows.
     pub rows: Vec<RowId>,
 }
 
-impl Later {
+impl PendingInserts {
     pub fn clear(&mut self) {
         self.tables.clear();
         self.keys.clear();
@@ -114,7 +113,7 @@ impl Frame {
         self.began_us = now_us;
         self.inserted.clear();
         self.looked_up = None;
-        self.later.clear();
+        self.pending_inserts.clear();
     }
 
     /// Returns the row that was read ahead for a statement, if it was; `Some(None)` if no row has
@@ -138,7 +137,6 @@ impl Frame {
         }
     }
 
-    /// Prepares for a statement.
     #[inline]
     pub fn begin_statement(&mut self, statement: &Statement) {
         let plans = statement.plans.len();

@@ -11,7 +11,7 @@ use txn::IndexId;
 pub(crate) struct Term {
     pub formula: Formula,
     /// Whether it uses sub plans, which must be executed between two evaluations.
-    pub asks: bool,
+    pub uses_sub_plans: bool,
 }
 
 /// The outputs of a node.
@@ -26,7 +26,7 @@ pub(crate) enum Outputs {
 pub(crate) struct List {
     pub outputs: Vec<Output>,
     /// Whether one of them uses sub plans.
-    pub asks: bool,
+    pub uses_sub_plans: bool,
 }
 
 /// An output expression, with fast paths for columns.
@@ -46,7 +46,7 @@ pub(crate) struct Statement {
     pub root: Node,
     pub plans: Vec<SubPlan>,
     pub writes: bool,
-    pub way: Way,
+    pub execution: Execution,
     /// Its position among the statements that are read ahead.
     pub ahead: Option<usize>,
     /// Variables that its outputs read.
@@ -55,7 +55,7 @@ pub(crate) struct Statement {
 
 /// How a statement is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Execution {
     /// Reads, updates or deletes one row by its key, without sub plans or checks on other rows.
     Keyed,
     /// Inserts one row, without sub plans or checks on other rows.
@@ -67,7 +67,6 @@ pub(crate) enum Way {
     General,
 }
 
-/// A sub plan.
 #[derive(Debug)]
 pub(crate) struct SubPlan {
     pub root: Node,
@@ -83,7 +82,7 @@ pub(crate) struct Node {
     /// Columns that it delivers.
     pub width: usize,
     /// Correlated sub plans that its expressions use; they are executed again for each row.
-    pub asked: Vec<usize>,
+    pub correlated: Vec<usize>,
 }
 
 /// The operation of a node, see [`procedure::Operator`].
@@ -135,7 +134,6 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct Range {
     pub index: Option<IndexId>,
-    /// Columns of the index.
     pub columns: Vec<usize>,
     /// Words per key.
     pub words: u32,
@@ -152,7 +150,6 @@ pub(crate) struct Bound {
     pub is_included: bool,
 }
 
-/// A sort key.
 #[derive(Debug)]
 pub(crate) struct SortKey {
     pub value: Output,
@@ -180,7 +177,6 @@ pub(crate) struct KeyedInner {
     pub columns: Vec<usize>,
 }
 
-/// Aggregation by groups.
 #[derive(Debug)]
 pub(crate) struct Aggregate {
     pub keys: List,

@@ -36,7 +36,7 @@ pub(crate) struct Program {
 }
 
 #[derive(Debug)]
-pub(crate) enum Ask {
+pub(crate) enum Expression {
     Formula(Formula),
     /// It contains sub-selects, and is the only column of this statement.
     Statement(usize),
@@ -47,7 +47,7 @@ pub(crate) enum Ask {
 pub(crate) enum Target {
     Variable(usize),
     Field { variable: usize, field: usize },
-    Element { variable: usize, index: Ask },
+    Element { variable: usize, index: Expression },
 }
 
 /// The cast of a column of a row.
@@ -72,9 +72,9 @@ pub(crate) struct Into {
 /// The values that a loop iterates over.
 #[derive(Debug)]
 pub(crate) enum Over {
-    Range { from: Ask, to: Ask, by: Option<Ask>, reverse: bool },
+    Range { from: Expression, to: Expression, by: Option<Expression>, reverse: bool },
     Rows(usize),
-    Elements(Ask),
+    Elements(Expression),
 }
 
 #[derive(Debug)]
@@ -82,9 +82,9 @@ pub(crate) struct Raise {
     pub level: Level,
     pub sqlstate: String,
     pub message: Vec<String>,
-    pub values: Vec<Ask>,
-    pub detail: Option<Ask>,
-    pub hint: Option<Ask>,
+    pub values: Vec<Expression>,
+    pub detail: Option<Expression>,
+    pub hint: Option<Expression>,
 }
 
 /// A step. Jump targets are labels.
@@ -92,21 +92,19 @@ pub(crate) struct Raise {
 pub(crate) enum Step {
     Assign {
         target: Target,
-        value: Ask,
+        value: Expression,
     },
     Declare {
         variable: usize,
-        value: Option<Ask>,
+        value: Option<Expression>,
     },
-    /// Executes an SQL statement.
     Statement {
         number: usize,
         into: Option<Into>,
     },
     Jump(usize),
     /// Jumps to a label unless a condition holds.
-    Unless(Ask, usize),
-    /// Starts a loop.
+    Unless(Expression, usize),
     Start {
         place: usize,
         over: Over,
@@ -117,10 +115,9 @@ pub(crate) enum Step {
         into: Into,
         end: usize,
     },
-    /// Ends a loop.
     End(usize),
-    Return(Option<Ask>),
-    ReturnNext(Option<Ask>),
+    Return(Option<Expression>),
+    ReturnNext(Option<Expression>),
     ReturnQuery {
         number: usize,
         conversions: Vec<Conversion>,

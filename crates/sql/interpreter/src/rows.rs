@@ -97,7 +97,6 @@ impl Rows {
         self.count = kept;
     }
 
-    /// Reorders the rows.
     pub(crate) fn reordered(mut self, order: &[usize]) -> Self {
         let mut rows = Self::new(self.width);
         rows.values.reserve(self.values.len());

@@ -1,4 +1,4 @@
-//! Asks a PostgreSQL for the plans of statements.
+//! Collects the plans of statements from PostgreSQL.
 //!
 //! Decisions:
 //! - docs/decisions/0162-plans-are-collected-by-psql.md
@@ -9,46 +9,44 @@ use crate::statistics::{self, TableSize};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Begins the line before each plan in the answer; no line of XML begins like that.
+/// The prefix of the line before each plan in the output; no line of XML begins like this.
 const MARK: &str = "==== ";
 
-/// What is to be planned.
+/// A request for plans.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Question {
-    /// Files that make tables, indexes and procedures, in the order in which they are run.
+    /// SQL files that create tables, indexes and procedures, in execution order.
     pub files: Vec<PathBuf>,
-    /// How large the tables are to look.
+    /// The sizes that the tables appear to have.
     pub sizes: Vec<TableSize>,
-    /// The statements.
     pub statements: Vec<Statement>,
-    /// Statements that look at whole tables, planned behind the others.
+    /// Statements that read whole tables; planned after the others, with other settings.
     pub checks: Vec<Statement>,
 }
 
-/// A statement with open parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statement {
-    /// What it is called, such as `new_order.3`: letters, digits, `_`, `-` and `.`.
+    /// Its name, such as `new_order.3`: letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// Its text, with parameters `$1` to `$n`.
+    /// The text, with parameters `$1` to `$n`.
     pub text: String,
-    /// PostgreSQL's names of their types.
+    /// PostgreSQL's type names of the parameters.
     pub parameter_types: Vec<String>,
 }
 
-/// Plans as a PostgreSQL gives them.
+/// The plans that PostgreSQL returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// The version's first number.
+    /// PostgreSQL's major version.
     pub server_version: u32,
-    /// The plan of each statement in XML, in the order of the question, checks last.
+    /// The plan of each statement in XML, in the order of the question; checks last.
     pub plans: Vec<String>,
 }
 
-/// Asks for the plans, in a database that is made for that and dropped.
+/// Collects the plans in a temporary database.
 ///
 /// # Errors
-/// If there is no PostgreSQL, or it refuses a file or a statement; the message has its words.
+/// PostgreSQL is not available, or refuses a file or a statement; the message quotes it.
 pub fn collect(question: &Question, choice: &ServerChoice) -> Result<Answer, CollectError> {
     let server = Server::open(choice)?;
     let database = server.database()?;
@@ -62,7 +60,7 @@ pub fn collect(question: &Question, choice: &ServerChoice) -> Result<Answer, Col
     take_apart(&answer, question.statements.iter().chain(&question.checks))
 }
 
-/// Runs files in a database that is made for that and dropped: whether a workload does what it says.
+/// Runs SQL files in a temporary database, to check that PostgreSQL accepts a workload.
 ///
 /// # Errors
 /// As [`collect`].
@@ -72,8 +70,9 @@ pub fn run_files(files: &[PathBuf], choice: &ServerChoice) -> Result<(), Collect
     server.database()?.run("the workload", &scripts).map(|_| ())
 }
 
-/// The script that explains each statement behind its mark. PostgreSQL 15 has no option for generic plans, so each is
-/// prepared, and explained with values that do not matter.
+/// The script that explains each statement after a mark line. PostgreSQL 15 cannot EXPLAIN a
+/// generic plan directly, so the script prepares each statement and explains its execution with
+/// arbitrary arguments.
 fn explain_script(statements: &[Statement], checks: &[Statement]) -> String {
     let mut script = format!(
         "\\echo '{MARK}version'\nSELECT current_setting('server_version_num')::integer / 10000;\n"
@@ -92,7 +91,8 @@ fn explain(script: &mut String, statements: &[Statement]) {
             true => (String::new(), String::new()),
             false => (format!(" ({types})"), format!(" ({nulls})")),
         };
-        // Writing to a string does not fail. The text has a line of its own, so that messages tell it.
+        // Writing to a string cannot fail. The statement's text starts on its own line, so that
+        // line numbers in messages identify it.
         let _ = write!(
             script,
             "\\echo '{MARK}{}'\nPREPARE asked{types} AS\n{};\n\
@@ -102,7 +102,7 @@ fn explain(script: &mut String, statements: &[Statement]) {
     }
 }
 
-/// Puts the statement's name into a message that has a line of our script.
+/// Replaces a line of the temporary script in a message by the statement's name.
 fn in_words(error: CollectError, explain: &Path, script: &str) -> CollectError {
     let CollectError::Refused { said, .. } = &error else { return error };
     let Some(place) = said.split(&format!("{}:", explain.display())).nth(1) else { return error };
@@ -110,7 +110,7 @@ fn in_words(error: CollectError, explain: &Path, script: &str) -> CollectError {
     let before = script.lines().take(line).filter_map(|line| line.strip_prefix("\\echo '"));
     let Some(mark) = before.last() else { return error };
     let name = mark.trim_start_matches(MARK).trim_end_matches('\'');
-    // Without the place in a file that nobody will see again.
+    // The position in the temporary script is useless to the user.
     let said = place.split_once(": ").map_or(&**said, |(_, said)| said).to_owned();
     CollectError::Refused { what: format!("the statement {name}"), said }
 }

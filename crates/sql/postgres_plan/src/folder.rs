@@ -1,6 +1,7 @@
-//! The plans beside a workload: one file `plans/PROCEDURE.NUMBER.xml` for each statement.
+//! The stored plans of a workload: one file `plans/PROCEDURE.NUMBER.xml` for each statement.
 //!
-//! Each file begins with a comment that has the statement, so that a plan that is of an older one is noticed.
+//! A comment at the beginning of each file has the statement, so that a plan of an older statement
+//! is detected.
 //!
 //! Decision: docs/decisions/0165-stored-plans-contain-costs-and-their-statement.md
 
@@ -16,107 +17,86 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The folder of plans in a workload's folder.
+/// The folder of plans within a workload's folder.
 pub const FOLDER: &str = "plans";
 
-/// Why there are no plans to work with.
+/// Why the plans of a workload cannot be collected or read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// PostgreSQL.
     #[error(transparent)]
     Collect(#[from] CollectError),
-    /// A plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A plan that is not there.
     #[error(
-        "{file}: there is no plan of {statement}; make the plans with `namdb spade plan {folder}`"
+        "{file}: the plan of {statement} is missing; create the plans with `namdb spade plan {folder}`"
     )]
-    Missing {
-        /// The workload's folder.
-        folder: String,
-        /// Where it should be.
-        file: String,
-        /// Of which statement.
-        statement: String,
-    },
-    /// A plan of something else.
+    Missing { folder: String, file: String, statement: String },
+    /// A plan belongs to another statement.
     #[error(
-        "{file}: this is no plan of {statement}, as line {line} of its file has that statement now; make the plans with \
+        "{file}: this is not the plan of {statement}: the statement in line {line} of its file has changed; create the plans with \
          `namdb spade plan {folder}`"
     )]
     Stale {
-        /// The workload's folder.
         folder: String,
-        /// The file.
         file: String,
-        /// The statement that it should be of.
+        /// The current statement.
         statement: String,
-        /// Where that stands.
+        /// The line of the statement in its SQL file.
         line: u32,
     },
-    /// A name that no file can have.
+    /// A procedure's name cannot be a file name.
     #[error(
-        "the procedure `{procedure}` has a name that is no name of a file; use letters, digits and _"
+        "the name of the procedure `{procedure}` cannot be a file name; use letters, digits and _"
     )]
-    Name {
-        /// The procedure.
-        procedure: String,
-    },
-    /// A file.
+    Name { procedure: String },
     #[error("{file}: {error}")]
     File {
-        /// Which.
         file: String,
-        /// What the system says.
+        /// The system's error message.
         error: String,
     },
 }
 
-/// The file of a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanFile {
-    /// Its name in the folder of plans.
+    /// The name within the folder of plans.
     pub name: String,
-    /// What is in it.
     pub text: String,
 }
 
-/// Plans as a PostgreSQL has just made them.
+/// Plans collected from PostgreSQL.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
-    /// The first number of its version.
+    /// PostgreSQL's major version.
     pub server_version: u32,
-    /// One for each statement, in the order of those.
+    /// One for each statement, in the same order.
     pub files: Vec<PlanFile>,
 }
 
-/// What writing has done, or what would have to be done.
+/// The changes that writing made, or would make.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
-    /// Files that were not there.
     pub added: Vec<String>,
-    /// Files that had another plan.
+    /// Files with a different plan.
     pub changed: Vec<String>,
-    /// Files that are of no statement.
+    /// Files without a statement.
     pub removed: Vec<String>,
-    /// How many were as they are.
+    /// Number of unchanged files.
     pub same: usize,
 }
 
 impl Changes {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }
 }
 
-/// Asks a PostgreSQL for the plans of a workload's statements, and of those of its checks. Each is read, so that one that
-/// cannot be used is refused here and not when it is wanted.
+/// Collects the plans of a workload's statements and of its checks from PostgreSQL. Each plan is
+/// also read, so that an unsupported plan is reported now and not at its first use.
 ///
 /// # Errors
-/// If there is no PostgreSQL, it refuses a file or a statement, or a plan has what is not known.
+/// PostgreSQL is not available, it refuses a file or a statement, or a plan is unsupported.
 pub fn make(
     folder: &Path,
     workload: &WorkloadFolder,
@@ -146,10 +126,10 @@ pub fn make(
     Ok(Made { server_version: answer.server_version, files })
 }
 
-/// Compares files with those that are there.
+/// Compares the files with the stored ones.
 ///
 /// # Errors
-/// If one that is there cannot be read.
+/// A stored file cannot be read.
 pub fn compare(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> {
     let mut there = stored(folder)?;
     let mut changes = Changes::default();
@@ -164,10 +144,11 @@ pub fn compare(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError
     Ok(changes)
 }
 
-/// Writes files that are not there as they are, and then removes those that are of no statement any more.
+/// Writes new and changed files, then removes files without a statement.
 ///
 /// # Errors
-/// If one cannot be written or removed; those before it have been. None is removed before all are written.
+/// A file cannot be written or removed; earlier files have been. Nothing is removed before all
+/// files are written.
 pub fn write(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> {
     let changes = compare(folder, files)?;
     let plans = folder.join(FOLDER);
@@ -193,10 +174,10 @@ pub fn write(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> 
     Ok(changes)
 }
 
-/// Reads the plans of a workload's statements, in the order of those.
+/// Reads the plans of a workload's statements, in the same order.
 ///
 /// # Errors
-/// If one is missing, is of another statement, or cannot be read.
+/// A plan is missing, belongs to another statement, or cannot be read.
 pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan>, FolderError> {
     statements
         .iter()
@@ -211,7 +192,7 @@ pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan
                 }
                 Err(error) => return Err(failed(Path::new(&origin.file), &error)),
             };
-            // All but the first line, which has the version.
+            // Without the first line, which has the version.
             let wanted = comment(statement, "");
             let wanted = wanted.split_once('\n').map_or("", |(_, rest)| rest);
             if !text.split_once('\n').is_some_and(|(_, rest)| rest.starts_with(wanted)) {
@@ -224,7 +205,7 @@ pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan
         .collect()
 }
 
-/// Reads a statement's plan; what is wrong with it is told with the place of the statement, where it can be changed.
+/// Reads a statement's plan; errors name the line of the statement, where the user can change it.
 fn read_of(statement: &EmbeddedStatement, text: &str, origin: &Origin) -> Result<Plan, PlanError> {
     read(text, origin).map_err(|error| PlanError {
         statement: format!("{} (line {} of its file)", error.statement, statement.line),
@@ -236,7 +217,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What a statement is called: `new_order.3`.
+/// The statement's name, as `new_order.3`.
 fn name(statement: &EmbeddedStatement) -> String {
     format!("{}.{}", statement.procedure, statement.number)
 }
@@ -265,21 +246,21 @@ fn origin(folder: &Path, statement: &EmbeddedStatement, file_name: &str) -> Orig
     }
 }
 
-/// The comment at the head of a file: whose plan it is.
+/// The comment at the beginning of a file, which identifies the statement.
 fn comment(statement: &EmbeddedStatement, made_by: &str) -> String {
     let mut text = format!("{} {made_by}\n\n{}\n", name(statement), statement.text.trim());
     let names = statement.parameter_types.iter().zip(&statement.variables);
     for (number, (type_name, variable)) in (1..).zip(names) {
         let field = variable.field.as_ref().map(|field| format!(".{field}")).unwrap_or_default();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "${number} {type_name} {}{field}", variable.name);
     }
-    // Two of these may not follow each other in a comment.
+    // XML comments may not contain `--`.
     let text = text.replace("--", "- -").replace("--", "- -");
     format!("<!-- {text}-->\n")
 }
 
-/// The files with plans that are there.
+/// The text of each stored plan, by file name.
 fn stored(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
     let plans = folder.join(FOLDER);
     let entries = match std::fs::read_dir(&plans) {
@@ -312,7 +293,7 @@ mod tests {
         PlanFile { name: name.to_owned(), text: text.to_owned() }
     }
 
-    /// What cannot be written takes no plan away, and what is as it was is not written.
+    /// A failed write removes no plan, and unchanged files are not written.
     #[test]
     fn plans_stay_until_others_are_there() {
         let folder = std::env::temp_dir().join(format!("namdb-plans-{}", std::process::id()));

@@ -1,18 +1,20 @@
-//! Plans of PostgreSQL for the statements of a workload: collected from a real one, and read into types.
+//! PostgreSQL's plans for the statements of a workload: collected from a PostgreSQL server, and
+//! parsed.
 //!
-//! SPADE takes physical plans as they come, and decides on the rest [SPADE 3.1, 5.1]. A plan is what `EXPLAIN (VERBOSE,
-//! FORMAT XML)` says of a statement with its parameters still open (a generic plan); it is kept beside the workload, so that
-//! only who changes a workload needs a PostgreSQL.
+//! SPADE takes logical plans from PostgreSQL and chooses the physical design [SPADE 3.1, 5.1]. A
+//! plan is the output of `EXPLAIN (VERBOSE, FORMAT XML)` for a statement with parameters (a generic
+//! plan). It is stored beside the workload, so that only a user who changes a workload needs
+//! PostgreSQL.
 //!
 //! ```text
 //! expression  conditions, outputs and sort keys
 //! node        the types of a plan
-//! read        from XML to those
-//! server      a PostgreSQL to ask
-//! statistics  how tables look to its planner
-//! collect     questions and answers
-//! spread      what a workload says of its tables
-//! folder      the plans beside a workload
+//! read        parses XML into these types
+//! server      a running or a private PostgreSQL server
+//! statistics  the table sizes that the planner sees
+//! collect     collects plans from PostgreSQL
+//! spread      derives table statistics from a workload
+//! folder      the stored plans of a workload
 //! ```
 #![forbid(unsafe_code)]
 

@@ -1,363 +1,316 @@
-//! Plans as types: one variant for each node of PostgreSQL's executor that statements of transactions need.
+//! The types of a plan: one variant for each node of PostgreSQL's executor that transactional
+//! statements need.
 //!
-//! A plan alone does not say all that its statement does. PostgreSQL prints neither the columns that an `UPDATE` sets or an
-//! `INSERT` fills, nor the numbers behind `LIMIT` and `OFFSET`, nor the strength of a lock: take them from the statement.
-//! The outputs of an `UPDATE`'s child are the new values, in the order of the table's columns, and then `ctid`. Behind the
-//! columns that a query delivers, its nodes may have more that it sorts by or locks with: the statement tells how many.
-//! Conversions that PostgreSQL inserts by itself are not printed either; they follow from the types of both sides.
+//! A plan does not contain everything about its statement. PostgreSQL prints neither the columns
+//! that an `UPDATE` or `INSERT` sets, nor the numbers of `LIMIT` and `OFFSET`, nor the strength of
+//! a lock: take them from the statement. The outputs of an `UPDATE`'s child are the new values, in
+//! the order of the table's columns, followed by `ctid`. After a query's output columns, its nodes
+//! may have further columns for sorting and locking; the statement has the number of output
+//! columns. PostgreSQL does not print conversions that it inserts by itself; they follow from the
+//! types of both sides.
 //!
 //! Decision: docs/decisions/0166-what-a-plan-does-not-say-is-not-guessed.md
 
 use crate::expression::{Expression, SortKey};
 
-/// A plan of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
-    /// The node that delivers the statement's result.
+    /// The node that returns the statement's result.
     pub root: Node,
 }
 
 /// A node of a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// What it does, with its inputs.
+    /// The operator, with its inputs.
     pub operator: Operator,
-    /// What it delivers for each row.
     pub output: Vec<Expression>,
-    /// What the planner expects.
+    /// The planner's estimate.
     pub estimate: Estimate,
-    /// Plans that are carried out once, when their value is wanted first.
+    /// Plans that are executed once, at the first use of their value.
     pub init_plans: Vec<SubPlan>,
-    /// Plans that are carried out for each row that wants their value.
+    /// Plans that are executed for each row that needs their value.
     pub sub_plans: Vec<SubPlan>,
 }
 
-/// What the planner expects of a node.
+/// The planner's estimate for a node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// Cost up to the first row, in PostgreSQL's units.
+    /// Cost until the first row, in PostgreSQL's units.
     pub startup_cost: f64,
-    /// Cost up to the last row.
+    /// Cost until the last row.
     pub total_cost: f64,
-    /// Rows.
     pub rows: u64,
-    /// Bytes of a row.
+    /// Average size of a row.
     pub width_bytes: u32,
 }
 
 /// A plan inside a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubPlan {
-    /// Its name, such as `InitPlan 1`, `SubPlan 2` or `CTE recent`.
+    /// The name: `InitPlan 1`, `SubPlan 2` or `CTE recent`.
     pub name: String,
-    /// The numbers by which expressions name its columns, see [`Expression::InitPlanOutput`]; empty where they name
-    /// the plan as a whole.
+    /// The numbers of its columns in expressions, see [`Expression::InitPlanOutput`]; empty if
+    /// expressions refer to the plan by its name.
     pub delivers: Vec<u32>,
-    /// The plan.
     pub plan: Node,
 }
 
 /// A table in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relation {
-    /// Its schema.
     pub schema: String,
-    /// The table.
     pub name: String,
-    /// What expressions call it.
+    /// The table's name in expressions.
     pub alias: String,
 }
 
-/// What a node does.
+/// The operation of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Operator {
-    /// Follows an index to rows, or reads the index alone.
+    /// Reads rows through an index, or only the index.
     IndexScan(IndexScan),
-    /// Reads the rows that a bitmap names.
+    /// Reads the rows of a bitmap.
     BitmapHeapScan {
-        /// The table.
         relation: Relation,
-        /// What holds for each row, asked again where the bitmap names whole pages.
+        /// The index condition, evaluated again if the bitmap has whole pages.
         recheck: Option<Expression>,
-        /// What is asked besides.
         filter: Option<Expression>,
-        /// Which rows.
         bitmap: Bitmap,
     },
-    /// Reads a whole table.
     SequentialScan {
-        /// The table.
         relation: Relation,
-        /// Which rows are wanted.
         filter: Option<Expression>,
     },
-    /// Reads rows by their places.
+    /// Reads rows by their tuple identifiers.
     TidScan {
-        /// The table.
         relation: Relation,
-        /// The places.
+        /// The condition with the tuple identifiers.
         condition: Option<Expression>,
-        /// What is asked besides.
         filter: Option<Expression>,
     },
-    /// Puts rows of two inputs together.
     Join(Join),
-    /// Fills the hash table of the hash join above.
+    /// Fills the hash table of the hash join above it.
     Hash {
-        /// Its rows.
         input: Box<Node>,
     },
-    /// Sorts.
     Sort {
-        /// By what.
         keys: Vec<SortKey>,
-        /// How many of the keys the input is sorted by already.
+        /// Number of leading keys by which the input is already sorted.
         presorted: usize,
-        /// The rows.
         input: Box<Node>,
     },
-    /// Leaves out the first rows, and those beyond a number.
+    /// `LIMIT` and `OFFSET`.
     Limit {
-        /// The rows.
         input: Box<Node>,
     },
-    /// Counts, sums, and so on.
     Aggregate {
-        /// How groups are found.
         strategy: Strategy,
-        /// By what they are formed; none if all rows are one group.
+        /// The grouping keys; empty if all rows form one group.
         keys: Vec<Expression>,
-        /// Which groups are wanted.
+        /// The condition of `HAVING`.
         filter: Option<Expression>,
-        /// The rows.
         input: Box<Node>,
     },
-    /// One row of each run of equal ones.
+    /// Returns one row for each group of a sorted input.
     Group {
-        /// By what they are equal.
         keys: Vec<Expression>,
-        /// Which are wanted.
+        /// The condition of `HAVING`.
         filter: Option<Expression>,
-        /// The rows, sorted.
+        /// Must be sorted.
         input: Box<Node>,
     },
-    /// Leaves out repetitions of a row.
+    /// Removes duplicates from a sorted input.
     Unique {
-        /// The rows, sorted.
+        /// Must be sorted.
         input: Box<Node>,
     },
-    /// Computes its output, for each row of its input or once.
+    /// Computes its output once, or for each row of its input.
     Result {
-        /// Asked once, before everything else.
+        /// Evaluated once, before everything else.
         one_time_filter: Option<Expression>,
-        /// Asked of each row.
+        /// Evaluated for each row.
         filter: Option<Expression>,
-        /// The rows; one without columns if there is no input.
+        /// `None` means a single row without columns.
         input: Option<Box<Node>>,
     },
-    /// Computes functions that deliver several rows.
+    /// Computes set-returning functions in the output.
     ProjectSet {
-        /// The rows.
         input: Box<Node>,
     },
-    /// The rows of a `VALUES` list, which only the statement shows.
+    /// The rows of a `VALUES` list; only the statement has the list.
     ValuesScan {
-        /// What expressions call it.
+        /// The name in expressions.
         alias: String,
-        /// Which rows are wanted.
         filter: Option<Expression>,
     },
-    /// The rows of one input after the other.
+    /// Concatenates the rows of its inputs.
     Append {
-        /// The inputs.
         inputs: Vec<Node>,
     },
-    /// The rows of several sorted inputs in their order.
+    /// Merges several sorted inputs.
     MergeAppend {
-        /// The order.
         keys: Vec<SortKey>,
-        /// The inputs.
         inputs: Vec<Node>,
     },
-    /// Keeps rows to deliver them again.
+    /// Buffers the rows of its input for repeated reading.
     Materialize {
-        /// The rows.
         input: Box<Node>,
     },
-    /// Keeps rows by the values that they were asked for with.
+    /// Caches the rows of its input by parameter values.
     Memoize {
-        /// Those values.
+        /// The parameters.
         keys: Vec<Expression>,
-        /// Whether values are compared bit by bit.
+        /// Whether keys are compared as binary values.
         is_binary: bool,
-        /// The rows.
         input: Box<Node>,
     },
     /// Inserts, updates or deletes.
     ModifyTable(ModifyTable),
-    /// Locks the rows that it passes on.
+    /// Locks each row of its input.
     LockRows {
-        /// The rows.
         input: Box<Node>,
     },
-    /// Gives a name to the rows of a query.
+    /// A sub-select in `FROM`.
     SubqueryScan {
-        /// The name.
         alias: String,
-        /// Which rows are wanted.
         filter: Option<Expression>,
-        /// The query.
         input: Box<Node>,
     },
-    /// The rows that functions deliver.
+    /// The rows of functions in `FROM`.
     FunctionScan {
-        /// What expressions call it.
+        /// The name in expressions.
         alias: String,
         /// The functions with their arguments.
         calls: Vec<Expression>,
-        /// Which rows are wanted.
         filter: Option<Expression>,
     },
-    /// The rows of a `WITH` query, which is among the init plans of a node above.
+    /// The rows of a `WITH` query, which is an init plan of a node above.
     CteScan {
-        /// The query's name.
+        /// The name of the `WITH` query.
         query: String,
-        /// What expressions call it.
+        /// The name in expressions.
         alias: String,
-        /// Which rows are wanted.
         filter: Option<Expression>,
     },
 }
 
-/// A scan through an index.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IndexScan {
-    /// The table.
     pub relation: Relation,
-    /// The index; that of a primary key is called `TABLE_pkey` unless somebody named it.
+    /// The index; a primary key's default name is `TABLE_pkey`.
     pub index: String,
-    /// In which order of the index.
     pub direction: Direction,
-    /// Whether the index alone has all that is wanted.
+    /// Whether the index has all required columns.
     pub index_only: bool,
-    /// What the index is asked for; all of it if nothing.
+    /// The index condition; `None` reads the whole index.
     pub condition: Option<Expression>,
-    /// By what an index that knows distances sorts.
+    /// Distances by which an index sorts, for indexes that support it.
     pub order_by: Vec<Expression>,
-    /// What is asked of the rows besides.
+    /// Evaluated for each row.
     pub filter: Option<Expression>,
 }
 
-/// The order in which an index is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     Forward,
     Backward,
 }
 
-/// A set of places of rows.
+/// A set of row positions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bitmap {
-    /// How it is made.
     pub source: BitmapSource,
-    /// What the planner expects.
+    /// The planner's estimate.
     pub estimate: Estimate,
 }
 
-/// How a bitmap is made.
+/// The source of a bitmap.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BitmapSource {
-    /// From an index.
     Index {
-        /// The index.
         index: String,
-        /// What it is asked for.
+        /// The index condition.
         condition: Option<Expression>,
     },
-    /// What all of them have.
+    /// Intersection.
     And(Vec<Bitmap>),
-    /// What any of them has.
+    /// Union.
     Or(Vec<Bitmap>),
 }
 
-/// A join.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Join {
-    /// How partners are found.
+    /// The join algorithm.
     pub method: JoinMethod,
-    /// What happens to rows without partners.
+    /// The join type.
     pub kind: JoinKind,
-    /// Whether a row of the outer input has one partner at most.
+    /// Whether each outer row has at most one inner match.
     pub inner_unique: bool,
-    /// What makes partners, beyond what the method compares.
+    /// Join condition beyond the one of the algorithm.
     pub join_filter: Option<Expression>,
-    /// What is asked of the joined rows.
+    /// Evaluated for each joined row.
     pub filter: Option<Expression>,
     /// The input that is read once.
     pub outer: Box<Node>,
-    /// The input that is asked for partners.
+    /// The input that is searched for matches.
     pub inner: Box<Node>,
 }
 
-/// How a join finds partners.
 #[derive(Clone, PartialEq, Debug)]
 pub enum JoinMethod {
-    /// Reads the inner input again for each row of the outer one, by whose columns its conditions may go.
+    /// Reads the inner input for each row of the outer one; its conditions may use the outer row's
+    /// columns.
     NestedLoop,
-    /// Looks into a hash table of the inner input.
+    /// Probes a hash table of the inner input.
     Hash {
-        /// What is compared.
+        /// The equality condition.
         condition: Option<Expression>,
     },
-    /// Reads two sorted inputs side by side.
+    /// Merges two sorted inputs.
     Merge {
-        /// What is compared.
+        /// The equality condition.
         condition: Option<Expression>,
     },
 }
 
-/// What a join does with rows that have no partner, and with several partners.
+/// The type of a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinKind {
-    /// Only pairs.
+    /// Matching pairs.
     Inner,
-    /// And outer rows without partner.
+    /// Also outer rows without a match.
     Left,
-    /// And inner rows without partner.
+    /// Also inner rows without a match.
     Right,
-    /// And both.
+    /// Also unmatched rows of both inputs.
     Full,
-    /// Outer rows that have a partner, once.
+    /// Outer rows with a match, once each.
     Semi,
-    /// Outer rows that have none.
+    /// Outer rows without a match.
     Anti,
 }
 
-/// How an aggregate finds its groups.
+/// The algorithm of an aggregation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
-    /// There is one group.
+    /// One group.
     Plain,
-    /// The input is sorted by the keys.
+    /// The input is sorted by the grouping keys.
     Sorted,
-    /// By hashing.
     Hashed,
 }
 
-/// A change of a table.
+/// An `INSERT`, `UPDATE` or `DELETE`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ModifyTable {
-    /// What is done.
     pub operation: Operation,
-    /// To which table.
     pub relation: Relation,
-    /// What happens to a row that is there already; none if that is an error.
+    /// `ON CONFLICT`; `None` if a conflict is an error.
     pub conflict: Option<Conflict>,
-    /// The rows.
     pub input: Box<Node>,
 }
 
-/// What is done to a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     Insert,
@@ -368,16 +321,17 @@ pub enum Operation {
 /// `ON CONFLICT`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Conflict {
-    /// Whether the row that is there is updated; otherwise it is left alone.
+    /// Whether the existing row is updated; otherwise it is unchanged.
     pub updates: bool,
-    /// The unique indexes that find it; none if it is any of them.
+    /// The unique indexes of the conflict; any if empty.
     pub indexes: Vec<String>,
-    /// Which rows are updated.
+    /// The condition of `DO UPDATE`.
     pub filter: Option<Expression>,
 }
 
 impl Node {
-    /// The nodes that give rows to this one, outer before inner; without init plans and sub plans.
+    /// The nodes that provide rows to this one, outer before inner; without init plans and sub
+    /// plans.
     pub fn inputs(&self) -> Vec<&Node> {
         match &self.operator {
             Operator::Join(join) => vec![&join.outer, &join.inner],
@@ -407,7 +361,8 @@ impl Node {
         }
     }
 
-    /// Calls `visit` with this node and all below it: first init plans, then inputs, then sub plans.
+    /// Calls `visit` with this node and all nodes below it: first init plans, then inputs, then sub
+    /// plans.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
         visit(self);
         self.init_plans.iter().for_each(|init| init.plan.walk(visit));
@@ -415,7 +370,7 @@ impl Node {
         self.sub_plans.iter().for_each(|sub| sub.plan.walk(visit));
     }
 
-    /// The table that this node reads or changes, if it does.
+    /// The table that this node reads or changes.
     pub fn relation(&self) -> Option<&Relation> {
         match &self.operator {
             Operator::IndexScan(scan) => Some(&scan.relation),

@@ -1,4 +1,4 @@
-//! How large tables are and how often values repeat, as `workload.toml` says it.
+//! Derives table sizes and column statistics from `workload.toml`.
 //!
 //! Decision: docs/decisions/0163-tables-look-full-and-are-empty-when-plans-are-made.md
 
@@ -6,12 +6,12 @@ use crate::statistics::{ColumnSpread, TableSize};
 use sql::Load;
 use sql::load::{Alphabet, Distribution, Draw, Expectation, Range};
 
-/// How often a draw may refer to another column's.
+/// Maximum length of a chain of references between draws.
 const REFERENCES_MAX: u32 = 8;
-/// The last names that TPC-C makes.
+/// Number of different last names in TPC-C.
 const LAST_NAMES: u64 = 1000;
 
-/// The sizes of all tables at the workload's own scale; tables whose size cannot be told are left out.
+/// The sizes of all tables at the workload's default scale, without tables of unknown size.
 pub(crate) fn sizes(load: &Load) -> Vec<TableSize> {
     let expectation = Expectation::new(load, load.units);
     let size = |table: &sql::load::TableLoad| {
@@ -30,7 +30,7 @@ pub(crate) fn sizes(load: &Load) -> Vec<TableSize> {
     load.tables.iter().filter_map(size).collect()
 }
 
-/// How many different values a column of a table may have; none if nobody knows.
+/// The maximum number of distinct values of a column; `None` if unknown.
 fn distinct(
     expectation: Expectation<'_>,
     table: &str,
@@ -74,7 +74,7 @@ fn width(expectation: Expectation<'_>, range: &Range) -> Option<u64> {
     u64::try_from(high.checked_sub(low)?.checked_add(1)?).ok()
 }
 
-/// How many texts of a length there are; shorter ones hardly count.
+/// The number of texts of a length; shorter texts are negligible.
 fn texts(length: u32, alphabet: Alphabet) -> u64 {
     let characters: u64 = match alphabet {
         Alphabet::Digits => 10,
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(lines.rows, 3_000_000);
         let columns = ["ol_w_id", "ol_d_id", "ol_o_id", "ol_number", "ol_i_id", "ol_supply_w_id"];
         assert_eq!(distinct_of(&tpcc, "order_line", &columns), [10, 10, 3000, 15, 100_000, 10]);
-        // More texts than anybody can count are as many as there are rows.
+        // The number of possible texts is limited by the number of rows.
         assert_eq!(distinct_of(&tpcc, "item", &["i_name", "i_data"]), [100_000, 100_000]);
         assert_eq!(distinct_of(&tpcc, "customer", &["c_last", "c_credit"]), [1000, 2]);
         let date = lines.columns.iter().find(|spread| spread.column == "ol_delivery_d");

@@ -1,44 +1,41 @@
 //! Makes empty tables look full to PostgreSQL's planner.
 //!
-//! The planner takes the number of rows from a table's pages times its density in the catalog. So each table gets one row,
-//! which takes one page, and a density of all its rows. How often values repeat stands in the catalog, too, and the planner
-//! divides by it. Nothing is loaded or analyzed, so that the plans of a thousand warehouses take no longer than those of
-//! one, and equal workloads give equal plans.
+//! The planner computes a table's row count as its pages times the row density in the catalog. Each
+//! table therefore gets one row, which takes one page, and a density of the wanted row count. The
+//! numbers of distinct values are also set in the catalog; the planner divides by them. Nothing is
+//! loaded or analyzed: planning for a thousand warehouses takes no longer than for one, and equal
+//! workloads get equal plans.
 //!
 //! Decision: docs/decisions/0163-tables-look-full-and-are-empty-when-plans-are-made.md
 
 use std::fmt::Write;
 
-/// How large a table is to look.
+/// The size that a table appears to have.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableSize {
-    /// The table.
     pub table: String,
-    /// Its rows.
     pub rows: u64,
-    /// What is known of its columns; the planner guesses at the others.
+    /// Known statistics of its columns; the planner guesses the others.
     pub columns: Vec<ColumnSpread>,
 }
 
-/// How the values of a column repeat.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ColumnSpread {
-    /// The column.
     pub column: String,
-    /// How many different values it has; the planner takes each for as frequent as any other.
+    /// Number of distinct values, which the planner assumes to be equally frequent.
     pub distinct: u64,
-    /// The share of rows without a value, 0 to 1.
+    /// The share of nulls, 0 to 1.
     pub null_fraction: f64,
 }
 
-/// What the planner is told, whatever the server is configured to.
+/// Planner settings, independent of the server's configuration.
 ///
-/// - `plan_cache_mode`: plans for any values of the parameters, since SPADE tunes procedures and not calls.
-/// - `enable_seqscan`: whether a small table is better read whole is a matter of pages, which a main-memory store does not
-///   have; a read by key costs the same in tables of any size. Without an index the planner still reads the whole table,
-///   at a cost of 10^10 more.
-/// - `seq_page_cost`, `random_page_cost`: reading a page costs nothing where all of them are in memory.
-/// - the others: their defaults, and nothing that depends on the machine.
+/// - `plan_cache_mode`: generic plans, because SPADE tunes procedures and not single calls.
+/// - `enable_seqscan`: PostgreSQL reads a small table whole because it has few pages. A main-memory
+///   store has no pages; a read by key costs the same in tables of any size. Without an index the
+///   planner still reads the whole table, at an additional cost of 10^10.
+/// - `seq_page_cost`, `random_page_cost`: reading a page costs nothing if all pages are in memory.
+/// - the others: PostgreSQL's defaults, so that a server's configuration changes no plan.
 const SETTINGS: &str = "\
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
@@ -56,8 +53,8 @@ SET search_path = public;
 SET compute_query_id = off;
 ";
 
-/// What the planner is told for statements that look at whole tables, whatever these are stored in: an order
-/// that an index would give is not to be had from a hash table, and memory is there for all groups.
+/// Planner settings for statements that read whole tables in any storage: a hash table cannot
+/// provide the order of an index, and memory suffices for all groups.
 pub(crate) const WHOLE_TABLES: &str = "\
 SET enable_seqscan = on;
 SET enable_indexscan = off;
@@ -68,9 +65,9 @@ SET enable_nestloop = off;
 SET work_mem = '64GB';
 ";
 
-/// Two functions of the session: the size of a table, and the spread of a column.
+/// Two functions of the session: one sets the size of a table, one the statistics of a column.
 ///
-/// The one row has no values. So that it can be there, columns may be null for a moment.
+/// The one row of each table has only nulls, so NOT NULL is suspended for its insertion.
 const FUNCTIONS: &str = r"
 CREATE FUNCTION pg_temp.namdb_size(filled regclass, row_count real) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -98,14 +95,14 @@ END
 $$;
 ";
 
-/// The script that makes tables look as large as they are to be, and sets the planner.
+/// The script that sets the tables' sizes and the planner's settings.
 pub(crate) fn script(sizes: &[TableSize]) -> String {
-    // No notices of what is not there yet.
+    // Suppresses notices about objects that do not exist yet.
     let mut script =
         format!("SET client_min_messages = warning;\n{SETTINGS}{FUNCTIONS}\\o /dev/null\n");
     for size in sizes {
         let table = literal(&identifier(&size.table));
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(script, "SELECT pg_temp.namdb_size({table}, {});", size.rows);
         for spread in &size.columns {
             let (column, different) = (literal(&spread.column), spread.distinct.max(1));
@@ -120,7 +117,7 @@ pub(crate) fn script(sizes: &[TableSize]) -> String {
     script
 }
 
-/// A name in quotes, as it is stored.
+/// A quoted name.
 fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,5 +1,5 @@
-//! The shipped workloads in a real PostgreSQL: tables are filled with a few rows, each procedure is called, and what it
-//! returns and changes is what its specification says.
+//! Runs the shipped workloads in PostgreSQL: fills the tables with a few rows, calls each
+//! procedure, and compares results and changes with the specification.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -35,9 +35,9 @@ fn ycsb_does_what_it_says() {
     calls("ycsb");
 }
 
-/// The tests above would see it if PostgreSQL disagreed.
+/// Errors that PostgreSQL reports do fail the tests above.
 #[test]
-fn a_failing_call_is_told_with_its_file() {
+fn a_failing_call_is_reported_with_its_file() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests");
     let files = [folder.join("nodes/schema.sql"), folder.join("calls/ycsb.sql")];
     match run_files(&files, &ServerChoice::Private) {

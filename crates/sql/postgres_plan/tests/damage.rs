@@ -1,4 +1,5 @@
-//! No file makes the reader panic: plans with characters lost, changed and doubled, and texts that never were plans.
+//! No file makes the parser panic: tests plans with lost, changed and doubled characters, and texts
+//! that are not plans.
 
 use postgres_plan::{Expression, Origin, read};
 use proptest::prelude::*;
@@ -15,14 +16,14 @@ fn plans() -> Vec<String> {
     paths.iter().map(|path| std::fs::read_to_string(path).expect("it is text")).collect()
 }
 
-/// What happens to a plan at one place.
+/// Damage at one position of a plan.
 #[derive(Clone, Debug)]
 enum Damage {
-    /// So many characters are gone.
+    /// Removes this many characters.
     Lost(usize),
-    /// So many characters stand there twice.
+    /// Doubles this many characters.
     Twice(usize),
-    /// A text has come between.
+    /// Inserts a text.
     Put(String),
 }
 
@@ -103,7 +104,7 @@ proptest! {
         let _ = Expression::parse(&text);
     }
 
-    /// What can be read can be written, and read to the same.
+    /// Printing a parsed expression and parsing it again gives the same expression.
     #[test]
     fn expressions_keep_their_meaning(text in "[a-c$1-3()+=' ,.:]{0,24}|\\((a|\\$1|b\\.c|f\\(a\\)) (=|<|AND|\\+) (NULL|true|'x'::text)\\)") {
         if let Ok(expression) = Expression::parse(&text) {

@@ -1,7 +1,7 @@
-//! Plans of every kind of node, as PostgreSQL makes them, against what the reader sees in them.
+//! PostgreSQL's plans with every kind of node, compared with their parsed form.
 //!
-//! The plans stand in the folder `nodes`. Where a PostgreSQL is installed they are made anew and compared; with
-//! `NAMDB_BLESS=1` they are written.
+//! The plans are stored in the folder `nodes`. If PostgreSQL is installed, they are also collected
+//! again and compared; `NAMDB_BLESS=1` writes them.
 
 #[path = "support/shape.rs"]
 mod shape;
@@ -13,7 +13,8 @@ use postgres_plan::{Expression, SortKey};
 use shape::shape;
 use std::path::PathBuf;
 
-/// Name, types of parameters, text, and the shape of the plan; an empty shape where it has to be refused.
+/// Name, parameter types, text, and the shape of the plan; an empty shape means that the plan must
+/// be refused.
 type Case = (&'static str, &'static [&'static str], &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -146,7 +147,7 @@ fn postgresql_gives_the_same_plans_again() {
     }
 }
 
-/// Nothing of what PostgreSQL prints is lost: it can be written again from what was read.
+/// Parsing loses nothing: printing gives PostgreSQL's text again.
 #[test]
 fn expressions_of_plans_are_written_as_they_were_read() {
     let mut count = 0;

@@ -1,4 +1,5 @@
-//! The plans of the shipped workloads: there, readable, by index wherever there is one, and what PostgreSQL gives again.
+//! The plans of the shipped workloads exist, are valid, use an index wherever there is one, and
+//! equal PostgreSQL's current plans.
 
 #[path = "support/shape.rs"]
 mod shape;
@@ -25,7 +26,7 @@ fn statements(workload: &WorkloadFolder) -> Vec<&EmbeddedStatement> {
     workload.program.embedded_statements().collect()
 }
 
-/// Statements of a workload with their plans.
+/// Calls `use_them` with each statement of a workload and its plan.
 fn planned(name: &str, use_them: impl Fn(&EmbeddedStatement, &Plan)) {
     let workload = workload(name);
     let statements = statements(&workload);
@@ -93,7 +94,7 @@ fn plans_are_what_the_transactions_call_for() {
     assert_eq!(shapes("ycsb", "scan_records"), ["limit(index usertable_pkey)"]);
 }
 
-/// The planner knows the workload's sizes: an order has ten lines, a name three customers.
+/// The planner knows the workload's sizes: ten lines per order, three customers per name.
 #[test]
 fn estimates_are_those_of_full_tables() {
     let found = std::cell::RefCell::new(Vec::new());
@@ -132,14 +133,14 @@ fn postgresql_gives_the_same_plans_again() {
     }
 }
 
-/// A statement that has changed since it was planned is noticed, and one that was never planned.
+/// Detects a statement that has changed since its planning, and one without a plan.
 #[test]
 fn plans_of_other_statements_are_refused() {
     let workload = workload("smallbank");
     let statements = statements(&workload);
     let mut other = statements[0].clone();
     other.text.push_str(" AND 1 = 1");
-    let told = format!("make the plans with `namdb spade plan {}`", path("smallbank").display());
+    let told = format!("create the plans with `namdb spade plan {}`", path("smallbank").display());
     match folder::open(&path("smallbank"), &[&other]) {
         Err(error @ FolderError::Stale { .. }) => {
             assert!(error.to_string().contains("amalgamate.1.xml"), "{error}");

@@ -13,7 +13,6 @@ pub enum ReadError {
     /// In the schema, or in the procedures.
     #[error(transparent)]
     Program(#[from] sql::Errors),
-    /// The plans.
     #[error(transparent)]
     Plans(#[from] FolderError),
     /// In a statement with its plan.

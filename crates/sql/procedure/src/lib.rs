@@ -1,9 +1,9 @@
 //! Stored procedures, lowered: each statement follows PostgreSQL's plan, each expression has its
 //! type, and each table access has its key or range.
 //!
-//! `sql` knows what a procedure means, `plan` the order in which PostgreSQL would execute it. This
-//! crate combines both; the executor runs the result, the code generator prints it, and the tuner
-//! counts its operations [SPADE 3.1, 3.2].
+//! `sql` knows the meaning of a procedure, `postgres_plan` the order in which PostgreSQL would
+//! execute it. This crate combines both; the executor runs the result, the code generator prints
+//! it, and the tuner counts its operations [SPADE 3.1, 3.2].
 //!
 //! ```text
 //! node    the types of a lowered statement

@@ -48,7 +48,6 @@ pub struct Statement {
     pub sub_plans: Vec<SubPlan>,
 }
 
-/// A sub plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubPlan {
     pub root: Node,
@@ -73,7 +72,6 @@ pub struct Node {
 pub enum Operator {
     /// Reads rows of a table.
     Scan(Scan),
-    /// Joins two inputs.
     Join(Join),
     Sort {
         /// The sort keys, over the input.
@@ -209,7 +207,6 @@ pub struct Range {
     /// Lower bound of the next column.
     pub low: Option<Bound>,
     pub high: Option<Bound>,
-    /// Whether to scan backward.
     pub is_backward: bool,
 }
 
@@ -221,7 +218,6 @@ pub struct Bound {
     pub is_included: bool,
 }
 
-/// A sort key.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SortKey {
     pub value: Expr,

@@ -9,7 +9,7 @@ use sql::Table;
 /// How to find rows by the values of some columns. The lists give, for each key column, its
 /// position among these columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum AccessPath {
     Key(Vec<usize>),
     /// The index at this position.
     Index(usize, Vec<usize>),
@@ -17,7 +17,7 @@ pub enum Way {
 
 /// Returns how to find rows of a table by the values of these columns; `None` if that needs a full
 /// scan.
-pub fn way(table: &Table, columns: &[usize]) -> Option<Way> {
+pub fn access_path(table: &Table, columns: &[usize]) -> Option<AccessPath> {
     let positions = |key: &[usize]| {
         let place = |column: &usize| columns.iter().position(|own| own == column);
         let places: Option<Vec<usize>> = key.iter().map(place).collect();
@@ -26,8 +26,10 @@ pub fn way(table: &Table, columns: &[usize]) -> Option<Way> {
     if !table.has_hidden_key()
         && let Some(places) = positions(table.schema.key())
     {
-        return Some(Way::Key(places));
+        return Some(AccessPath::Key(places));
     }
     let mut indexes = table.indexes.iter().enumerate();
-    indexes.find_map(|(at, index)| positions(&index.columns).map(|places| Way::Index(at, places)))
+    indexes.find_map(|(at, index)| {
+        positions(&index.columns).map(|places| AccessPath::Index(at, places))
+    })
 }

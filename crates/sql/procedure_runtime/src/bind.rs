@@ -8,16 +8,16 @@ use txn::{Columns, Database, IndexId, TableId};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BindError {
     /// The table does not exist.
-    #[error("the database has no table {0}; create the workload's tables in it first")]
+    #[error("the database has no table {0}; create the tables of the workload first")]
     NoTable(String),
     /// The index does not exist.
     #[error(
-        "table {table} has no index {index}; create the workload's tables again, or this index"
+        "table {table} has no index {index}; create the tables of the workload again, or create this index"
     )]
     NoIndex { table: String, index: String },
     /// A column has another type, or another position in the row.
     #[error(
-        "column {column} of table {table} is not as it was when its code was generated; generate the code of this schema"
+        "column {column} of table {table} has changed since the code was generated; generate the code again"
     )]
     OtherColumn {
         table: String,

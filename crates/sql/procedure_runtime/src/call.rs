@@ -93,7 +93,6 @@ impl Scratch {
         self.rows.pop().unwrap_or_default()
     }
 
-    /// Returns a list.
     #[inline]
     pub fn give_rows(&mut self, mut rows: Vec<RowId>) {
         rows.clear();

@@ -196,7 +196,7 @@ impl<G: Generated> Caller<G> {
         self.plans.fields(procedure.plans)
     }
 
-    /// Why the failed attempts of the last call were aborted.
+    /// The abort reasons of the last call's failed attempts.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
     }
@@ -226,7 +226,7 @@ impl<G: Generated> Caller<G> {
         }
     }
 
-    /// As [`Caller::prefetch`], for a call that the executor will carry out.
+    /// As [`Caller::prefetch`], for a call that the executor will execute.
     pub fn prefetch_by_plans<E: Env>(
         &self,
         lane: &Lane<E>,
@@ -236,7 +236,7 @@ impl<G: Generated> Caller<G> {
         self.plans.prefetch(lane, procedure.plans, arguments);
     }
 
-    /// Carries out a procedure as one transaction, again and again while it meets others.
+    /// Executes a procedure as one transaction, and retries it after conflicts.
     ///
     /// # Errors
     ///
@@ -310,7 +310,7 @@ impl<G: Generated> Caller<G> {
     ) -> Result<(), Box<CallError>> {
         self.aborts.clear();
         self.counts.executed += 1;
-        self.answer(lane, procedure, arguments).await
+        self.execute_by_plans(lane, procedure, arguments).await
     }
 
     async fn attempt<E: Env>(
@@ -350,10 +350,10 @@ impl<G: Generated> Caller<G> {
             .zip(arguments)
             .map(|(of, argument)| value(argument, of))
             .collect();
-        self.answer(lane, procedure, &values).await
+        self.execute_by_plans(lane, procedure, &values).await
     }
 
-    async fn answer<E: Env>(
+    async fn execute_by_plans<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
         procedure: ProcedureId,

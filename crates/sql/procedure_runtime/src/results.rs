@@ -11,7 +11,7 @@ use layout::{RecordRef, Slot};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cell<'a> {
     Null,
-    /// A number, a truth value, a date or a time.
+    /// A number, a boolean, a date or a time.
     Int(i64),
     /// Units and scale of a decimal.
     Decimal(i64, u8),
@@ -53,7 +53,6 @@ const FLOAT: u8 = 2;
 const TEXT: u8 = 3;
 /// Decimal of scale 0; the tag of scale `n` is `n` larger.
 const DECIMAL: u8 = 4;
-/// Largest scale.
 const SCALE_MAX: u8 = 200;
 /// A table row. 64 bits follow the tag: 32 for the offset of its words, 8 for the number of key
 /// words, and 24 for its list of columns.
@@ -74,7 +73,6 @@ impl Results {
         self.rows = 0;
     }
 
-    /// Number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
@@ -96,7 +94,7 @@ impl Results {
         self.bytes.extend_from_slice(&[NULL; COUNT]);
     }
 
-    /// A number, a truth value, a date or a time.
+    /// Adds a number, a boolean, a date or a time.
     #[inline]
     pub fn int(&mut self, value: i64) {
         let mut cell = [INT; 9];

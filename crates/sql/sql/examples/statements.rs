@@ -1,4 +1,5 @@
-//! Lists the statements inside the procedures of a folder: `cargo run -p sql --example statements -- FOLDER`.
+//! Lists the statements inside the procedures of a folder: `cargo run -p sql --example statements
+//! -- FOLDER`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! The functions of PostgreSQL 15 that a user may call.
 
-/// In the order of the alphabet, without those that begin with `pg_`. From `pg_proc`, without functions that serve
-/// types, operators, indexes and aggregates.
+/// Sorted for the binary search. From `pg_proc`, without names that begin with `pg_` and without
+/// the functions behind types, operators, indexes and aggregates.
 #[rustfmt::skip]
 const BUILT_IN: [&str; 436] = [
     "abs", "acldefault", "aclexplode", "acos", "acosd", "acosh", "age", "area", "array_agg",
@@ -76,12 +76,11 @@ const BUILT_IN: [&str; 436] = [
     "xmlexists", "xmlvalidate", "xpath", "xpath_exists",
 ];
 
-/// Whether PostgreSQL has a function `name`, in small letters.
+/// Whether PostgreSQL has a function `name`, given in lower case.
 pub(crate) fn is_built_in(name: &str) -> bool {
     name.starts_with("pg_") || BUILT_IN.binary_search(&name).is_ok()
 }
 
-/// The names of the functions that PostgreSQL has.
 pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.into_iter()
 }

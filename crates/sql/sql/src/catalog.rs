@@ -4,82 +4,72 @@ use crate::expression::Expr;
 use crate::types::{Field, SqlType};
 use layout::{IndexKind, Schema};
 
-/// The column that a table without a primary key gets: a number that no other row of it has. No SQL can name it, since
-/// PostgreSQL has a system column of this name.
+/// The hidden key column of a table without a primary key; each row has a different number. SQL
+/// cannot name it, because PostgreSQL has a system column of this name.
 pub const HIDDEN_KEY: &str = "ctid";
 
-/// The tables of a schema, in the order of the file.
+/// The tables of a schema, in file order.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
-    /// The tables.
     pub tables: Vec<Table>,
 }
 
 /// A table with its keys.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    /// Its name.
     pub name: String,
-    /// Its columns as SQL sees them, in order. `schema` has the same ones, and behind them [`HIDDEN_KEY`] if there is no
-    /// primary key.
+    /// The columns as SQL sees them, in order. `schema` has the same columns, followed by
+    /// [`HIDDEN_KEY`] if there is no primary key.
     pub columns: Vec<TableColumn>,
     /// How rows are stored.
     pub schema: Schema,
-    /// The primary key's columns by position; none if there is none.
+    /// Positions of the primary key's columns; empty if there is no primary key.
     pub primary_key: Vec<usize>,
-    /// What plans call the primary key's index; empty if there is none.
+    /// The name of the primary key's index in plans; empty if there is no primary key.
     pub primary_key_name: String,
-    /// Everything else that rows are found by.
+    /// All indexes except the primary key.
     pub indexes: Vec<Index>,
-    /// What refers to other tables.
     pub foreign_keys: Vec<ForeignKey>,
-    /// What every row satisfies, in the order of their names.
+    /// The CHECK constraints, sorted by name.
     pub checks: Vec<Check>,
 }
 
-/// A column of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableColumn {
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub sql_type: SqlType,
-    /// Whether it may be null.
     pub nullable: bool,
-    /// What it is if an insert does not say; null if there is none.
+    /// The default value; null if there is none.
     pub default: Option<Expr>,
 }
 
-/// An index, or a unique key besides the primary one.
+/// An index, or a unique key other than the primary key.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Index {
-    /// Its name, which PostgreSQL's plans use.
+    /// The name in PostgreSQL's plans.
     pub name: String,
-    /// Its columns by position, most significant first.
+    /// Positions of its columns, most significant first.
     pub columns: Vec<usize>,
-    /// Whether no two rows have equal values, nulls apart.
+    /// Whether it is unique; nulls are never equal.
     pub unique: bool,
-    /// What `USING` asks for; a tree if nothing is said.
+    /// The kind after `USING`; a tree if it is absent.
     pub kind: IndexKind,
 }
 
-/// A reference to rows of another table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignKey {
-    /// Its name.
     pub name: String,
-    /// The columns that refer, by position.
+    /// Positions of the referencing columns.
     pub columns: Vec<usize>,
-    /// The table referred to, by position.
+    /// Position of the referenced table.
     pub table: usize,
-    /// Its columns.
+    /// Positions of the referenced columns.
     pub references: Vec<usize>,
 }
 
-/// A condition on the rows of a table.
+/// A CHECK constraint.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Check {
-    /// Its name.
     pub name: String,
     /// The condition over the table, which is source 0; null counts as true.
     pub condition: Expr,
@@ -91,7 +81,6 @@ impl Catalog {
         self.tables.iter().position(|table| table.name == name)
     }
 
-    /// The table called `name`.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.position(name).map(|at| &self.tables[at])
     }
@@ -103,7 +92,7 @@ impl Table {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// The columns as those of a row.
+    /// The columns with their types.
     pub fn fields(&self) -> Vec<Field> {
         let field = |column: &TableColumn| Field {
             name: column.name.clone(),

@@ -1,7 +1,7 @@
-//! How deep the tree of a statement will be, before there is one.
+//! Limits the depth of a statement's syntax tree before the tree is built.
 //!
-//! The parser bounds brackets by its own recursion, but `1 + 1 + 1 + ...` is a loop to it that gives a tree as deep as the
-//! sum is long, and everything that walks trees is recursive.
+//! The parser limits nested parentheses by its own recursion, but it parses `1 + 1 + 1 + ...` in a
+//! loop and builds a tree as deep as the sum is long. All code that walks trees is recursive.
 //!
 //! Decision: docs/decisions/0160-expression-depth-is-limited-before-trees-are-built.md
 
@@ -10,27 +10,27 @@ use crate::source::Source;
 use crate::token::token_is_word;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Most operators on the way from a statement down to a value.
+/// Maximum number of operators on a path from a statement to a value.
 const OPERATORS_MAX: u32 = 100;
 
-/// Words that stand between two values, or before one.
+/// Words that join two values or precede one.
 const OPERATOR_WORDS: [&str; 9] =
     ["AND", "OR", "NOT", "IS", "IN", "LIKE", "ILIKE", "BETWEEN", "UNION"];
-/// Words behind which another expression begins.
+/// Words that begin another expression.
 const CLAUSE_WORDS: [&str; 14] = [
     "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "WHEN", "THEN",
     "ELSE", "SET", "VALUES", "ON",
 ];
 
-/// What stands between two brackets.
+/// Operators counted between an opening and a closing parenthesis.
 #[derive(Default)]
 struct Level {
     operators: u32,
-    /// The deepest of what stands in brackets inside.
+    /// Depth of the deepest nested pair of parentheses.
     inner: u32,
 }
 
-/// Refuses `tokens` if they make a tree that is too deep.
+/// Refuses `tokens` if their tree would be too deep.
 pub(crate) fn check_depth(source: &Source, tokens: &[TokenWithSpan]) -> Result<()> {
     let mut levels = vec![Level::default()];
     for token in tokens {

@@ -1,33 +1,32 @@
-//! The SQL statements inside procedures, as PL/pgSQL hands them to PostgreSQL's planner.
+//! The SQL statements inside procedures, in the form in which PL/pgSQL sends them to PostgreSQL's
+//! planner.
 
-/// A SQL statement of a procedure, ready for `PREPARE`.
+/// An SQL statement of a procedure, ready for `PREPARE`.
 ///
-/// Statements are those that PL/pgSQL plans: `SELECT`, `INSERT`, `UPDATE`, `DELETE`, queries behind `FOR` and `RETURN
-/// QUERY`, the body of a `sql` function, and expressions that have sub-selects (those become `SELECT expression`).
-/// Expressions without tables need no plan and are not listed.
+/// PL/pgSQL plans `SELECT`, `INSERT`, `UPDATE`, `DELETE`, the queries of `FOR` and `RETURN QUERY`,
+/// the body of an `sql` function, and expressions that contain sub-selects (as `SELECT
+/// expression`). Expressions without tables need no plan and are not listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EmbeddedStatement {
-    /// The procedure's name.
     pub procedure: String,
-    /// Counts the statements of the procedure from 1, in the order of the text.
+    /// Number of the statement within the procedure, from 1, in text order.
     pub number: u32,
-    /// The line in `procedures.sql` at which it begins.
+    /// The line of `procedures.sql` where the statement begins.
     pub line: u32,
-    /// The statement with variables replaced by `$1` to `$n`, without `INTO` and without a semicolon.
+    /// The statement with `$1` to `$n` for its variables, without `INTO` and without a semicolon.
     pub text: String,
-    /// PostgreSQL's names of the types of `$1` to `$n`, as `PREPARE name (...)` wants them.
+    /// PostgreSQL's type names of `$1` to `$n`, as in `PREPARE name (...)`.
     pub parameter_types: Vec<String>,
-    /// Which variable each of `$1` to `$n` is.
+    /// The variable behind each of `$1` to `$n`.
     pub variables: Vec<VariableName>,
 }
 
-/// A variable or parameter of a procedure, or a field of one that is a record.
+/// A variable or parameter of a procedure, or a field of a record variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VariableName {
-    /// The position in the procedure's list of variables, parameters first.
+    /// Position in the procedure's list of variables, parameters first.
     pub variable: usize,
-    /// Its name, as declared.
     pub name: String,
-    /// The field, if it is one of a record.
+    /// The field, if the variable is a record.
     pub field: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Why a file is refused: where, what, and what to write instead.
+//! Errors about a file: the position, the problem, and how to write it instead.
 //!
 //! Decision: docs/decisions/0157-stricter-than-create-function.md
 
@@ -6,44 +6,42 @@ use crate::source::Source;
 use sqlparser::tokenizer::{Location, Span};
 use std::fmt;
 
-/// Whether PostgreSQL refuses the same.
+/// The kind of an error; it says whether PostgreSQL refuses the text as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The file cannot be read.
     File,
-    /// The text is no SQL or no PL/pgSQL; PostgreSQL refuses it, too.
+    /// Not valid SQL or PL/pgSQL; PostgreSQL refuses it, too.
     Syntax,
-    /// A name means nothing, or two things; PostgreSQL refuses it, too.
+    /// An unknown or ambiguous name; PostgreSQL refuses it, too.
     Name,
-    /// Types do not go together; PostgreSQL refuses it, too.
+    /// Incompatible types; PostgreSQL refuses it, too.
     Type,
-    /// PostgreSQL takes it and this crate does not.
+    /// PostgreSQL accepts it, but this crate does not support it.
     Outside,
-    /// The load does not fit the procedures, or is not well formed.
+    /// `workload.toml` is malformed or does not fit the procedures.
     Load,
 }
 
-/// A sentence about a file, with the place that it is about.
+/// An error message with its position in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
-    /// Who else refuses it.
     pub kind: ErrorKind,
-    /// The file, as it was named.
+    /// The file's name, as the caller gave it.
     pub file: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: u32,
-    /// The column in characters, from 1.
+    /// Column in characters, from 1.
     pub column: u32,
-    /// The offending piece of the file, shortened; may be empty at the end of a file.
+    /// The offending piece of text, shortened; may be empty at the end of a file.
     pub piece: String,
-    /// What is wrong.
+    /// The problem.
     pub sentence: String,
-    /// What to write instead; empty where the sentence says it.
+    /// The remedy; empty if the sentence implies it.
     pub advice: String,
 }
 
-/// Of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {

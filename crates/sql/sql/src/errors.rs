@@ -1,4 +1,4 @@
-//! Everything that is wrong with a folder, so that one run reports it all.
+//! Collects all errors of a folder, so that one run reports them together.
 
 use crate::error::{Error, ErrorKind};
 use crate::token::name_of;
@@ -9,17 +9,15 @@ use std::fmt;
 /// Maximum number of errors shown; further ones are only counted.
 pub const ERRORS_SHOWN_MAX: usize = 100;
 
-/// The errors of a folder's files, in the order of the files and of the lines in each. There is at least one.
+/// The errors of a folder, ordered by file and line. There is at least one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Errors(Vec<Error>);
 
 impl Errors {
-    /// The first one.
     pub fn first(&self) -> &Error {
         &self.0[0]
     }
 
-    /// All of them.
     pub fn iter(&self) -> std::slice::Iter<'_, Error> {
         self.0.iter()
     }
@@ -40,26 +38,27 @@ impl fmt::Display for Errors {
         match self.0.len() {
             0 | 1 => Ok(()),
             count if count <= ERRORS_SHOWN_MAX => write!(formatter, "\n{count} errors"),
-            count => write!(formatter, "\n{count} errors, of them {ERRORS_SHOWN_MAX} shown"),
+            count => write!(formatter, "\n{count} errors, the first {ERRORS_SHOWN_MAX} are shown"),
         }
     }
 }
 
 impl std::error::Error for Errors {}
 
-/// Errors found so far, and names whose definition could not be read. An error of another statement about such a name may be
-/// a consequence, so it is not reported.
+/// Errors found so far, and the names whose definitions have errors. Name and type errors of other
+/// statements about such a name may be consequences, so they are not reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     errors: Vec<Error>,
-    /// Tables, procedures and other things whose definition is wrong.
+    /// Names of tables, procedures and other objects whose definition has an error.
     damaged: BTreeSet<String>,
-    /// Whether a whole file could not be read, so that any name may have been in it.
+    /// Whether a whole file is unreadable: any name may have been defined there.
     is_lost: bool,
 }
 
 impl Findings {
-    /// Adds an error, unless it may be a consequence of another one. `tokens` are those of its statement.
+    /// Adds an error unless it may be a consequence of another one. `tokens` are the tokens of its
+    /// statement.
     pub(crate) fn report(&mut self, error: Error, tokens: &[TokenWithSpan]) {
         let is_of_names = matches!(error.kind, ErrorKind::Name | ErrorKind::Type);
         if !is_of_names || !self.is_damaged_in(tokens) {
@@ -67,33 +66,32 @@ impl Findings {
         }
     }
 
-    /// Adds an error.
     pub(crate) fn add(&mut self, error: Error) {
         self.errors.push(error);
     }
 
-    /// Adds the error of a file that was not read.
+    /// Adds the error of an unreadable file.
     pub(crate) fn lose(&mut self, error: Error) {
         self.add(error);
         self.is_lost = true;
     }
 
-    /// Notes that the definition of `name` is wrong.
+    /// Records that the definition of `name` has an error.
     pub(crate) fn damage(&mut self, name: &str) {
         self.damaged.insert(name.to_owned());
     }
 
-    /// Whether the definition of `name` is wrong, or may be in a file that was not read.
+    /// Whether the definition of `name` has an error, or may be in an unreadable file.
     pub(crate) fn is_damaged(&self, name: &str) -> bool {
         self.is_lost || self.damaged.contains(name)
     }
 
-    /// Whether `test` holds for a name whose definition is wrong, or a file was not read.
+    /// Whether a file is unreadable, or `test` holds for a name whose definition has an error.
     pub(crate) fn has_damaged(&self, test: impl Fn(&str) -> bool) -> bool {
         self.is_lost || self.damaged.iter().any(|name| test(name))
     }
 
-    /// Whether one of `tokens` is such a name.
+    /// Whether a file is unreadable, or one of `tokens` is a name whose definition has an error.
     pub(crate) fn is_damaged_in(&self, tokens: &[TokenWithSpan]) -> bool {
         let is_damaged = |token: &TokenWithSpan| match &token.token {
             Token::Word(word) => self.damaged.contains(&name_of(word)),
@@ -102,22 +100,21 @@ impl Findings {
         self.is_lost || tokens.iter().any(is_damaged)
     }
 
-    /// Whether there is one of [`ErrorKind::Syntax`] behind the first `from`.
+    /// Whether one of the errors from number `from` on is an [`ErrorKind::Syntax`].
     pub(crate) fn has_syntax_error_from(&self, from: usize) -> bool {
         self.errors[from..].iter().any(|error| error.kind == ErrorKind::Syntax)
     }
 
-    /// How many errors there are.
     pub(crate) fn count(&self) -> usize {
         self.errors.len()
     }
 
-    /// Puts the errors behind the first `from` in the order of their lines.
+    /// Sorts the errors from number `from` on by position.
     pub(crate) fn sort_from(&mut self, from: usize) {
         self.errors[from..].sort_by_key(|error| (error.line, error.column));
     }
 
-    /// `value`, if nothing is wrong.
+    /// `value`, if there are no errors.
     pub(crate) fn into_result<T>(self, value: T) -> Result<T, Errors> {
         if self.errors.is_empty() { Ok(value) } else { Err(Errors(self.errors)) }
     }
@@ -140,7 +137,7 @@ mod tests {
         let errors = findings.into_result(()).expect_err("there are some");
         let text = errors.to_string();
         assert_eq!(text.lines().count(), ERRORS_SHOWN_MAX + 1);
-        assert!(text.ends_with("f:100:1: x\n107 errors, of them 100 shown"), "{text}");
+        assert!(text.ends_with("f:100:1: x\n107 errors, the first 100 are shown"), "{text}");
         assert_eq!(Errors::from(errors.first().clone()).to_string(), "f:1:1: x");
     }
 }

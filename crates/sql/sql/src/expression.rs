@@ -1,4 +1,4 @@
-//! Expressions with every name resolved and every conversion written out.
+//! Expressions with resolved names and explicit conversions.
 
 use crate::query::Select;
 use crate::types::SqlType;
@@ -6,188 +6,158 @@ use crate::types::SqlType;
 /// An expression and its type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
-    /// What is computed.
     pub kind: ExprKind,
-    /// The type of the result. A literal that nothing gave a type is `Unknown` only while it is resolved.
+    /// The type of the result. `Unknown`, the type of an untyped literal, occurs only during
+    /// resolution.
     pub sql_type: SqlType,
 }
 
-/// What an expression computes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind {
-    /// Null.
     Null,
-    /// A truth value.
     Bool(bool),
-    /// A whole number.
     Integer(i64),
     /// A decimal as written, or a float.
     Number(String),
-    /// Text as it stands between its quotes, doubled quotes made single. A `Cast` around it says what it is read as.
+    /// The characters between the quotes, with doubled quotes made single. A `Cast` around it gives
+    /// the type as which the text is read.
     Text(String),
     /// A variable of the procedure by its position in [`crate::Procedure::variables`].
     Variable(usize),
     /// A field of a record variable.
     Field {
-        /// The variable.
         variable: usize,
-        /// The field's position.
+        /// Position of the field.
         field: usize,
     },
     /// A column of a source of the query.
     Column(ColumnRef),
     /// `-a`, `NOT a`.
     Unary {
-        /// The operator.
         operator: UnaryOperator,
-        /// Its operand.
         operand: Box<Expr>,
     },
-    /// `a + b`; both operands have the type that the operator works on.
+    /// `a + b`; both operands have the operator's type.
     Binary {
-        /// The operator.
         operator: BinaryOperator,
-        /// What stands before it.
         left: Box<Expr>,
-        /// What stands behind it.
         right: Box<Expr>,
     },
-    /// A predicate on one value; `negated` for the one with `NOT`.
+    /// A predicate on one value; `negated` for its form with `NOT`.
     Is {
-        /// The value.
         operand: Box<Expr>,
-        /// What it is tested for.
         test: Test,
-        /// Whether the answer is turned round.
         negated: bool,
     },
     /// `a BETWEEN low AND high`.
     Between {
-        /// The value.
         operand: Box<Expr>,
-        /// The lower bound, included.
+        /// The lower bound, inclusive.
         low: Box<Expr>,
-        /// The upper bound, included.
+        /// The upper bound, inclusive.
         high: Box<Expr>,
         /// `NOT BETWEEN`.
         negated: bool,
     },
     /// `a IN (b, c)`.
     InList {
-        /// The value.
         operand: Box<Expr>,
-        /// What it is compared to.
         list: Vec<Expr>,
         /// `NOT IN`.
         negated: bool,
     },
     /// `a = ANY (array)`, `a <> ALL (array)`.
     AnyElement {
-        /// The value.
         operand: Box<Expr>,
-        /// The comparison.
         operator: BinaryOperator,
-        /// The array.
         array: Box<Expr>,
         /// `ALL` instead of `ANY`.
         all: bool,
     },
     /// `a LIKE pattern`.
     Like {
-        /// The text.
         operand: Box<Expr>,
-        /// The pattern; a backslash escapes.
+        /// A backslash in the pattern escapes the next character.
         pattern: Box<Expr>,
         /// `ILIKE`.
         ignores_case: bool,
         /// `NOT LIKE`.
         negated: bool,
     },
-    /// `CASE`: the searched one, or the simple one with each condition written as a comparison.
+    /// `CASE`. In a simple `CASE` each condition is written as a comparison.
     Case {
-        /// Conditions and what is taken if they hold.
+        /// Conditions with their results.
         branches: Vec<(Expr, Expr)>,
-        /// What is taken if none does; null if nothing is written.
+        /// The result if no condition is true; null if it is absent.
         otherwise: Option<Box<Expr>>,
     },
     /// A conversion to this expression's type.
     Cast {
-        /// What is converted.
         operand: Box<Expr>,
-        /// How strictly.
         kind: CastKind,
     },
-    /// A function of values.
     Function {
-        /// Which.
         function: crate::function::Function,
-        /// With what, of the types that it works on.
+        /// Arguments, converted to the types that the function works on.
         arguments: Vec<Expr>,
     },
-    /// A function of the rows of a group.
     Aggregate {
-        /// Which.
         aggregate: Aggregate,
-        /// Of what; none for `count(*)`.
+        /// `None` for `count(*)`.
         argument: Option<Box<Expr>>,
-        /// Whether equal values count once.
+        /// Whether it aggregates each distinct value once.
         distinct: bool,
-        /// Which rows count.
+        /// `FILTER (WHERE ...)`.
         filter: Option<Box<Expr>>,
     },
-    /// `a[i]`, null beyond the bounds.
+    /// `a[i]`; null outside the bounds.
     Subscript {
-        /// The array.
         array: Box<Expr>,
-        /// The position, from 1.
         index: Box<Expr>,
     },
     /// `ARRAY[a, b]`.
     Array(Vec<Expr>),
-    /// A row of values: `RETURN (a, b)`.
+    /// A row: `RETURN (a, b)`.
     Row(Vec<Expr>),
-    /// A sub-select.
     Subquery {
-        /// What is made of its rows.
+        /// How the sub-select's rows become a value.
         kind: SubqueryKind,
-        /// The query.
         query: Box<Select>,
     },
-    /// A sub-select that has a plan, which is not of this crate's making.
+    /// A sub-select replaced by its plan. Only other crates build this.
     SubPlan {
-        /// What is made of its rows.
+        /// How the plan's rows become a value.
         kind: SubqueryKind,
-        /// Its position among the plans.
+        /// Position among the plans.
         plan: usize,
     },
-    /// The element at hand of an array that a plan goes through, which is not of this crate's making either.
+    /// The current element of an array that a plan iterates over. Only other crates build this.
     Element,
 }
 
 /// A column in the scope of a query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ColumnRef {
-    /// How many queries further out the source is; 0 is the query itself.
+    /// How many query levels outward the source is; 0 is the query itself.
     pub level: u32,
-    /// The source's position in that query.
+    /// Position of the source in that query.
     pub source: usize,
-    /// The column's position in the source.
+    /// Position of the column in the source.
     pub column: usize,
 }
 
-/// What is made of a sub-select's rows.
+/// How the rows of a sub-select become a value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SubqueryKind {
-    /// The value of its only row; null if there is none, an error if there are more.
+    /// The value of the only row: null if there is no row, an error if there are several.
     Scalar,
     /// Whether there is a row.
     Exists {
-        /// `NOT EXISTS` is written as `NOT` around; this is for plans.
+        /// Only plans set this; the resolver writes `NOT EXISTS` as `NOT` around `EXISTS`.
         negated: bool,
     },
-    /// Whether a value is among them.
+    /// Whether a value is among the rows.
     In {
-        /// The value.
         operand: Box<Expr>,
         /// `NOT IN`.
         negated: bool,
@@ -196,7 +166,6 @@ pub enum SubqueryKind {
     Array,
 }
 
-/// An operator with one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnaryOperator {
     /// `-`
@@ -205,7 +174,6 @@ pub enum UnaryOperator {
     Not,
 }
 
-/// An operator with two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BinaryOperator {
     /// `+`
@@ -214,7 +182,7 @@ pub enum BinaryOperator {
     Subtract,
     /// `*`
     Multiply,
-    /// `/`; of integers it drops the fraction.
+    /// `/`; integer division truncates.
     Divide,
     /// `%`, with the sign of the dividend.
     Modulo,
@@ -253,7 +221,7 @@ pub enum BinaryOperator {
 }
 
 impl BinaryOperator {
-    /// Whether the result is a truth value of two comparable operands.
+    /// Whether it compares two operands and gives a boolean.
     pub const fn is_comparison(self) -> bool {
         matches!(
             self,
@@ -268,7 +236,7 @@ impl BinaryOperator {
         )
     }
 
-    /// The operator as it is written.
+    /// The operator's SQL spelling.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -296,7 +264,7 @@ impl BinaryOperator {
     }
 }
 
-/// What `IS` tests for.
+/// The argument of `IS`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Test {
     /// `IS NULL`
@@ -307,42 +275,36 @@ pub enum Test {
     False,
 }
 
-/// How a conversion treats what does not fit.
+/// How a conversion treats values that do not fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CastKind {
-    /// Loses nothing but digits of a float.
+    /// Lossless, except for digits of a float.
     Implicit,
-    /// Of a value that is stored: too long text is an error unless only blanks are too many.
+    /// For a stored value: text that is too long is an error unless only blanks exceed the length.
     Assignment,
-    /// Written out: too long text is cut.
+    /// Written in the text: text that is too long is truncated.
     Explicit,
-    /// Of a value that is stored in a variable, through its text, since the types know no conversion.
+    /// For a value assigned to a variable if no cast between the types exists: through its text.
     ThroughText,
 }
 
-/// A function of the rows of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Aggregate {
-    /// Rows, or values that are not null.
+    /// Counts rows, or values that are not null.
     Count,
-    /// `bigint` of `integer` and `smallint`, `numeric` of `bigint`.
+    /// `bigint` for `integer` and `smallint`, `numeric` for `bigint`.
     Sum,
-    /// The least.
     Min,
-    /// The greatest.
     Max,
-    /// The mean, `numeric` unless of floats.
+    /// The mean; `numeric` except for floats.
     Avg,
-    /// Whether all are true.
     BoolAnd,
-    /// Whether one is true.
     BoolOr,
-    /// All values as an array.
     ArrayAgg,
 }
 
 impl Aggregate {
-    /// Its name in SQL.
+    /// The name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -366,7 +328,8 @@ impl Expr {
         Self::new(kind, SqlType::Bool)
     }
 
-    /// The same value, of a type that takes it as it is. A conversion keeps the type by which it cuts.
+    /// The same value with a type that needs no conversion. A cast keeps its own type, because that
+    /// type decides where text is truncated.
     pub(crate) fn relabelled(self, sql_type: SqlType) -> Self {
         if self.sql_type == sql_type || !matches!(self.kind, ExprKind::Cast { .. }) {
             return Self { sql_type, ..self };
@@ -375,27 +338,27 @@ impl Expr {
         Self::new(ExprKind::Cast { operand, kind: CastKind::Implicit }, sql_type)
     }
 
-    /// Calls `visit` with the expression and all within it, sub-selects left out.
+    /// Calls `visit` with the expression and every expression in it, without sub-selects.
     pub fn visit<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         visit(self);
         self.for_each_child(&mut |child| child.visit(visit));
     }
 
-    /// Whether there is a sub-select in it.
+    /// Whether it contains a sub-select.
     pub fn has_subquery(&self) -> bool {
         let mut found = false;
         self.visit(&mut |expr| found |= matches!(expr.kind, ExprKind::Subquery { .. }));
         found
     }
 
-    /// Whether there is an aggregate of the query itself in it.
+    /// Whether it contains an aggregate of this query level.
     pub fn has_aggregate(&self) -> bool {
         let mut found = false;
         self.visit(&mut |expr| found |= matches!(expr.kind, ExprKind::Aggregate { .. }));
         found
     }
 
-    /// Calls `visit` with what the expression is made of, in the order in which it is written.
+    /// Calls `visit` with each direct operand, in text order.
     pub fn for_each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         match &self.kind {
             ExprKind::Null
@@ -446,7 +409,7 @@ impl Expr {
         }
     }
 
-    /// As [`Self::for_each_child`], of parts that may be changed.
+    /// As [`Self::for_each_child`], with mutable operands.
     pub fn for_each_child_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         match &mut self.kind {
             ExprKind::Null

@@ -1,23 +1,24 @@
-//! Files that users name: read with a bound and as text, and written whole or not at all.
+//! Reads text files of limited size, and replaces files atomically.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What editors of other systems put before a text in UTF-8; it is no part of the text.
+/// Some editors put this before UTF-8 text; it is not part of the text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// A file's text, without a byte order mark.
+/// Reads a text file, without its byte order mark.
 ///
 /// # Errors
-/// It cannot be read, has more bytes than that, or is no text; the error says the place then.
+/// The file cannot be read, has more than `bytes_max` bytes, or is not UTF-8; the error then has
+/// line and column.
 pub fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
     let mut bytes = Vec::new();
-    // What is named may have no end: a device, or a pipe.
+    // A device or a pipe may have no end.
     File::open(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
-        let sentence = format!("it has more than {bytes_max} bytes, and no more are read");
+        let sentence = format!("the file has more than {bytes_max} bytes, the maximum");
         return Err(Error::new(ErrorKind::InvalidData, sentence));
     }
     let text = text_of(bytes).map_err(|(line, column)| {
@@ -27,7 +28,7 @@ pub fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
     Ok(text)
 }
 
-/// Bytes as a text, without a byte order mark; line and column where they are none.
+/// Bytes as text, without a byte order mark; line and column of the first invalid byte otherwise.
 pub(crate) fn text_of(bytes: Vec<u8>) -> std::result::Result<String, (u32, u32)> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
@@ -41,30 +42,30 @@ pub(crate) fn text_of(bytes: Vec<u8>) -> std::result::Result<String, (u32, u32)>
     }
 }
 
-/// Writes a file in place of one that may be there. Whoever reads it meanwhile, or after a full disk or a crash, finds the old one or
-/// the new one, and no part of either.
+/// Replaces a file atomically: a concurrent reader, or a reader after a full disk or a crash, finds
+/// either the complete old content or the complete new content.
 ///
 /// # Errors
-/// It cannot be written; what was there is there.
+/// The file cannot be written; the old content is unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    // A link stays one.
+    // A symbolic link stays a link.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let kept = std::fs::metadata(&target).ok();
     if kept.as_ref().is_some_and(|kept| !kept.is_file()) {
-        // A device or a pipe has no name to be taken over. A folder says by this that it is one.
+        // Devices and pipes cannot be replaced by a rename. Opening a directory fails here.
         return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
     }
     if kept.is_some() {
-        // Whoever may not write the file may not replace it.
+        // A user who may not write the file may not replace it.
         OpenOptions::new().append(true).open(&target)?;
     }
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Relaxed);
-    // Short, since the name of the file may be as long as names may be.
+    // A short name, because the file's name may already have the maximal length.
     let beside = target.with_file_name(format!(".namdb-{}-{count}.new", std::process::id()));
-    // Nobody else's file or link is written into.
+    // `create_new` never writes into an existing file or link.
     let mut file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
-        // The folder takes no new file. That there is one with the name has to do.
+        // The folder accepts no new file, so overwrite the existing one in place.
         Err(error) if error.kind() == ErrorKind::PermissionDenied && kept.is_some() => {
             return std::fs::write(&target, bytes);
         }
@@ -75,12 +76,12 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
             file.set_permissions(kept.permissions())?;
         }
         file.write_all(bytes)?;
-        // Else the name might be there after a crash before the content is.
+        // Otherwise a crash could leave the name without its content.
         file.sync_all()?;
         std::fs::rename(&beside, &target)
     })();
     if written.is_err() {
-        // A part of a file is of use to nobody, and takes room where there may be none.
+        // A partial file is useless and takes space that may be short.
         let _ = std::fs::remove_file(&beside);
     }
     written

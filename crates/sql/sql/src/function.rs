@@ -1,96 +1,93 @@
-//! The functions that expressions may call, with what they take and give.
+//! The functions that expressions may call, with their argument and result types.
 
 use crate::types::{Numeric, SqlType};
 
-/// A function of values.
+/// A function of values, as opposed to an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Function {
-    /// The value without its sign.
     Abs,
-    /// To the nearest, halves away from zero; of floats, halves to even. The second argument counts digits behind the point.
+    /// Rounds halves away from zero, but halves of floats to even. The second argument is the
+    /// number of decimal places.
     Round,
-    /// Towards zero.
+    /// Rounds toward zero.
     Trunc,
-    /// Downwards.
+    /// Rounds down.
     Floor,
-    /// Upwards.
+    /// Rounds up.
     Ceil,
-    /// What a division leaves, with the sign of the dividend.
+    /// The remainder of a division, with the sign of the dividend.
     Mod,
     /// -1, 0 or 1.
     Sign,
-    /// A float from 0 to 1, 1 left out.
+    /// A float from 0 (inclusive) to 1 (exclusive).
     Random,
-    /// The greatest that is not null.
+    /// The greatest value that is not null.
     Greatest,
-    /// The least that is not null.
+    /// The least value that is not null.
     Least,
-    /// The first that is not null; the others are not evaluated.
+    /// The first value that is not null; later arguments are not evaluated.
     Coalesce,
-    /// Null if both are equal, else the first.
+    /// Null if both arguments are equal, otherwise the first.
     NullIf,
-    /// Characters; of `char(n)` without blanks at the end.
+    /// Number of characters; `char(n)` counts without trailing blanks.
     Length,
-    /// Small letters.
     Lower,
-    /// Capitals.
     Upper,
-    /// From a position, counted from 1, so many characters.
+    /// A substring, from a position (counted from 1) and with a length.
     Substr,
-    /// Filled on the left up to a length, or cut.
+    /// Pads on the left to a length, or truncates.
     Lpad,
-    /// Filled on the right up to a length, or cut.
+    /// Pads on the right to a length, or truncates.
     Rpad,
-    /// The first characters; of a negative number, all but the last.
+    /// The first characters; a negative count removes that many at the end.
     Left,
-    /// The last characters; of a negative number, all but the first.
+    /// The last characters; a negative count removes that many at the beginning.
     Right,
-    /// Without the given characters at both ends.
+    /// Removes the given characters at both ends.
     Btrim,
-    /// At the beginning.
+    /// Removes them at the beginning.
     Ltrim,
-    /// At the end.
+    /// Removes them at the end.
     Rtrim,
-    /// The position of the second in the first, 0 if it is not there.
+    /// Position of the second text in the first; 0 if absent.
     Strpos,
-    /// Every occurrence of the second replaced by the third.
+    /// Replaces every occurrence of the second argument by the third.
     Replace,
-    /// Several times.
+    /// Repeats a text.
     Repeat,
-    /// Backwards.
+    /// Reverses a text.
     Reverse,
-    /// The character of a number.
+    /// The character with a code point.
     Chr,
-    /// The number of the first character.
+    /// The code point of the first character.
     Ascii,
-    /// All as text, nulls left out.
+    /// Concatenates the text of all arguments and skips nulls.
     Concat,
-    /// A number or time by a format.
+    /// Formats a number or time.
     ToChar,
-    /// When the transaction began.
+    /// Start of the transaction.
     Now,
-    /// The present moment.
+    /// The current time.
     ClockTimestamp,
-    /// When the transaction began, without zone.
+    /// Start of the transaction, without time zone.
     LocalTimestamp,
-    /// The day on which the transaction began.
+    /// Date of the transaction's start.
     CurrentDate,
-    /// `extract(field FROM time)`; the first argument is the field as text.
+    /// `extract(field FROM time)`; the first argument is the field's name.
     Extract,
-    /// Cut to a unit.
+    /// Truncates a time to a unit.
     DateTrunc,
-    /// The length of a dimension; null of an empty array.
+    /// The length of a dimension; null for an empty array.
     ArrayLength,
-    /// The number of elements.
     Cardinality,
-    /// The greatest index of a dimension; null of an empty array.
+    /// The largest index of a dimension; null for an empty array.
     ArrayUpper,
-    /// The least index of a dimension; null of an empty array.
+    /// The smallest index of a dimension; null for an empty array.
     ArrayLower,
-    /// With one more element at the end.
+    /// Appends an element.
     ArrayAppend,
-    /// Two arrays one behind the other.
+    /// Concatenates two arrays.
     ArrayConcat,
 }
 
@@ -105,9 +102,9 @@ pub(crate) enum Takes {
     Text,
     Timestamp,
     TimestampTz,
-    /// An array of anything.
+    /// An array with elements of any type.
     Array,
-    /// An element of the array that another argument is.
+    /// An element of the array in another argument.
     Element,
 }
 
@@ -120,15 +117,14 @@ pub(crate) enum Gives {
     Timestamp,
     TimestampTz,
     Date,
-    /// A decimal of unknown digits.
+    /// A decimal with an unknown number of decimal places.
     Numeric,
-    /// A decimal without digits behind the point.
+    /// A decimal without decimal places.
     Whole,
     /// The type of the first argument.
     First,
 }
 
-/// What a function takes and gives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signature {
     pub(crate) name: &'static str,
@@ -146,7 +142,8 @@ const fn of(
     Signature { name, function, takes, gives }
 }
 
-/// Every function but those that take any types: `coalesce`, `nullif`, `greatest`, `least`, `concat`.
+/// Every function except those with arguments of any type: `coalesce`, `nullif`, `greatest`,
+/// `least`, `concat`.
 #[rustfmt::skip]
 pub(crate) const SIGNATURES: &[Signature] = &[
     of("abs", Function::Abs, &[Takes::Int2], Gives::First),
@@ -218,12 +215,12 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("array_cat", Function::ArrayConcat, &[Takes::Array, Takes::Array], Gives::First),
 ];
 
-/// Names that are written without parentheses.
+/// Functions that are called without parentheses.
 pub(crate) const WITHOUT_PARENTHESES: [&str; 3] =
     ["current_timestamp", "localtimestamp", "current_date"];
 
 impl Function {
-    /// Its name in SQL, the first of several.
+    /// The name in SQL; the first one if there are several.
     pub fn name(self) -> &'static str {
         match self {
             Self::Coalesce => "coalesce",
@@ -258,7 +255,7 @@ impl Takes {
 }
 
 impl Gives {
-    /// The type, where the first argument has the type `first`.
+    /// The type, if the first argument has the type `first`.
     pub(crate) fn sql_type(self, first: Option<&SqlType>) -> SqlType {
         match self {
             Self::Int4 => SqlType::Int4,

@@ -1,12 +1,13 @@
-//! Words of SQL that a misspelt one may have been meant for.
+//! SQL keywords, to suggest one for a misspelled word.
 
 use crate::near::near;
 use sqlparser::tokenizer::Token;
 
-/// Fewest letters of a word that is looked up: shorter ones are near too many others.
+/// Minimum number of letters of a word that is looked up: shorter words are similar to too many
+/// keywords.
 const LETTERS_MIN: usize = 4;
 
-/// Words of statements and their clauses with so many letters or more, in the order of the alphabet.
+/// Keywords with at least `LETTERS_MIN` letters, sorted alphabetically.
 #[rustfmt::skip]
 const KEYWORDS: [&str; 83] = [
     "ALTER", "ANALYZE", "BEGIN", "BETWEEN", "CALL", "CASE", "CHECK", "COLLATE", "COMMENT",
@@ -21,7 +22,7 @@ const KEYWORDS: [&str; 83] = [
     "WHEN", "WHERE", "WHILE",
 ];
 
-/// The keyword that `token` is a misspelling of; `None` if it is a keyword, or none is near.
+/// The keyword that `token` misspells; `None` if it is a keyword or similar to no keyword.
 pub(crate) fn misspelt(token: &Token) -> Option<&'static str> {
     match token {
         Token::Word(word) if word.quote_style.is_none() => misspelt_word(&word.value),
@@ -38,12 +39,12 @@ fn misspelt_word(word: &str) -> Option<&'static str> {
     near(&written, KEYWORDS)
 }
 
-/// As [`keyword_meant`], of a word of the text.
+/// As [`keyword_meant`], for a word.
 pub(crate) fn keyword_meant_by(word: &str) -> String {
     misspelt_word(word).map_or(String::new(), |word| format!("is `{word}` meant?"))
 }
 
-/// The advice about a token that does not belong where it is; empty if no keyword is near.
+/// The advice for an unexpected token; empty if no keyword is similar.
 pub(crate) fn keyword_meant(token: Option<&Token>) -> String {
     token.and_then(misspelt).map_or(String::new(), |word| format!("is `{word}` meant?"))
 }

@@ -1,4 +1,4 @@
-//! What the parser of `sqlparser` takes from other databases, and leaves no trace of in its trees.
+//! Refuses syntax of other databases that `sqlparser` accepts and leaves no trace of in its trees.
 //!
 //! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
@@ -8,10 +8,10 @@ use crate::source::Source;
 use crate::token::token_is_word;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
-/// Reserved words that are values or end one.
+/// Reserved words that are values or end a value.
 const VALUES: [&str; 4] = ["NULL", "TRUE", "FALSE", "END"];
 
-/// Refuses a star in brackets that is no argument, and `NOT NULL` behind a value.
+/// Refuses a star in parentheses that is not an argument, and `NOT NULL` after a value.
 pub(crate) fn refuse_lenient(source: &Source, tokens: &[TokenWithSpan]) -> Result<()> {
     for (at, part) in tokens.windows(3).enumerate() {
         let [first, second, third] = part else { continue };
@@ -20,14 +20,14 @@ pub(crate) fn refuse_lenient(source: &Source, tokens: &[TokenWithSpan]) -> Resul
             && second.token == Token::Mul
             && third.token == Token::RParen;
         if star && !before.is_some_and(is_name) {
-            let sentence = "a star in brackets stands only behind a function's name";
+            let sentence = "a star in parentheses may only follow the name of a function";
             let error = Error::at(source, second.span, ErrorKind::Syntax, sentence);
-            return Err(error.advise("write it without brackets"));
+            return Err(error.advise("write the star without parentheses"));
         }
         let test = token_is_word(&second.token, "NOT") && token_is_word(&third.token, "NULL");
         if test && is_value(&first.token) {
             let span = Span::new(second.span.start, third.span.end);
-            let sentence = "NOT NULL does not follow a value";
+            let sentence = "NOT NULL may not follow a value";
             let error = Error::at(source, span, ErrorKind::Syntax, sentence);
             return Err(error.advise("write IS NOT NULL"));
         }
@@ -35,16 +35,16 @@ pub(crate) fn refuse_lenient(source: &Source, tokens: &[TokenWithSpan]) -> Resul
     Ok(())
 }
 
-/// Whether a function may be called so.
+/// Whether the token can be the name of a called function.
 fn is_name(token: &Token) -> bool {
     let Token::Word(word) = token else { return false };
     word.quote_style.is_some() || !is_reserved(&word.value.to_lowercase())
 }
 
-/// Whether a value may end with it.
+/// Whether a value can end with this token.
 fn is_value(token: &Token) -> bool {
     match token {
-        // The one word of these that begins an expression, in ORDER BY and its like.
+        // `BY` is the only one of these words that begins an expression, as in ORDER BY.
         Token::Word(_) if token_is_word(token, "BY") => false,
         Token::Word(_) => is_name(token) || VALUES.iter().any(|word| token_is_word(token, word)),
         Token::Number(..)
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_stands_before_not_null() {
+    fn no_value_precedes_not_null() {
         for text in ["a IS NOT NULL", "NOT NULL", "a AND NOT NULL", "SELECT a ORDER BY NOT NULL"] {
             assert!(!refused(text), "{text}");
         }

@@ -1,9 +1,9 @@
-//! Reads a workload folder and gives a typed, resolved program, for planners, executors of plans and code
-//! generators.
+//! Reads a workload folder and returns a typed program with resolved names, for planners,
+//! executors of plans and code generators.
 //!
-//! A folder has three files: `schema.sql` (tables, keys and indexes), `procedures.sql` (stored procedures in `plpgsql`
-//! or `sql`) and `workload.toml` (how often each is called and with what, see [`load`]). The first two run
-//! unchanged in PostgreSQL 15.
+//! A folder has three files: `schema.sql` (tables, keys and indexes), `procedures.sql` (stored
+//! procedures in `plpgsql` or `sql`) and `workload.toml` (frequency and arguments of the calls, see
+//! [`load`]). PostgreSQL 15 runs the first two unchanged.
 #![forbid(unsafe_code)]
 
 mod built_in;

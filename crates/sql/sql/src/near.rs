@@ -1,11 +1,11 @@
-//! Names that may have been meant by one that does not exist.
+//! Suggests similar names for a name that does not exist.
 
-/// Most characters of names that are compared: what is longer is no slip of the hand.
+/// Maximum number of characters of a compared name; longer names are not typing errors.
 const CHARACTERS_MAX: usize = 64;
-/// A near name differs in at most one of this number of characters, and in at least one.
+/// A similar name differs in at most one of this number of characters, and in at least one.
 const CHARACTERS_PER_SLIP: usize = 3;
 
-/// Returns the one of `names` that is nearest to `written`, if one is near.
+/// Returns the name that is most similar to `written`, if one is similar.
 ///
 /// A missing, added, changed or swapped character counts as one difference.
 pub fn near<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -19,12 +19,12 @@ pub fn near<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
     rated.min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
 }
 
-/// What to add to a sentence about a name that does not exist; nothing where no name is near.
+/// The advice about a name that does not exist; empty if no name is similar.
 pub fn meant<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     near(written, names).map_or(String::new(), |name| format!("is `{name}` meant?"))
 }
 
-/// How many characters differ between two names, upper and lower case being alike (optimal string alignment).
+/// The edit distance between two names (optimal string alignment), ignoring case.
 fn slips(written: &str, name: &str) -> usize {
     let characters = |text: &str| text.to_lowercase().chars().collect::<Vec<char>>();
     let (written, name) = (characters(written), characters(name));

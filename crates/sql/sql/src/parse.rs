@@ -1,4 +1,4 @@
-//! Statements and expressions of SQL by the parser of `sqlparser`, with errors that know their place.
+//! Parses SQL statements and expressions by `sqlparser`; errors have their position.
 //!
 //! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
@@ -13,14 +13,14 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
 
-/// Deepest nesting that the parser follows.
+/// Maximum nesting depth that the parser follows.
 const PARSER_DEPTH: usize = 24;
 
-/// What a query may go on with where an expression of PL/pgSQL ends.
+/// Words that continue a query where an expression of PL/pgSQL must end.
 const QUERY_WORDS: [&str; 8] =
     ["FROM", "WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "UNION", "FOR"];
 
-/// One statement of all of `tokens`, which stand at `place`.
+/// Parses one statement from all `tokens`; `place` is their position.
 pub(crate) fn statement(
     source: &Source,
     tokens: &[TokenWithSpan],
@@ -34,7 +34,7 @@ pub(crate) fn statement(
     Ok(statement)
 }
 
-/// One expression of all of `tokens`, which stand at `place`.
+/// Parses one expression from all `tokens`; `place` is their position.
 pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span) -> Result<Expr> {
     if tokens.is_empty() {
         return Err(Error::at(source, place, ErrorKind::Syntax, "an expression is missing here"));
@@ -75,7 +75,7 @@ fn expect_end(
     if !meant.is_empty() {
         return Err(error.advise(meant));
     }
-    // A misspelt keyword behind a table or column is taken for another name of it.
+    // The parser takes a misspelled keyword after a table or column for its alias.
     let at = tokens.iter().position(|token| token.span == next.span);
     let before = at.and_then(|at| tokens.get(at.checked_sub(1)?));
     let meant = before.and_then(|token| Some((source.slice(token.span), misspelt(&token.token)?)));
@@ -84,7 +84,7 @@ fn expect_end(
     })))
 }
 
-/// The parser's errors name their place in a sentence.
+/// Reads the position from the parser's message.
 fn located(source: &Source, error: &ParserError, place: Span) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
@@ -113,7 +113,7 @@ fn location(text: &str) -> Option<Location> {
     Some(Location::new(line.trim().parse().ok()?, column.trim().parse().ok()?))
 }
 
-/// The end of the word or sign that begins at `start`.
+/// End of the word or operator that begins at `start`.
 fn word_end(source: &Source, start: Location) -> Location {
     let from = source.offset(start);
     let rest = source.text().get(from..).unwrap_or("");

@@ -1,4 +1,4 @@
-//! Stored procedures with every name resolved.
+//! Stored procedures with resolved names.
 //!
 //! Decision: docs/decisions/0157-stricter-than-create-function.md
 
@@ -10,31 +10,25 @@ use crate::types::{Field, SqlType};
 /// A function or procedure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Procedure {
-    /// Its name.
     pub name: String,
-    /// The line of `procedures.sql` at which it begins.
+    /// The line of `procedures.sql` where it begins.
     pub line: u32,
-    /// How it is called.
     pub kind: RoutineKind,
-    /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// What a call gives back.
     pub returns: Returns,
-    /// What it promises.
     pub volatility: Volatility,
     /// Whether a null argument makes the result null without a call.
     pub is_strict: bool,
-    /// Parameters first, as in `parameters`, then `found` if the language has it, then what is declared, and the
-    /// variables of loops.
+    /// The parameters in the order of `parameters`, then `found` in PL/pgSQL, then declared
+    /// variables and loop variables.
     pub variables: Vec<Variable>,
-    /// What it does.
     pub body: Body,
-    /// The statements in it that PostgreSQL plans, see [`crate::embedded`].
+    /// The statements that PostgreSQL plans, see [`crate::embedded`].
     pub statements: Vec<EmbeddedStatement>,
 }
 
 impl Procedure {
-    /// The parameters that a caller gives, with their variables.
+    /// The parameters that a caller passes, with their variables.
     pub fn inputs(&self) -> impl Iterator<Item = (&Parameter, &Variable)> {
         let pairs = self
             .parameters
@@ -44,86 +38,76 @@ impl Procedure {
     }
 }
 
-/// How a routine is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoutineKind {
-    /// In a query.
+    /// Called in a query.
     Function,
-    /// By `CALL`.
+    /// Called by `CALL`.
     Procedure,
 }
 
-/// What a function promises.
+/// The volatility category of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Volatility {
-    /// Nothing.
+    /// May write, and may return different results for the same arguments.
     Volatile,
-    /// It writes nothing.
+    /// Writes nothing.
     Stable,
-    /// Its result depends on its arguments alone.
+    /// The result depends only on the arguments.
     Immutable,
 }
 
-/// A parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
-    /// Its variable by position; parameters without a name are called `$1` and so on.
+    /// Position of its variable; unnamed parameters are called `$1` and so on.
     pub variable: usize,
-    /// Its direction.
     pub mode: ParameterMode,
-    /// What it is if the caller leaves it out.
+    /// The value if the caller omits the argument.
     pub default: Option<Expr>,
 }
 
-/// The direction of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParameterMode {
-    /// Given by the caller.
+    /// Passed by the caller.
     In,
-    /// Given back; also the columns of `RETURNS TABLE`.
+    /// Returned; also the columns of `RETURNS TABLE`.
     Out,
-    /// Both.
     InOut,
 }
 
-/// What a call gives back.
+/// The result of a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Returns {
-    /// Nothing.
     Nothing,
-    /// One value, which `RETURN` gives; or the value of the only output parameter.
+    /// One value, from `RETURN` or from the only output parameter.
     Value(SqlType),
     /// One row of the output parameters.
     Row(Vec<Field>),
-    /// Rows; of a single column without a name if it is `SETOF` a type.
+    /// Several rows. `SETOF type` is a single column without a name.
     Rows(Vec<Field>),
 }
 
 /// A variable of a procedure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variable {
-    /// Its name; several may have the same one.
+    /// The name; several variables may have the same one.
     pub name: String,
-    /// Its type. A `record` has the columns of what is assigned to it.
+    /// The type. A `record` has the columns of the row that is assigned to it.
     pub sql_type: SqlType,
-    /// The line where it is declared.
+    /// The line of the declaration.
     pub line: u32,
-    /// Whether it cannot be assigned.
     pub is_constant: bool,
-    /// Whether it refuses null.
     pub is_not_null: bool,
 }
 
-/// What a procedure does.
+/// The body of a procedure.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Body {
-    /// PL/pgSQL.
     Block(Block),
-    /// Statements of SQL; the rows of the last are the result, or its first row.
+    /// SQL statements. The rows of the last one, or its first row, are the result.
     Statements {
-        /// The statements.
         statements: Vec<Sql>,
-        /// The conversions of the result's columns: column n of the last statement is source 0, column n.
+        /// The casts of the result's columns; column n of the last statement is source 0, column n.
         results: Vec<Expr>,
     },
 }
@@ -131,188 +115,160 @@ pub enum Body {
 /// `DECLARE ... BEGIN ... END`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block {
-    /// The label in front.
     pub label: Option<String>,
-    /// The variables that it declares, in order, with what they begin as: null if nothing is said. They begin anew each time
-    /// the block is entered.
+    /// The declared variables in order, with their initial values (null if there is none). Each
+    /// entry into the block initializes them again.
     pub declarations: Vec<(usize, Option<Formula>)>,
-    /// What it does.
     pub statements: Vec<Statement>,
 }
 
 /// A statement of PL/pgSQL.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// The line at which it begins.
+    /// The line where it begins.
     pub line: u32,
-    /// What it does.
     pub kind: StatementKind,
 }
 
-/// A statement of SQL inside a procedure.
+/// An SQL statement inside a procedure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sql {
-    /// Its number in [`Procedure::statements`], from 1.
+    /// Number in [`Procedure::statements`], from 1.
     pub number: u32,
-    /// What it does.
     pub query: Query,
 }
 
-/// An expression that PL/pgSQL evaluates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Formula {
-    /// The expression.
     pub expr: Expr,
-    /// Its number in [`Procedure::statements`] if it has a sub-select.
+    /// Number in [`Procedure::statements`] if the expression contains a sub-select.
     pub number: Option<u32>,
 }
 
-/// Where a value goes.
+/// The target of an assignment.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Target {
-    /// A variable.
     Variable(usize),
     /// A field of a record variable.
     Field {
-        /// The variable.
         variable: usize,
-        /// The field's position.
+        /// Position of the field.
         field: usize,
     },
-    /// An element of an array variable, which grows with nulls up to it.
+    /// An element of an array variable; the array is extended with nulls up to it.
     Element {
-        /// The variable.
         variable: usize,
-        /// The position, from 1.
+        /// Position, from 1.
         index: Formula,
     },
 }
 
-/// Where the columns of a row go.
+/// The targets for the columns of a row.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Into {
-    /// Whether it is an error if there is not exactly one row.
+    /// Whether anything but exactly one row is an error.
     pub is_strict: bool,
-    /// The targets, with the conversion of each column: column n of the row is source 0, column n. A target beyond the
-    /// row's columns becomes null. A single record variable takes the whole row.
+    /// The targets, each with the cast of its column: column n of the row is source 0, column n. A
+    /// target beyond the row's columns becomes null. A single record variable takes the whole row.
     pub targets: Vec<(Target, Expr)>,
 }
 
-/// What a statement does.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StatementKind {
-    /// A block.
     Block(Block),
     /// `target := value`; the value has the target's type.
     Assign {
-        /// Where it goes.
         target: Target,
-        /// The value.
         value: Formula,
     },
     /// `SELECT ... INTO`, `INSERT`, `UPDATE`, `DELETE`
     Sql {
-        /// The statement.
         sql: Sql,
-        /// Where the first row goes; all null if there is none.
+        /// The targets for the first row; they become null if there is no row.
         into: Option<Into>,
     },
-    /// `PERFORM`: a query for its effects and for `FOUND`.
+    /// `PERFORM`: executes a query for its effects and sets `FOUND`.
     Perform(Sql),
     /// `IF`
     If {
-        /// Conditions and what is done if they hold.
+        /// Conditions with their statements.
         branches: Vec<(Formula, Vec<Statement>)>,
-        /// What is done if none does.
+        /// `ELSE`.
         otherwise: Vec<Statement>,
     },
     /// `CASE`
     Case {
-        /// What is compared: a variable that has no other use, and its value. None for a searched `CASE`.
+        /// A hidden variable and the compared value that it holds; `None` for a searched `CASE`.
         operand: Option<(usize, Formula)>,
-        /// Conditions and what is done if they hold.
+        /// Conditions with their statements.
         branches: Vec<(Formula, Vec<Statement>)>,
-        /// What is done if none does; without it that is an error.
+        /// `ELSE`; if it is absent and no condition is true, the statement fails.
         otherwise: Option<Vec<Statement>>,
     },
     /// `LOOP`, `WHILE` and the kinds of `FOR`.
     Loop {
-        /// The label in front.
         label: Option<String>,
-        /// What is gone through.
         over: Over,
-        /// What is done each time.
         body: Vec<Statement>,
     },
     /// `EXIT` and `CONTINUE`
     Leave {
-        /// The loop or block that is meant; the innermost loop if there is none.
+        /// The label of the loop or block; `None` means the innermost loop.
         label: Option<String>,
         /// `CONTINUE`
         continues: bool,
-        /// Only if this holds.
         when: Option<Formula>,
     },
     /// `RETURN`
     Return(Option<Formula>),
-    /// `RETURN NEXT`; without a value, a row of the output parameters.
+    /// `RETURN NEXT`; without a value it adds a row of the output parameters.
     ReturnNext(Option<Formula>),
-    /// `RETURN QUERY`, with the conversions of its columns: column n of the query is source 0, column n.
+    /// `RETURN QUERY`, with the casts of its columns: column n of the query is source 0, column n.
     ReturnQuery(Sql, Vec<Expr>),
     /// `RAISE`
     Raise(Raise),
-    /// `GET DIAGNOSTICS`: the number of rows of the last statement of SQL.
+    /// `GET DIAGNOSTICS`: the number of rows of the last SQL statement.
     GetRowCount(Vec<(Target, Expr)>),
     /// `NULL`
     Nothing,
 }
 
-/// What a loop goes through.
+/// The values that a loop iterates over.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Over {
-    /// Nothing: it ends by `EXIT` or `RETURN`.
+    /// `LOOP`, which only `EXIT` or `RETURN` ends.
     Forever,
-    /// As long as this holds.
+    /// `WHILE condition`
     While(Formula),
     /// `FOR i IN low .. high`
     Range {
-        /// An integer variable of the loop's own.
+        /// The loop's own integer variable.
         variable: usize,
-        /// Where it begins, an integer.
+        /// The first value.
         from: Formula,
-        /// Where it ends, included.
+        /// The last value, inclusive.
         to: Formula,
-        /// The step, which must be positive; 1 if nothing is said.
+        /// The step, which must be positive; 1 if absent.
         by: Option<Formula>,
-        /// Downwards.
         reverse: bool,
     },
     /// `FOR row IN query`
-    Rows {
-        /// Where each row goes.
-        into: Into,
-        /// The query.
-        sql: Sql,
-    },
+    Rows { into: Into, sql: Sql },
     /// `FOREACH element IN ARRAY array`
     Elements {
-        /// Where each element goes.
         target: Target,
-        /// The conversion of an element, which is source 0, column 0.
+        /// The cast of an element, which is source 0, column 0.
         element: Expr,
-        /// The array.
         array: Formula,
     },
 }
 
-/// A message or an error.
+/// `RAISE`: a message or an error.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Raise {
-    /// How serious it is.
     pub level: Level,
-    /// The error's code.
     pub sqlstate: String,
-    /// The pieces of the message; between two of them stands a value as text.
+    /// The pieces of the message; a value goes between every two.
     pub message: Vec<String>,
     /// One fewer than there are pieces.
     pub values: Vec<Formula>,
@@ -322,7 +278,7 @@ pub struct Raise {
     pub hint: Option<Formula>,
 }
 
-/// How serious a message is.
+/// Severity of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
     /// `DEBUG`
@@ -335,6 +291,6 @@ pub enum Level {
     Notice,
     /// `WARNING`
     Warning,
-    /// `EXCEPTION`: ends the procedure and undoes its effects.
+    /// `EXCEPTION`: aborts the procedure and rolls back its changes.
     Exception,
 }

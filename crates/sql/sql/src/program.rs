@@ -1,4 +1,4 @@
-//! A schema with its procedures, and a workload folder.
+//! Reads a schema with its procedures, and whole workload folders.
 
 use crate::catalog::Catalog;
 use crate::embedded::EmbeddedStatement;
@@ -12,32 +12,29 @@ use crate::{routine, schema};
 use sqlparser::tokenizer::{Location, Span};
 use std::path::Path;
 
-/// Tables and procedures, resolved and typed.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
-    /// The tables.
     pub catalog: Catalog,
-    /// The procedures, in the order of the file.
+    /// The procedures, in file order.
     pub procedures: Vec<Procedure>,
 }
 
-/// A workload folder.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WorkloadFolder {
     /// `schema.sql` and `procedures.sql`.
     pub program: Program,
-    /// `schema.sql` and `checks.sql`; no procedures where there is no such file.
+    /// `schema.sql` and `checks.sql`; no procedures if `checks.sql` does not exist.
     pub checks: Program,
     /// `workload.toml`.
     pub load: Load,
 }
 
 impl Program {
-    /// Reads the texts of `schema.sql` and `procedures.sql`.
+    /// Parses the texts of `schema.sql` and `procedures.sql`.
     ///
     /// # Errors
     ///
-    /// All that is wrong, or outside the supported SQL, with its places.
+    /// All errors and all unsupported SQL, with positions.
     pub fn parse(schema: &Source, procedures: &Source) -> Result<Self, Errors> {
         let mut findings = Findings::default();
         let catalog = catalog(Ok(schema.clone()), &mut findings);
@@ -45,7 +42,7 @@ impl Program {
         findings.into_result(program)
     }
 
-    /// The procedures of a file over tables.
+    /// Parses the procedures of a file against the tables of `catalog`.
     fn over(catalog: Catalog, procedures: Result<Source>, findings: &mut Findings) -> Self {
         let procedures = match procedures.and_then(checked) {
             Ok(source) => routine::read(&source, &catalog, findings),
@@ -57,21 +54,20 @@ impl Program {
         Self { catalog, procedures }
     }
 
-    /// The procedure called `name`.
     pub fn procedure(&self, name: &str) -> Option<&Procedure> {
         self.procedures.iter().find(|procedure| procedure.name == name)
     }
 
-    /// The statements that a planner has to see, by procedure and number.
+    /// The statements that need a plan, by procedure and number.
     pub fn embedded_statements(&self) -> impl Iterator<Item = &EmbeddedStatement> {
         self.procedures.iter().flat_map(|procedure| &procedure.statements)
     }
 
-    /// Reads `schema.sql` and `procedures.sql` in `folder`; `workload.toml` need not be there.
+    /// Reads `schema.sql` and `procedures.sql` in `folder`; `workload.toml` may be missing.
     ///
     /// # Errors
     ///
-    /// As [`Program::parse`]; or a file cannot be read.
+    /// As [`Program::parse`], or a file cannot be read.
     pub fn read(folder: &Path) -> Result<Self, Errors> {
         let mut findings = Findings::default();
         let catalog = catalog(read(folder, "schema.sql"), &mut findings);
@@ -79,12 +75,14 @@ impl Program {
         findings.into_result(program)
     }
 
-    /// Reads `schema.sql` and [`CHECKS`] in `folder`: functions without parameters that look at what the procedures have
-    /// left behind, and give back the rows that are wrong. Without such a file there are none.
+    /// Reads `schema.sql` and [`CHECKS`] in `folder`. Checks are functions without parameters; each
+    /// returns the rows in which the procedures have left a wrong state. Without the file there are
+    /// no checks.
     ///
     /// # Errors
     ///
-    /// As [`Program::parse`]; or one of them takes parameters, gives back anything but rows, or is not declared to change nothing.
+    /// As [`Program::parse`]. A check also may not have parameters, must return rows, and must be
+    /// declared `STABLE` or `IMMUTABLE`.
     pub fn read_checks(folder: &Path) -> Result<Self, Errors> {
         let mut findings = Findings::default();
         let catalog = catalog(read(folder, "schema.sql"), &mut findings);
@@ -106,18 +104,18 @@ impl Program {
                 || !matches!(check.returns, Returns::Rows(_))
             {
                 let sentence = format!(
-                    "the check `{}` takes parameters, gives back no rows, or may change some",
+                    "the check `{}` has parameters, returns no rows, or is not declared STABLE",
                     check.name
                 );
                 let error = of_check(&source, check, ErrorKind::Outside, sentence);
-                findings.add(error.advise("a check is a function without parameters, STABLE, that RETURNS TABLE (...): the rows that are wrong"));
+                findings.add(error.advise("write a check as a STABLE function without parameters that RETURNS TABLE (...), the rows that are wrong"));
             }
         }
         checks
     }
 }
 
-/// The tables of `schema.sql`.
+/// Parses the tables of `schema.sql`.
 fn catalog(source: Result<Source>, findings: &mut Findings) -> Catalog {
     match source.and_then(checked) {
         Ok(source) => schema::read(&source, findings),
@@ -134,20 +132,20 @@ fn of_check(source: &Source, check: &Procedure, kind: ErrorKind, sentence: Strin
     Error::at(source, Span::new(place, place), kind, sentence)
 }
 
-/// The file of a workload's checks.
+/// The file with a workload's checks.
 pub const CHECKS: &str = "checks.sql";
 
 impl WorkloadFolder {
-    /// Reads the files in `folder`.
     ///
     /// # Errors
     ///
-    /// All that is wrong, or outside what is supported, with its places; or a file cannot be read.
+    /// All errors and all unsupported SQL, with positions, or a file cannot be read.
     pub fn read(folder: &Path) -> Result<Self, Errors> {
         let mut findings = Findings::default();
         let catalog = catalog(read(folder, "schema.sql"), &mut findings);
         let program = Program::over(catalog.clone(), read(folder, "procedures.sql"), &mut findings);
-        // What the checks say of tables may follow from errors before, but not from those of procedures.
+        // An error in a check may follow from an error in the schema, but not from one in a
+        // procedure.
         let checks = Program::checks_over(catalog, folder, &mut findings);
         if let Ok(source) = read(folder, CHECKS) {
             for check in &checks.procedures {
@@ -186,7 +184,7 @@ fn read(folder: &Path, file: &str) -> Result<Source> {
     Ok(Source::new(&name, &text))
 }
 
-/// A text that is not too long to be read.
+/// Refuses a source that is too long.
 fn checked(source: Source) -> Result<Source> {
     check_size(source.name(), source.text().len())?;
     Ok(source)

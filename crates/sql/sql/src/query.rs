@@ -1,12 +1,11 @@
-//! Statements of SQL with every name resolved.
+//! SQL statements with resolved names.
 
 use crate::expression::Expr;
 use crate::types::{Field, SqlType};
 
-/// A statement that reads or writes tables.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Query {
-    /// `SELECT`, also `VALUES` and `UNION`.
+    /// `SELECT`, including `VALUES` and `UNION`.
     Select(Box<Select>),
     /// `INSERT`
     Insert(Box<Insert>),
@@ -17,7 +16,7 @@ pub enum Query {
 }
 
 impl Query {
-    /// The columns of the rows that it gives; none if it gives no rows.
+    /// The columns of the returned rows; empty if it returns no rows.
     pub fn outputs(&self) -> Vec<Field> {
         match self {
             Self::Select(select) => select.fields(),
@@ -36,23 +35,21 @@ fn fields(outputs: &[Output]) -> Vec<Field> {
     outputs.iter().map(field).collect()
 }
 
-/// A query with what orders and bounds its rows.
+/// A query with its ordering, limit and lock.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Select {
-    /// Where the rows come from.
     pub body: SelectBody,
-    /// The order, most significant first.
+    /// `ORDER BY`, most significant key first.
     pub order: Vec<OrderKey>,
-    /// Most rows.
+    /// `LIMIT`
     pub limit: Option<Expr>,
-    /// Rows left out at the beginning.
+    /// `OFFSET`
     pub offset: Option<Expr>,
-    /// Whether rows are locked.
+    /// The row lock that it takes.
     pub lock: Option<RowLock>,
 }
 
 impl Select {
-    /// The columns of its rows.
     pub fn fields(&self) -> Vec<Field> {
         match &self.body {
             SelectBody::Plain(plain) => fields(&plain.outputs),
@@ -63,27 +60,23 @@ impl Select {
     }
 }
 
-/// Where the rows of a query come from.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SelectBody {
     /// `SELECT ... FROM ...`
     Plain(Plain),
     /// `VALUES (...), (...)`
     Values {
-        /// Names `column1`, ..., and the types common to all rows.
+        /// Columns `column1`, ..., with the types common to all rows.
         columns: Vec<Field>,
-        /// The rows.
         rows: Vec<Vec<Expr>>,
     },
     /// `UNION`
     Union {
-        /// Names of the left side, types common to both.
+        /// The column names of the left query, with the types common to both.
         columns: Vec<Field>,
-        /// Whether equal rows are kept.
+        /// Whether duplicates are kept.
         all: bool,
-        /// The first rows.
         left: Box<Select>,
-        /// The others.
         right: Box<Select>,
     },
 }
@@ -91,109 +84,96 @@ pub enum SelectBody {
 /// One `SELECT`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plain {
-    /// What stands behind `FROM`, in the order of the text. Columns refer to it by position.
+    /// The items of `FROM` in text order. Columns refer to them by position.
     pub sources: Vec<From>,
-    /// How the sources are joined; those that stand beside each other are multiplied.
+    /// How the sources are joined; entries of this list form a cross product.
     pub joins: Vec<Join>,
     /// `WHERE`
     pub filter: Option<Expr>,
     /// `GROUP BY`
     pub group: Vec<Expr>,
-    /// Whether rows are grouped, if only to a single group.
+    /// Whether rows are grouped, even if only into a single group.
     pub is_grouped: bool,
     /// `HAVING`
     pub having: Option<Expr>,
-    /// Whether equal rows are left out.
+    /// `DISTINCT`
     pub distinct: bool,
-    /// The columns.
     pub outputs: Vec<Output>,
 }
 
-/// A source of rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct From {
-    /// The name by which the query knows it.
+    /// The name by which the query refers to it.
     pub alias: String,
-    /// Its columns.
     pub columns: Vec<Field>,
-    /// What it is.
     pub kind: FromKind,
 }
 
-/// What a source of rows is.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FromKind {
-    /// A table of the catalog by position.
+    /// A table, by position in the catalog.
     Table(usize),
     /// A query in parentheses.
     Query(Box<Select>),
-    /// `unnest(array)`, one or several in step.
+    /// `unnest(array)`; several arrays advance together.
     Unnest(Vec<Expr>),
     /// `generate_series(low, high, step)`
     Series(Vec<Expr>),
 }
 
-/// How two sets of sources are joined.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Join {
-    /// One source.
     Source(usize),
     /// `JOIN`
     Pair {
-        /// What stands before it.
         left: Box<Join>,
-        /// What stands behind it.
         right: Box<Join>,
-        /// Which rows are kept.
         kind: JoinKind,
-        /// `ON`, or what `USING` means; none for `CROSS JOIN`.
+        /// The condition of `ON` or `USING`; `None` for `CROSS JOIN`.
         condition: Option<Expr>,
     },
 }
 
-/// Which rows a join keeps.
+/// The type of a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinKind {
-    /// Those that match.
+    /// Keeps matching pairs.
     Inner,
-    /// And those of the left side that match nothing.
+    /// Also keeps unmatched rows of the left side.
     Left,
-    /// And those of the right side that match nothing.
+    /// Also keeps unmatched rows of the right side.
     Right,
-    /// And those of both.
+    /// Also keeps unmatched rows of both sides.
     Full,
 }
 
-/// A column of a query's rows.
+/// An output column of a query.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
-    /// Its name, `?column?` if it has none.
+    /// The name; `?column?` if there is none.
     pub name: String,
-    /// Its value.
     pub expr: Expr,
 }
 
-/// What rows are ordered by.
+/// A key of `ORDER BY`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OrderKey {
-    /// An expression over the sources, or one of the outputs.
+    /// An expression over the sources, or an output column.
     pub by: OrderBy,
-    /// Greatest first.
     pub descending: bool,
-    /// Where nulls stand.
     pub nulls_first: bool,
 }
 
-/// What an order refers to.
+/// The expression of an order key.
 #[derive(Clone, PartialEq, Debug)]
 pub enum OrderBy {
-    /// A column of the result by position.
+    /// An output column, by position.
     Output(usize),
-    /// Something else.
+    /// An expression over the sources.
     Expr(Expr),
 }
 
-/// `FOR UPDATE` and its kin.
+/// Row locks of `SELECT`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RowLock {
     /// `FOR UPDATE`, `FOR NO KEY UPDATE`
@@ -202,73 +182,67 @@ pub enum RowLock {
     Share,
 }
 
-/// New rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Insert {
-    /// The table by position in the catalog.
+    /// Position of the table in the catalog.
     pub table: usize,
-    /// The columns that the source gives, by position; the others have their defaults.
+    /// Positions of the columns that the source provides; the others get their defaults.
     pub columns: Vec<usize>,
-    /// The values, in the order of `columns`.
     pub source: InsertSource,
     /// `ON CONFLICT`
     pub on_conflict: Option<OnConflict>,
-    /// What is returned of each row.
+    /// `RETURNING`
     pub returning: Vec<Output>,
 }
 
-/// Where new rows come from.
+/// The source of inserted rows.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InsertSource {
-    /// Values, none where `DEFAULT` is written.
+    /// Values; `None` for `DEFAULT`.
     Values(Vec<Vec<Option<Expr>>>),
-    /// A query, and the conversions of its columns: column n of the query is source 0, column n.
+    /// A query, with the casts of its columns: column n of the query is source 0, column n.
     Select(Box<Select>, Vec<Expr>),
 }
 
-/// What happens if a row with the same key exists.
+/// The action if a row with the same key exists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OnConflict {
-    /// Nothing.
     DoNothing {
-        /// The columns of the unique key that is meant; all keys if there are none.
+        /// The columns of the unique key; all keys if empty.
         columns: Vec<usize>,
     },
 }
 
-/// Changes to rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Update {
-    /// The table by position in the catalog; it is source 0.
+    /// Position of the table in the catalog; the table is source 0.
     pub table: usize,
-    /// The table first, then what stands behind `FROM`.
+    /// The table, then the items of `FROM`.
     pub sources: Vec<From>,
-    /// How the sources behind `FROM` are joined.
+    /// How the items of `FROM` are joined.
     pub joins: Vec<Join>,
-    /// Columns and their new values, none where `DEFAULT` is written.
+    /// Columns and their new values; `None` for `DEFAULT`.
     pub assignments: Vec<(usize, Option<Expr>)>,
     /// `WHERE`
     pub filter: Option<Expr>,
-    /// What is returned of each row, as it is afterwards.
+    /// `RETURNING`, over the new row.
     pub returning: Vec<Output>,
 }
 
-/// Rows to go.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Delete {
-    /// The table by position in the catalog; it is source 0.
+    /// Position of the table in the catalog; the table is source 0.
     pub table: usize,
-    /// The table first, then what stands behind `USING`.
+    /// The table, then the items of `USING`.
     pub sources: Vec<From>,
-    /// How the sources behind `USING` are joined.
+    /// How the items of `USING` are joined.
     pub joins: Vec<Join>,
     /// `WHERE`
     pub filter: Option<Expr>,
-    /// What is returned of each row, as it was.
+    /// `RETURNING`, over the deleted row.
     pub returning: Vec<Output>,
 }
 
-/// A column named `name` of type `sql_type`.
 pub(crate) fn field(name: &str, sql_type: SqlType) -> Field {
     Field { name: name.to_owned(), sql_type }
 }

@@ -1,6 +1,6 @@
-//! Words that name nothing unless they are quoted [PostgreSQL 15, appendix C].
+//! Keywords that cannot be names unless they are quoted [PostgreSQL 15, appendix C].
 
-/// In the order of the alphabet.
+/// Sorted for the binary search.
 #[rustfmt::skip]
 const RESERVED: [&str; 100] = [
     "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric",
@@ -17,12 +17,12 @@ const RESERVED: [&str; 100] = [
     "variadic", "verbose", "when", "where", "window", "with",
 ];
 
-/// Whether `name`, in small letters and without quotes, is no name of a table, column or variable.
+/// Whether the unquoted lower-case `name` cannot name a table, column or variable.
 pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.binary_search(&name).is_ok()
 }
 
-/// Words that name columns and tables, but no functions and parameters; in the order of the alphabet.
+/// Keywords that can name columns and tables, but not functions or parameters; sorted.
 #[rustfmt::skip]
 const COLUMNS_ONLY: [&str; 40] = [
     "between", "bigint", "bit", "boolean", "char", "character", "coalesce", "dec", "decimal",
@@ -32,7 +32,7 @@ const COLUMNS_ONLY: [&str; 40] = [
     "treat", "trim", "values", "varchar",
 ];
 
-/// Whether `name`, in small letters and without quotes, is no name of a function or parameter.
+/// Whether the unquoted lower-case `name` cannot name a function or parameter.
 pub(crate) fn is_no_routine(name: &str) -> bool {
     is_reserved(name) || COLUMNS_ONLY.binary_search(&name).is_ok()
 }

@@ -1,20 +1,22 @@
-//! Which tables a procedure adds rows to, and which it takes rows from.
+//! Whether a procedure inserts into or deletes from a table.
 
 use crate::procedure::{Body, Over, Procedure, Sql, Statement, StatementKind};
 use crate::query::Query;
 
 impl Procedure {
-    /// Whether it has an `INSERT` into this table, which is a position in the catalog.
+    /// Whether it has an `INSERT` into the table at this position of the catalog.
     pub fn inserts_into(&self, table: usize) -> bool {
         self.has_query(&|query| matches!(query, Query::Insert(insert) if insert.table == table))
     }
 
-    /// Whether it has a `DELETE` from it. No row goes because another one does: `ON DELETE CASCADE` is not taken.
+    /// Whether it has a `DELETE` from the table. Deletes do not cascade: `ON DELETE CASCADE` is not
+    /// supported.
     pub fn deletes_from(&self, table: usize) -> bool {
         self.has_query(&|query| matches!(query, Query::Delete(delete) if delete.table == table))
     }
 
-    /// Whether a statement of it is such a one, wherever it stands; sub-selects change nothing.
+    /// Whether `test` holds for one of its statements, however deeply nested. Sub-selects change
+    /// nothing.
     fn has_query(&self, test: &dyn Fn(&Query) -> bool) -> bool {
         match &self.body {
             Body::Block(block) => any(&block.statements, test),
@@ -57,7 +59,8 @@ mod tests {
     const SCHEMA: &str =
         "CREATE TABLE a (id integer PRIMARY KEY); CREATE TABLE b (id integer PRIMARY KEY);";
 
-    /// What the only procedure with this body does: `+a` for an INSERT into `a`, `-b` for a DELETE from `b`.
+    /// The changes of a procedure with this body: `+a` for an INSERT into `a`, `-b` for a DELETE
+    /// from `b`.
     fn changes(body: &str) -> String {
         let text = format!("CREATE FUNCTION f(n integer) RETURNS SETOF integer {body};");
         let sources = [Source::new("schema.sql", SCHEMA), Source::new("procedures.sql", &text)];

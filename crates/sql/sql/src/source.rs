@@ -1,13 +1,13 @@
-//! A text with a name, and places in it.
+//! A named text, and positions in it.
 
 use sqlparser::tokenizer::{Location, Span};
 
-/// Most bytes of a file that is read.
+/// Maximum number of bytes of a file.
 pub const FILE_BYTES_MAX: usize = 1024 * 1024;
-/// Most characters of an offending piece that an error shows.
+/// Maximum number of characters of the offending piece in an error.
 const PIECE_SHOWN: usize = 40;
 
-/// A file's text, with the beginning of each line for errors that name line and column.
+/// The text of a file, with the start of each line, so that errors can name line and column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     name: String,
@@ -16,24 +16,23 @@ pub struct Source {
 }
 
 impl Source {
-    /// `name` is what errors call the file.
+    /// `name` is the file's name in errors.
     pub fn new(name: &str, text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
         Self { name: name.to_owned(), text: text.to_owned(), lines }
     }
 
-    /// What errors call the file.
+    /// The file's name in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Line and column, both from 1 and the column in characters, of byte `at`.
+    /// Line and column of byte `at`, both from 1; the column counts characters.
     pub(crate) fn location(&self, at: usize) -> Location {
         let at = at.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= at);
@@ -42,7 +41,7 @@ impl Source {
         Location::new(line as u64, column as u64 + 1)
     }
 
-    /// The byte at which `location` begins; the end of the text if it lies behind it.
+    /// The byte offset of `location`; the end of the text if `location` is behind it.
     pub(crate) fn offset(&self, location: Location) -> usize {
         let line = (location.line.max(1) - 1) as usize;
         let Some(&start) = self.lines.get(line) else {
@@ -53,7 +52,7 @@ impl Source {
         within.map_or(self.text.len(), |(at, _)| start + at)
     }
 
-    /// The text between two locations.
+    /// The text of a span.
     pub(crate) fn slice(&self, span: Span) -> &str {
         self.text.get(self.offset(span.start)..self.offset(span.end)).unwrap_or("")
     }

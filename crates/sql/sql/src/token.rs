@@ -1,4 +1,4 @@
-//! Tokens of a file with their places, and a cursor over them.
+//! Splits a file into tokens with positions; a cursor reads them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyword::keyword_meant;
@@ -7,10 +7,11 @@ use crate::source::Source;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
-/// Most tokens of one statement or expression, which bounds the depth of what is made of them.
+/// Maximum number of tokens of a statement or expression; it limits the depth of its tree.
 pub(crate) const STATEMENT_TOKENS_MAX: usize = 4000;
 
-/// Splits the part of `source` that begins at byte `start` and has `text`, without blanks and comments.
+/// Splits `text`, which begins at byte `start` of `source`, into tokens without blanks and
+/// comments.
 pub(crate) fn tokenize(source: &Source, start: usize, text: &str) -> Result<Vec<TokenWithSpan>> {
     refuse_zero_bytes(source, start, text)?;
     let first = source.location(start);
@@ -44,7 +45,7 @@ pub(crate) fn tokenize(source: &Source, start: usize, text: &str) -> Result<Vec<
     Ok(kept)
 }
 
-/// PostgreSQL's texts end at one; the tokenizer takes it for a letter, also of comments.
+/// PostgreSQL's text ends at a zero byte; the tokenizer takes it for a letter, also in comments.
 fn refuse_zero_bytes(source: &Source, start: usize, text: &str) -> Result<()> {
     let Some(at) = text.find('\0') else { return Ok(()) };
     let place = source.location(start + at);
@@ -52,7 +53,7 @@ fn refuse_zero_bytes(source: &Source, start: usize, text: &str) -> Result<()> {
     Err(Error::at(source, Span::new(place, place), ErrorKind::Syntax, sentence))
 }
 
-/// `1..10` is a range in PL/pgSQL; the tokenizer makes `1.` and `.10` of it, or a point and `.10`.
+/// In PL/pgSQL `1..10` is a range. The tokenizer makes `1.` and `.10` of it, or a point and `.10`.
 fn push_number(kept: &mut Vec<TokenWithSpan>, digits: String, span: Span) {
     let joined =
         digits.starts_with('.') && kept.last().is_some_and(|last| last.span.end == span.start);
@@ -68,7 +69,7 @@ fn push_number(kept: &mut Vec<TokenWithSpan>, digits: String, span: Span) {
     kept.push(TokenWithSpan { token: number, span: Span::new(middle, span.end) });
 }
 
-/// Takes the point off a number that ends where another one begins.
+/// Removes the point at the end of a number if another number follows directly.
 fn split_point(kept: &mut Vec<TokenWithSpan>, next: Span) -> bool {
     let Some(TokenWithSpan { token: Token::Number(digits, _), span }) = kept.last_mut() else {
         return false;
@@ -83,7 +84,7 @@ fn split_point(kept: &mut Vec<TokenWithSpan>, next: Span) -> bool {
     true
 }
 
-/// A word does not begin where a number ends [PostgreSQL 15, 4.1.2.6].
+/// A word may not begin directly after a number [PostgreSQL 15, 4.1.2.6].
 fn refuse_junk(
     source: &Source,
     last: Option<&TokenWithSpan>,
@@ -104,7 +105,7 @@ fn refuse_junk(
     Ok(())
 }
 
-/// The tokenizer knows the operators of other databases, too.
+/// Refuses operators of other databases, which the tokenizer accepts.
 fn refuse_foreign(source: &Source, token: &Token, span: Span) -> Result<()> {
     let known = !matches!(
         token,
@@ -127,12 +128,12 @@ fn refuse_foreign(source: &Source, token: &Token, span: Span) -> Result<()> {
     Err(Error::at(source, span, ErrorKind::Syntax, sentence).advise(advice))
 }
 
-/// A name as PostgreSQL compares it: lower case unless it is quoted.
+/// A name as PostgreSQL compares it: in lower case unless quoted.
 pub(crate) fn name_of(word: &Word) -> String {
     if word.quote_style.is_some() { word.value.clone() } else { word.value.to_lowercase() }
 }
 
-/// A place in a list of tokens.
+/// A position in a list of tokens.
 #[derive(Clone)]
 pub(crate) struct Cursor<'s> {
     source: &'s Source,
@@ -142,7 +143,7 @@ pub(crate) struct Cursor<'s> {
 }
 
 impl<'s> Cursor<'s> {
-    /// Errors at the end of the tokens show byte `end` of the source.
+    /// Errors at the end of the tokens point to byte `end` of the source.
     pub(crate) fn new(source: &'s Source, tokens: Vec<TokenWithSpan>, end: usize) -> Self {
         let end = source.location(end);
         Self { source, tokens: tokens.into(), at: 0, end: Span::new(end, end) }
@@ -177,7 +178,7 @@ impl<'s> Cursor<'s> {
         self.tokens.get(self.at).map_or(self.end, |token| token.span)
     }
 
-    /// Where the token before the next is.
+    /// Position of the previous token.
     pub(crate) fn span_before(&self) -> Span {
         self.at
             .checked_sub(1)
@@ -185,7 +186,7 @@ impl<'s> Cursor<'s> {
             .map_or(self.end, |token| token.span)
     }
 
-    /// From the beginning of the token at `from` to the end of the last one taken.
+    /// The span from the token at `from` to the last one taken.
     pub(crate) fn span_from(&self, from: usize) -> Span {
         let start = self.tokens.get(from).map_or(self.end, |token| token.span);
         Span::new(start.start, self.span_before().end.max(start.end))
@@ -197,7 +198,7 @@ impl<'s> Cursor<'s> {
         token
     }
 
-    /// Whether the next token is the unquoted word `word`, which is in capitals.
+    /// Whether the next token is the unquoted word `word`, given in upper case.
     pub(crate) fn is_word(&self, word: &str) -> bool {
         self.is_word_at(0, word)
     }
@@ -216,7 +217,7 @@ impl<'s> Cursor<'s> {
         found
     }
 
-    /// Takes all the words, or none.
+    /// Takes all the words, or none of them.
     pub(crate) fn accept_words(&mut self, words: &[&str]) -> bool {
         let found = self.is_words(words);
         if found {
@@ -239,7 +240,7 @@ impl<'s> Cursor<'s> {
         if self.accept(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
 
-    /// Takes a name, which `what` says the meaning of.
+    /// Takes a name; `what` describes it in errors.
     pub(crate) fn name(&mut self, what: &str) -> Result<(String, Span)> {
         let span = self.span();
         match self.peek() {
@@ -252,7 +253,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Takes a name that may not be a reserved word, which `what` says the meaning of.
+    /// Takes a name that is not a reserved word; `what` describes it in errors.
     pub(crate) fn identifier(&mut self, what: &str) -> Result<(String, Span)> {
         if self.is_bare(is_reserved) {
             return Err(self.expected(what));
@@ -260,7 +261,8 @@ impl<'s> Cursor<'s> {
         self.name(what)
     }
 
-    /// Takes the name of a function, a parameter or a column of its result, which `what` says the meaning of.
+    /// Takes the name of a function, of a parameter or of a column of its result; `what` describes
+    /// it in errors.
     pub(crate) fn routine_identifier(&mut self, what: &str) -> Result<(String, Span)> {
         let refused = self.is_bare(is_no_routine);
         let (name, span) = self.identifier(what)?;
@@ -271,13 +273,12 @@ impl<'s> Cursor<'s> {
         Ok((name, span))
     }
 
-    /// Whether a word comes next that is without quotes and one of `words`, in small letters.
+    /// Whether the next token is an unquoted word, in lower case one of `words`.
     pub(crate) fn is_bare(&self, words: impl Fn(&str) -> bool) -> bool {
         matches!(self.peek(), Some(Token::Word(word))
             if word.quote_style.is_none() && words(&word.value.to_lowercase()))
     }
 
-    /// A syntax error at the next token.
     pub(crate) fn expected(&self, what: &str) -> Error {
         let sentence = match self.peek() {
             Some(_) => format!("{what} is expected here"),
@@ -291,13 +292,14 @@ impl<'s> Cursor<'s> {
         Error::at(self.source, span, kind, sentence)
     }
 
-    /// Something that PostgreSQL takes and we do not.
+    /// An error about SQL that PostgreSQL accepts and this crate does not support.
     pub(crate) fn outside(&self, span: Span, what: &str, advice: &str) -> Error {
         let sentence = format!("{what} is outside the supported SQL");
         self.error(span, ErrorKind::Outside, sentence).advise(advice)
     }
 
-    /// Takes tokens up to one for which `stop` holds, outside all brackets, or up to the end.
+    /// Takes tokens up to the first one outside all parentheses for which `stop` holds, or to the
+    /// end.
     pub(crate) fn take_until(
         &mut self,
         stop: impl Fn(&Token) -> bool,
@@ -336,7 +338,7 @@ impl<'s> Cursor<'s> {
     }
 }
 
-/// Whether `token` is the unquoted word `word`, which is in capitals.
+/// Whether `token` is the unquoted word `word`, given in upper case.
 pub(crate) fn token_is_word(token: &Token, word: &str) -> bool {
     matches!(token, Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
 }

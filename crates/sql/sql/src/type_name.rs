@@ -1,4 +1,4 @@
-//! Names of types: `numeric(12,2)`, `character varying(16)`, `integer[]`.
+//! Parses type names: `numeric(12,2)`, `character varying(16)`, `integer[]`.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::near::meant;
@@ -6,10 +6,10 @@ use crate::token::Cursor;
 use crate::types::{DECIMAL_DIGITS_MAX, Numeric, SqlType};
 use sqlparser::tokenizer::{Span, Token};
 
-/// Most characters of `char(n)` and `varchar(n)`, as in PostgreSQL.
+/// Maximum length of `char(n)` and `varchar(n)`, as in PostgreSQL.
 const LENGTH_MAX: u32 = 10_485_760;
 
-/// Takes the name of a type, with what stands in parentheses and brackets behind it.
+/// Takes the name of a type, with its parameters in parentheses and its array brackets.
 pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
     let from = cursor.position();
     let is_quoted = matches!(cursor.peek(), Some(Token::Word(word)) if word.quote_style.is_some());
@@ -120,7 +120,7 @@ fn parse_length(cursor: &mut Cursor<'_>) -> Result<Option<u32>> {
     }
 }
 
-/// The numbers in parentheses, if there are any.
+/// Takes the numbers in parentheses, if there are any.
 fn parse_digits(cursor: &mut Cursor<'_>) -> Result<Vec<u32>> {
     let mut digits = Vec::new();
     if !cursor.accept(&Token::LParen) {
@@ -165,7 +165,7 @@ fn parse_array(cursor: &mut Cursor<'_>, base: SqlType, from: usize) -> Result<Sq
     }
 }
 
-/// Names of types, for those that are misspelt.
+/// Type names that are suggested for misspelled ones.
 pub(crate) const TYPES: [&str; 14] = [
     "bigint",
     "boolean",
@@ -187,7 +187,7 @@ fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
     let advice = match name {
         "real" | "float4" => "write `double precision`",
         "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" => {
-            "write `bigint` and have the procedures count, from a column of a parent row"
+            "write `bigint` and let the procedures count in a column of a parent row"
         }
         "time" | "timetz" => "write `timestamp`",
         "json" | "jsonb" | "xml" | "uuid" | "inet" => "write `varchar(n)`",

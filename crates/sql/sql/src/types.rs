@@ -1,9 +1,9 @@
-//! Types of PostgreSQL that the subset has, and what columns of a table make of them.
+//! The supported PostgreSQL types, and how table columns store them.
 
 use layout::ColumnType;
 use std::fmt;
 
-/// Most digits of a decimal, which is kept in eight bytes.
+/// Maximum number of digits of a decimal, which is stored in eight bytes.
 pub const DECIMAL_DIGITS_MAX: u8 = 18;
 
 /// The type of an expression, a variable or a column, as PostgreSQL sees it.
@@ -19,15 +19,15 @@ pub enum SqlType {
     Int4,
     /// `bigint`.
     Int8,
-    /// `numeric`: as declared with precision and scale, or as an expression gives it.
+    /// `numeric`, as declared or as computed by an expression.
     Numeric(Numeric),
     /// `double precision`.
     Float8,
     /// `text`.
     Text,
-    /// `character varying`, with its most characters if it was declared with them.
+    /// `character varying`, with its maximum length if declared.
     Varchar(Option<u32>),
-    /// `character`, blanks at the end not significant; without a length where an expression has lost it.
+    /// `character`; trailing blanks are not significant. An expression may have lost the length.
     Char(Option<u32>),
     /// `bytea`.
     Bytes,
@@ -39,7 +39,7 @@ pub enum SqlType {
     TimestampTz,
     /// `interval`, in expressions only.
     Interval,
-    /// An array of one dimension.
+    /// A one-dimensional array.
     Array(Box<SqlType>),
     /// A row.
     Record(Vec<Field>),
@@ -47,27 +47,20 @@ pub enum SqlType {
     Void,
 }
 
-/// What is known of a `numeric` before a run.
+/// The statically known precision of a `numeric`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numeric {
-    /// `numeric(precision, scale)`: values are rounded to the scale and refused beyond the precision.
-    Declared {
-        /// Digits.
-        precision: u8,
-        /// Digits behind the point.
-        scale: u8,
-    },
-    /// An expression whose values have exactly this many digits behind the point.
-    Exact {
-        /// Digits behind the point.
-        scale: u8,
-    },
-    /// The number of digits behind the point depends on the values, as with division.
+    /// `numeric(precision, scale)`: values are rounded to the scale; values beyond the precision
+    /// are refused.
+    Declared { precision: u8, scale: u8 },
+    /// An expression whose values have exactly `scale` decimal places.
+    Exact { scale: u8 },
+    /// The number of decimal places depends on the values, as in division.
     Open,
 }
 
 impl Numeric {
-    /// Digits behind the point of every value, if that is known.
+    /// The number of decimal places of every value, if it is known.
     pub const fn scale(self) -> Option<u8> {
         match self {
             Self::Declared { scale, .. } | Self::Exact { scale } => Some(scale),
@@ -79,19 +72,17 @@ impl Numeric {
 /// A column of a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub sql_type: SqlType,
 }
 
 impl SqlType {
-    /// The type's name in PostgreSQL, with lengths and digits where they are declared, ready for `PREPARE`.
+    /// The type's name in PostgreSQL with its declared length or precision, as in `PREPARE`.
     pub fn name(&self) -> String {
         self.to_string()
     }
 
-    /// What a column of this type stores, or `None` if no column can have it.
+    /// The stored type of a column, or `None` if columns cannot have this type.
     pub fn column_type(&self) -> Option<ColumnType> {
         Some(match self {
             Self::Bool => ColumnType::Bool,
@@ -108,17 +99,15 @@ impl SqlType {
         })
     }
 
-    /// Whether arithmetic applies.
     pub fn is_number(&self) -> bool {
         self.is_integer() || matches!(self, Self::Numeric(_) | Self::Float8)
     }
 
-    /// Whether values are whole numbers of two, four or eight bytes.
+    /// Whether it is `smallint`, `integer` or `bigint`.
     pub fn is_integer(&self) -> bool {
         matches!(self, Self::Int2 | Self::Int4 | Self::Int8)
     }
 
-    /// Whether values are text.
     pub fn is_text(&self) -> bool {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
     }
@@ -128,7 +117,7 @@ impl SqlType {
         matches!(self, Self::Date | Self::Timestamp | Self::TimestampTz)
     }
 
-    /// The type without lengths and digits, which is what PostgreSQL chooses operators by.
+    /// The type without length and precision; PostgreSQL chooses operators by it.
     pub fn base(&self) -> Self {
         match self {
             Self::Numeric(_) => Self::Numeric(Numeric::Open),

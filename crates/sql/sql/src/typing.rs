@@ -1,7 +1,8 @@
-//! Types and conversions for expressions that do not stand in the files: those of plans.
+//! Types and conversions for the expressions of plans.
 //!
-//! PostgreSQL leaves the conversions that it inserts by itself out of its plans. So whoever reads one has its operations typed
-//! here, by the code that typed the statement, and both agree.
+//! PostgreSQL's plans omit the conversions that PostgreSQL inserts by itself. The reader of plans
+//! therefore types their operations with the functions of this module, which also typed the
+//! statement, so that plan and statement agree.
 //!
 //! Decision: docs/decisions/0176-a-plan-is-typed-by-the-code-that-typed-its-statement.md
 
@@ -20,22 +21,22 @@ use crate::type_name::parse_type;
 use crate::types::SqlType;
 use sqlparser::tokenizer::Span;
 
-/// What a conversion is for; each allows what the one before it does.
+/// The purpose of a conversion; each purpose allows all conversions of the one before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Conversion {
-    /// For an operation: only those that lose nothing.
+    /// For an operand: only lossless conversions.
     Operand,
     /// For a column of a table.
     Column,
-    /// For a variable: what has no conversion goes through its text.
+    /// For a variable: types without a cast are converted through text.
     Variable,
 }
 
-/// Resolves an expression in which `$1` to `$n` stand for the operands. Aggregates may stand in it.
+/// Resolves an expression in which `$1` to `$n` are the operands. It may contain aggregates.
 ///
 /// # Errors
 ///
-/// Its text is no expression, or the types do not go together; the place is one in the text.
+/// The text is not an expression, or types do not fit; the error's position is one in the text.
 pub fn apply(text: &str, operands: Vec<Expr>) -> Result<Expr> {
     let source = Source::new("plan", text);
     let tokens = tokenize(&source, 0, text)?;
@@ -65,19 +66,19 @@ pub fn apply(text: &str, operands: Vec<Expr>) -> Result<Expr> {
     Ok(expr)
 }
 
-/// Puts the operands where their variables stand.
+/// Replaces the variables by the operands.
 fn insert(expr: &mut Expr, operands: &[Expr]) {
     if let ExprKind::Variable(position) = expr.kind
         && let Some(operand) = operands.get(position)
     {
-        // A conversion that changes no value changes the type alone.
+        // A conversion that changes no value changes only the type.
         *expr = operand.clone().relabelled(expr.sql_type.clone());
         return;
     }
     expr.for_each_child_mut(&mut |child| insert(child, operands));
 }
 
-/// `expr` as a value of `target`, or none if there is no such conversion.
+/// Converts `expr` to `target`; `None` if no such conversion exists.
 pub fn convert(expr: Expr, target: &SqlType, conversion: Conversion) -> Option<Expr> {
     let context = match conversion {
         Conversion::Operand => Context::Implicit,
@@ -87,16 +88,16 @@ pub fn convert(expr: Expr, target: &SqlType, conversion: Conversion) -> Option<E
     coerce(expr, target, context).ok().flatten()
 }
 
-/// The type that all of `types` convert to, or none.
+/// The type to which all of `types` convert, if there is one.
 pub fn common_type(types: &[SqlType]) -> Option<SqlType> {
     coerce::common_type(types)
 }
 
-/// The type of that name, such as `character varying(16)`.
+/// Parses a type name such as `character varying(16)`.
 ///
 /// # Errors
 ///
-/// There is none, or it is outside the supported SQL.
+/// The type does not exist or is unsupported.
 pub fn type_named(name: &str) -> Result<SqlType> {
     let source = Source::new("plan", name);
     let mut cursor = Cursor::new(&source, tokenize(&source, 0, name)?, name.len());

@@ -233,11 +233,10 @@ pub fn float_to_int(number: f64, width: Width) -> Result<i64> {
     float::to_int(number, least).ok_or_else(|| Error::out_of_range(width.name()))
 }
 
-/// Parses a truth value: `true`, `yes`, `on`, `1`, their opposites, or an unambiguous prefix of
-/// one.
+/// Parses a boolean: `true`, `yes`, `on`, `1`, their opposites, or an unambiguous prefix of one.
 ///
 /// # Errors
-/// 22P02 if the text is not a truth value.
+/// 22P02 if the text is not a boolean.
 pub fn parse_bool(text: &str) -> Result<bool> {
     let word = text.trim_matches(numeric::is_space).to_ascii_lowercase();
     let begins = |full: &str| !word.is_empty() && full.starts_with(&word);

@@ -55,14 +55,12 @@ impl Error {
         Box::new(Self { sqlstate: sqlstate.into(), message, detail: None, hint: None })
     }
 
-    /// Adds a detail.
     #[must_use]
     pub fn detail(mut self: Box<Self>, detail: impl Into<String>) -> Box<Self> {
         self.detail = Some(detail.into());
         self
     }
 
-    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.hint = Some(hint.into());

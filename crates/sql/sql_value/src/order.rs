@@ -34,7 +34,6 @@ pub fn order(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Compares two lists lexicographically.
 pub fn order_all(left: &[Value], right: &[Value]) -> Ordering {
     let pairs = left.iter().zip(right).map(|(left, right)| order(left, right));
     let difference = pairs.into_iter().find(|order| order.is_ne());

@@ -109,8 +109,8 @@ pub fn write(
     Ok(())
 }
 
-/// Returns the stored form of a number, date, time or truth value; `None` if it is out of range for
-/// the column.
+/// Returns the stored form of a number, date, time or boolean; `None` if it is out of range for the
+/// column.
 #[inline]
 fn stored(column_type: ColumnType, value: &Value) -> Option<i64> {
     Some(match (column_type, value) {
@@ -148,7 +148,7 @@ pub fn check_null(schema: &Schema, column: usize) -> Result<()> {
     Err(Error::new(sqlstate::NOT_NULL_VIOLATION, message))
 }
 
-/// A length counts characters in PostgreSQL and bytes in a row, see docs/decisions.md.
+/// A length counts characters in PostgreSQL and bytes in a row, see the module's decision.
 #[inline]
 fn check_bytes(column_type: ColumnType, bytes: usize, length: u32) -> Result<()> {
     if bytes <= length as usize {

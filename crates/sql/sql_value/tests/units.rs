@@ -81,7 +81,7 @@ fn refused(result: Result<Value, Stop>) -> String {
 }
 
 #[test]
-fn a_sub_plan_is_asked_for_where_evaluation_comes_to_it() {
+fn a_sub_plan_is_needed_once_evaluation_reaches_it() {
     let is_seven =
         binary(BinaryOperator::Equal, column(0, SqlType::Int4), integer(7), SqlType::Bool);
     let kind = ExprKind::Case {

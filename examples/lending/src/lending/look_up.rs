@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Column, Stop};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `what`, integer.
     pub what: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [what] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { what: what.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `look_up`.
+/// Executes the procedure `look_up`.
 pub async fn look_up<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -42,7 +41,7 @@ pub async fn look_up<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -1,4 +1,4 @@
-//! Workload `lending`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `lending`, generated from its folder by `namdb spade generate`. Do not edit.
 
 pub mod bring_back;
 pub mod lend;

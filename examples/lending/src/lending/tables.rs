@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Database, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `book`.
@@ -15,7 +15,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self {
             book: bind::table(database, "book", book::SLOTS)?,
@@ -37,7 +37,7 @@ pub mod book {
     /// Column `lent`.
     pub const LENT: Slot = Slot::number(4, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, ID), (1, TITLE), (2, COPIES), (3, LENT)];
 }
 
@@ -52,6 +52,6 @@ pub mod reader {
     /// Column `books`.
     pub const BOOKS: Slot = Slot::number(0, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, ID), (1, NAME), (2, BOOKS)];
 }

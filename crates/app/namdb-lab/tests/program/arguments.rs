@@ -35,7 +35,10 @@ fn nonsense_about_folders_is_answered_in_a_sentence() {
         ),
         ("bench ../../../workloads/tatp --units -1", "units of scale are a whole number from 1 to"),
         ("bench ../../../workloads/tatp --units 1000000000000", "from 1 to 1000000000"),
-        ("bench ../../../workloads/tatp --units 1000000", "is beyond integer at this scale"),
+        (
+            "bench ../../../workloads/tatp --units 1000000",
+            "is out of range for integer at this scale",
+        ),
         ("bench ../../../workloads/tatp --seconds 0", "a duration is a number from 0.001"),
         ("bench ../../../workloads/tatp --threads 0", "1..=63"),
         ("spade design ../../../workloads/tatp --units 0", "units of scale are a whole number"),

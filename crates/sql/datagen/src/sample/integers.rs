@@ -1,6 +1,7 @@
-//! Integers, and arrays of them: what is a number however it is drawn is drawn as such.
+//! Draws integers and arrays of integers without SQL values.
 //!
-//! What is drawn of the generator, and in which order, is as it is for values of any kind, so that the same calls come out.
+//! The random numbers and their order are the same as for values of any type, so that the calls are
+//! the same.
 
 use super::{ARRAY_LENGTH_MAX, Site, nurand};
 use crate::draw::{Distribution, Draw, Range, Reference, Shares};
@@ -8,7 +9,7 @@ use crate::number::Form;
 use fabric::random::Random;
 use sql_value::Value;
 
-/// A distribution of integers, none of which is null.
+/// A distribution of integers without nulls.
 #[derive(Clone, Debug)]
 pub(crate) enum Integers {
     Constant(i64),
@@ -20,7 +21,7 @@ pub(crate) enum Integers {
 }
 
 impl Integers {
-    /// The same distribution, if it gives integers alone.
+    /// The same distribution, if it draws only integers.
     pub fn of(from: &Distribution) -> Option<Self> {
         if from.null > 0.0 {
             return None;
@@ -46,8 +47,8 @@ impl Integers {
         })
     }
 
-    /// An array as long as a number says, or as another array is. None, and nothing drawn, if that is neither, or if a value
-    /// that elements depend on is no integer.
+    /// Draws an array; `length` is a number or another array. Returns `None` and draws nothing if
+    /// it is neither, or if an element depends on a value that is not an integer.
     pub fn array(&self, length: &Value, site: &mut Site<'_>, own: &[Value]) -> Option<Value> {
         let length = length_of(length)?;
         if !self.has_integers(site.parent, own) {
@@ -58,9 +59,9 @@ impl Integers {
         Some(Value::Array(elements.into_iter().map(Value::Int).collect()))
     }
 
-    /// Draws so many behind those of a list. All values that are referred to are integers.
+    /// Appends `length` integers to `list`. All referenced values must be integers.
     pub fn fill(&self, length: i64, random: &mut Random, drawn: Drawn<'_>, list: &mut Vec<i64>) {
-        // Of its own, since its state stays in registers so.
+        // A local copy, whose state the compiler keeps in registers.
         let mut own = random.clone();
         match self {
             Self::Uniform { range, except: None } => {
@@ -76,13 +77,14 @@ impl Integers {
         *random = own;
     }
 
-    /// One of them; none, and nothing drawn, if a value that it depends on is no integer.
+    /// Draws one integer; returns `None` and draws nothing if it depends on a value that is not an
+    /// integer.
     #[inline]
     pub fn one(&self, random: &mut Random, drawn: Drawn<'_>) -> Option<i64> {
         self.has_integers(drawn.0, drawn.1).then(|| self.draw(random, drawn))
     }
 
-    /// Whether all values that are referred to are integers.
+    /// Whether all referenced values are integers.
     #[inline]
     pub fn has_integers(&self, parent: &[Value], own: &[Value]) -> bool {
         match self {
@@ -111,16 +113,16 @@ impl Integers {
         }
     }
 
-    /// As [`Self::draw`], for one of a mixture.
+    /// As [`Self::draw`], for a draw of a mixture.
     fn draw_in_turn(&self, random: &mut Random, drawn: Drawn<'_>) -> i64 {
         self.draw(random, drawn)
     }
 }
 
-/// What was drawn before: the parent's row, and the values of the same row or call.
+/// The values drawn before: the parent row, and those of the same row or call.
 pub(crate) type Drawn<'v> = (&'v [Value], &'v [Value]);
 
-/// How many elements an array has, if a number or another array says.
+/// The length of an array, given as a number or another array.
 pub(crate) fn length_of(said: &Value) -> Option<i64> {
     match said {
         Value::Int(length) => Some((*length).clamp(0, ARRAY_LENGTH_MAX)),
@@ -129,13 +131,13 @@ pub(crate) fn length_of(said: &Value) -> Option<i64> {
     }
 }
 
-/// A value that was found to be an integer.
+/// A value known to be an integer.
 fn integer(value: &Value) -> i64 {
     let Value::Int(number) = value else { unreachable!("it was looked at before") };
     *number
 }
 
-/// A number of a range other than `except`, as far as it has others and few enough to be counted.
+/// Draws an integer of a range other than `except`, if the range has others and is small enough.
 fn apart(range: &Range, except: i64, random: &mut Random) -> i64 {
     let count = range.count();
     let offset = i128::from(except) - i128::from(range.low);
@@ -178,7 +180,7 @@ mod tests {
         }
     }
 
-    /// A call of the same number has the same arguments, however they are drawn.
+    /// A call of the same number has the same arguments in both ways of drawing.
     #[test]
     fn elements_are_what_single_values_are() {
         let scale = Scale { units: 1, seed: 1, now_us: 0 };

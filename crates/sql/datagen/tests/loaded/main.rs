@@ -1,4 +1,4 @@
-//! The shipped workloads loaded into PostgreSQL and into a database of our own: the same rows come back from both.
+//! Loads the shipped workloads into PostgreSQL and into namdb, and compares the rows.
 
 mod refused;
 mod room;
@@ -30,7 +30,7 @@ fn empty() -> Database<LocalEnv> {
         .expect("memory can be mapped")
 }
 
-/// As the schema asks for it.
+/// The index design that the schema gives.
 fn index(index: &sql::catalog::Index) -> layout::IndexDesign {
     layout::IndexDesign {
         name: index.name.clone(),
@@ -52,7 +52,7 @@ async fn create<E: Env>(database: &Database<E>, folder: &WorkloadFolder) {
     }
 }
 
-/// Loads all tables in parts, and says how many rows there were.
+/// Loads all tables in parts, and returns the number of rows.
 fn load(database: &Database<LocalEnv>, population: &Population) -> Result<u64, LoadError> {
     load_in(database, population, Batches::of(50))
 }
@@ -74,7 +74,7 @@ fn load_in(
     Ok(count.get())
 }
 
-/// The rows of a table as lines of `COPY`, in the order of these.
+/// The rows of a table as sorted lines of `COPY`.
 fn ours(database: &Database<LocalEnv>, population: &Population, table: usize) -> Vec<String> {
     let types = population.column_types(table);
     let name = population.tables().nth(table).expect("there is such a table");

@@ -1,5 +1,5 @@
-//! Rows that the schema does not take are refused when they are loaded, with the row, what is wrong, and the line of
-//! `workload.toml` to change; and a table needs no primary key.
+//! The load refuses rows that violate the schema; the error has the row, the violation, and the
+//! line of `workload.toml` to change. A table needs no primary key.
 
 use crate::{SCALE, create, empty, ours};
 use datagen::{Batches, LoadError, Population, check_references, load_part};
@@ -55,7 +55,7 @@ fn folder(load: &str) -> WorkloadFolder {
     WorkloadFolder { load, program, checks: Program::default() }
 }
 
-/// Makes the tables, with their indexes, and loads them in parts, of which the last comes first.
+/// Creates the tables and indexes, and loads them in two parts, the last part first.
 fn load(load: &str) -> Result<Vec<Vec<String>>, LoadError> {
     let folder = folder(load);
     let population = Population::new(&folder.program, &folder.load, SCALE);
@@ -87,7 +87,7 @@ fn load(load: &str) -> Result<Vec<Vec<String>>, LoadError> {
     Ok(tables.map(|table| ours(&database, &population, table)).collect())
 }
 
-/// What is said when `from` is `to` instead.
+/// The error after `to` replaces `from`.
 fn refusal(from: &str, to: &str) -> String {
     assert!(LOAD.contains(from), "{from}");
     load(&LOAD.replacen(from, to, 1)).expect_err("a row is wrong").to_string()
@@ -107,13 +107,12 @@ fn rows_that_the_schema_does_not_take_are_refused() {
             "[1001, 2000]",
             "[0, 0]",
             "account cannot be loaded, because of its row with (id) = (11): its check account_balance_check does not hold for \
-             (balance) = (0.00); let workload.toml draw `columns.balance` of [tables.account] otherwise",
+             (balance) = (0.00); change the draw of `columns.balance` of [tables.account] in workload.toml",
         ),
         (
             "{ constant = \"3\" }",
             "{ constant = \"-100.00004\" }",
-            "its (share) = (-100.0000) is beyond numeric(6,4); let workload.toml draw `columns.share` of [tables.account] \
-             otherwise",
+            "its (share) = (-100.0000) is out of range for numeric(6,4); change the draw of `columns.share` of [tables.account] in workload.toml",
         ),
         (
             "[1001, 2000]",
@@ -123,37 +122,33 @@ fn rows_that_the_schema_does_not_take_are_refused() {
         (
             "{ constant = \"poor\" }",
             "{ by = \"id\", cases = [{ below = 15, draw = { constant = \"x\" } }] }",
-            "with (id) = (15): its name is null, and the column is NOT NULL; let workload.toml draw `columns.name` of \
-             [tables.account] otherwise",
+            "with (id) = (15): its name is null, and the column is NOT NULL; change the draw of `columns.name` of [tables.account] in workload.toml",
         ),
         (
             "columns.id = { sequence = [1, 20] }",
             "columns.id = { sequence = [1, 13] }",
-            "another row has this key already, and account_pkey is unique; let workload.toml draw `columns.id` of \
-             [tables.account] so that no two rows are alike",
+            "another row has this key already, and account_pkey is unique; draw `columns.id` of [tables.account] in workload.toml without duplicates",
         ),
         (
             "[\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"], distinct = true",
             "[\"a\"]",
-            "another row has (code) = (a ) already, and owner_code_key is unique; let workload.toml draw `columns.code` of \
-             [tables.owner] so that no two rows are alike",
+            "another row has (code) = (a ) already, and owner_code_key is unique; draw `columns.code` of [tables.owner] in workload.toml without duplicates",
         ),
         (
             "columns.owner = { sequence = [1, 6], null = 0.2 }",
             "columns.owner = { sequence = [1, 7] }",
             "account cannot be loaded, because of its row with (id) = (7): no row of owner has the id that (owner) = (7) \
-             refers to, and account_owner_fkey is a foreign key; let workload.toml draw `columns.owner` of [tables.account] \
-             otherwise",
+             references by the foreign key account_owner_fkey; change the draw of `columns.owner` of [tables.account] in workload.toml",
         ),
         (
             "{ column = \"owner.code\" }",
             "{ constant = \"z\" }",
-            "no row of owner has the code that (code) = (z ) refers to",
+            "no row of owner has the code that (code) = (z ) references",
         ),
         (
             "{ constant = \"3\" }",
             "{ constant = \"3.004\" }",
-            "no row of owner has the share that (share) = (3.0040) refers to",
+            "no row of owner has the share that (share) = (3.0040) references",
         ),
         (
             "\"1.5\"",

@@ -1,4 +1,4 @@
-//! Leaves that the load leaves room in.
+//! Free space in leaves after a load.
 
 use crate::{PARTS, SCALE, empty, load_in, ours};
 use datagen::{Batches, Population};
@@ -21,7 +21,8 @@ f = { frequency = 1 }
 "#;
 const NODE_BYTES: u32 = 512;
 
-/// The lines in leaves, loaded so: their number, how many were told of, and the leaves.
+/// Loads the lines in these batches; returns the number of lines, the reported number, and the
+/// number of leaves.
 fn loaded(batches: Batches) -> (usize, u64, f64) {
     let procedures = "CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;";
     let program = Program::parse(
@@ -65,7 +66,7 @@ fn leaves_with_room_are_two_thirds_full_and_others_are_full() {
         (share(Batches::of(50)), share(Batches { rows: 50, leaf_rows: Some(entries.into()) }));
     assert!(full > 0.95, "{full}");
     assert!((0.6..0.75).contains(&with_room), "{with_room}");
-    // Of leaves of which a part has few, parts are put together.
+    // Parts with few leaves are merged.
     let few = share(Batches { rows: 50, leaf_rows: Some(rows / (32 * (PARTS - 1))) });
     assert!((0.6..0.75).contains(&few), "{few}");
 }

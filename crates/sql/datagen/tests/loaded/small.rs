@@ -1,15 +1,15 @@
-//! The shipped workloads with fewer rows for each unit of scale, so that a test has time for all of them.
+//! The shipped workloads with fewer rows per unit of scale, so that tests are fast.
 
 use sql::{Program, Source, WorkloadFolder};
 use std::path::PathBuf;
 
-/// What stands in `workload.toml`, and what in its place.
+/// Texts in `workload.toml` with their replacements.
 fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
     match workload {
         "smallbank" => &[("100000 * units", "1000 * units"), ("4000 * units", "40 * units")],
         "tatp" => &[("100000 * units", "1000 * units")],
         "ycsb" => &[("100000 * units", "1000 * units"), ("frequency = 0", "frequency = 20")],
-        // 120 customers and orders for each district, of which the last 36 are open, and 1,000 items.
+        // Per district 120 customers and orders, with the last 36 orders open; 1,000 items.
         "tpcc" => &[
             ("100_000", "1_000"),
             ("100000", "1000"),
@@ -26,7 +26,7 @@ fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Where a workload is: among those that are shipped, or where generated code is tested.
+/// The path of a workload: shipped, or of the tests of generated code.
 pub fn path(workload: &str) -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
     match workload {
@@ -35,7 +35,7 @@ pub fn path(workload: &str) -> PathBuf {
     }
 }
 
-/// A workload, made smaller if it is a shipped one.
+/// A workload, with fewer rows if it is a shipped one.
 pub fn small(workload: &str) -> WorkloadFolder {
     let folder = path(workload);
     let read = |name: &str| {

@@ -1,5 +1,5 @@
-//! Lanes that load a table together, over links that are slow: the rows of each batch are at random places of an index, so that any
-//! two batches meet in most of its leaves.
+//! Several lanes load a table concurrently over slow links. The rows of each batch are at random
+//! positions of an index, so any two batches share most of its leaves.
 
 use crate::{create, population};
 use datagen::{Batches, check_references, load_part};
@@ -11,13 +11,11 @@ use std::rc::Rc;
 use txn::server::services;
 use txn::{Database, DatabaseConfig};
 
-/// Lanes, each on a compute server.
+/// Number of lanes, each on its own compute server.
 const LANES: u16 = 16;
-/// Rows of the table.
 const ROWS: u64 = 8_000;
-/// Rows of a batch.
 const BATCH: usize = 100;
-/// Virtual time that a lane may take for a row: twice what it takes, about 20 round trips.
+/// Maximum virtual time per row and lane: twice the expected time, about 20 round trips.
 const ROW_NS_MAX: u64 = 20_000_000;
 const SCHEMA: &str = "
     CREATE TABLE owner (id integer PRIMARY KEY);
@@ -51,7 +49,7 @@ fn folder() -> WorkloadFolder {
     WorkloadFolder { load, program, checks: Program::default() }
 }
 
-/// Memory servers behind messages: a round trip takes about half a millisecond.
+/// Memory servers over a message transport: a round trip takes about 0.5 ms.
 fn slow_world() -> World {
     let way = Interval::new(150_000, 350_000);
     World::new(SimConfig {

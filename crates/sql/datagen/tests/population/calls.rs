@@ -25,7 +25,7 @@ fn calls_follow_from_seed_and_client() {
     }
 }
 
-/// Keys of history are taken by many clients at once, and none twice.
+/// Many clients draw keys of history, and no key twice.
 #[test]
 fn sequences_of_clients_have_nothing_in_common() {
     let population = population("tpcc", 2, 7);
@@ -43,7 +43,7 @@ fn sequences_of_clients_have_nothing_in_common() {
     assert!(keys.first().is_some_and(|least| *least >= 140_737_488_355_328));
 }
 
-/// Looking for another argument changes neither which call is the next nor what is counted on.
+/// Drawing arguments again changes neither the next call nor the sequences.
 #[test]
 fn arguments_are_drawn_again_until_one_is_wanted() {
     let population = population("tpcc", 4, 7);
@@ -67,7 +67,7 @@ fn arguments_are_drawn_again_until_one_is_wanted() {
         keys.push(before);
     }
     assert!(keys.is_sorted_by(|left, right| *right == left + 1), "one after the other");
-    // One of four warehouses is wanted.
+    // One of four warehouses matches.
     assert!((3.5..4.5).contains(&(f64::from(looked) / keys.len() as f64)), "{looked}");
     let mut calls = Calls::new(&population, 1, 20, Mix::Deck);
     let procedure = calls.next_into(0, &mut arguments);
@@ -144,7 +144,7 @@ fn accounts_of_one_payment_differ() {
     }
 }
 
-/// YCSB's most popular record has the share of rank 1 in zipf's law over all of them.
+/// The most popular record of YCSB has the share of rank 1 in Zipf's law over all records.
 #[test]
 fn popular_records_are_popular() {
     let population = population("ycsb", 1, 13);

@@ -1,4 +1,4 @@
-//! Columns that the load says nothing of have the defaults of the schema.
+//! Columns without a draw have the schema's defaults.
 
 use crate::scale;
 use datagen::{Population, PopulationError};

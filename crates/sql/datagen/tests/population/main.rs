@@ -1,4 +1,4 @@
-//! The shipped workloads as they are drawn: what their specifications say of rows and calls.
+//! The rows and calls of the shipped workloads satisfy their specifications.
 
 mod calls;
 mod defaults;
@@ -19,7 +19,7 @@ fn folder(workload: &str) -> WorkloadFolder {
     WorkloadFolder::read(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A workload whose file has `to` instead of `from`.
+/// A workload in whose file `to` replaces `from`.
 fn changed(workload: &str, from: &str, to: &str) -> WorkloadFolder {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../workloads").join(workload);
     let text = std::fs::read_to_string(path.join("workload.toml")).expect("it is there");
@@ -40,7 +40,6 @@ fn population(workload: &str, units: u64, seed: u64) -> Population {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All rows of a table.
 fn rows(population: &Population, table: &str) -> Vec<Vec<Value>> {
     population.rows(number(population, table), 0, 1).collect()
 }
@@ -49,7 +48,6 @@ fn number(population: &Population, table: &str) -> usize {
     population.table(table).unwrap_or_else(|| panic!("there is a table {table}"))
 }
 
-/// The positions of columns.
 fn columns<const COUNT: usize>(
     population: &Population,
     table: &str,
@@ -76,7 +74,7 @@ fn text(value: &Value) -> &str {
     }
 }
 
-/// Whether so many of `of` are what comes up with probability `share`, within three standard deviations.
+/// Asserts that `hits` of `of` fit the probability `share` within three standard deviations.
 #[track_caller]
 fn assert_share(hits: usize, of: usize, share: f64) {
     let (expected, deviation) = (of as f64 * share, (of as f64 * share * (1.0 - share)).sqrt());
@@ -87,8 +85,8 @@ fn assert_share(hits: usize, of: usize, share: f64) {
     );
 }
 
-/// Whether all of these come up alike: the sum of squares is below what one even draw in a thousand exceeds, for up to
-/// ten degrees of freedom.
+/// Asserts that the counts fit a uniform distribution: their sum of squares is below the value that
+/// one in a thousand uniform draws exceeds, for up to ten degrees of freedom.
 #[track_caller]
 fn assert_even(counts: impl IntoIterator<Item = usize>) {
     let counts: Vec<f64> = counts.into_iter().map(|count| count as f64).collect();

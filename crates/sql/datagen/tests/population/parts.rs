@@ -1,14 +1,14 @@
-//! Tables in parts, and the same again.
+//! Tables in parts, and repeated draws.
 
 use crate::{WORKLOADS, folder, number, population, scale};
 use datagen::Population;
 
-/// Whoever loads which part, the rows are the same, in the same order.
+/// The rows and their order do not depend on the division into parts.
 #[test]
 fn parts_together_are_the_table() {
     for workload in WORKLOADS {
         let folder = folder(workload);
-        // A tenth of the rows that the file says, so that the test is short.
+        // A tenth of the file's rows, so that the test is fast.
         let population = Population::new(&folder.program, &folder.load, scale(1, 5));
         let population = population.expect("the shipped workloads can be drawn");
         for table in 0..population.tables().count() {
@@ -43,7 +43,7 @@ fn another_seed_gives_other_rows() {
     assert_ne!(first(1), first(2));
 }
 
-/// What the load says on the average is what comes out.
+/// The row counts fit the expected ones.
 #[test]
 fn tables_have_as_many_rows_as_expected() {
     for (workload, table, deviation) in [
@@ -56,7 +56,7 @@ fn tables_have_as_many_rows_as_expected() {
         let expected =
             sql::load::Expectation::new(&folder.load, 1).rows(table).expect("it is known");
         let found = population.rows(number(&population, table), 0, 1).count() as f64;
-        // Rows of one parent more or less, for each of 30,000 or 100,000.
+        // The standard deviation over 30,000 or 100,000 parent rows.
         let sigma = deviation * f64::sqrt(100_000.0);
         assert!((found - expected).abs() < 3.0 * sigma, "{table}: {found}, expected {expected}");
     }

@@ -1,4 +1,4 @@
-//! Loads that are read and cannot be drawn.
+//! Loads that are valid but cannot be drawn.
 
 use crate::scale;
 use datagen::Population;
@@ -16,7 +16,7 @@ tables.a = { rows = 0 }
 tables.b = { rows = \"ROWS\" }
 procedures.f = { frequency = 1, arguments = { n = { constant = 1 } } }";
 
-/// What is said of a load with these lines, at so many units.
+/// The error of a load with these lines at `units` of scale.
 fn problem(a: &str, b: &str, units: u64) -> String {
     let text = format!(
         "name = \"x\"\nunit = \"row\"\nunits = 1\n[tables.a]\nrows = \"10 * units\"\n{a}\n[tables.b]\nrows = \"10 * units\"\n{b}\n\
@@ -25,7 +25,7 @@ fn problem(a: &str, b: &str, units: u64) -> String {
     told(&text, units)
 }
 
-/// What is said of a load at so many units.
+/// The error of a load at `units` of scale.
 fn told(text: &str, units: u64) -> String {
     let program = Program::parse(
         &Source::new("schema.sql", SCHEMA),
@@ -40,20 +40,20 @@ fn told(text: &str, units: u64) -> String {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told_with_its_place() {
+fn undrawable_loads_are_reported_with_their_position() {
     let id = "columns.id = { sequence = [1, 10] }";
     assert_eq!(problem(id, id, 1), "", "columns that may be null need no line");
     let empty = LOAD_OF_NOTHING.replace("ROWS", "0");
     assert_eq!(told(&empty, 1), "", "nor do columns of tables that begin empty");
     assert!(told(&LOAD_OF_NOTHING.replace("ROWS", "1"), 1).contains("b.id"));
-    assert!(problem(id, id, 0).contains("there is at least one"));
+    assert!(problem(id, id, 0).contains("the scale must be at least 1"));
     let said = problem("", id, 1);
     assert!(said.starts_with("workload.toml:4: ") && said.contains("a.id"), "{said}");
     assert!(said.contains("columns.id = "), "{said}");
     let said = problem(&format!("{id}\ncolumns.name = {{ text = [3, 6] }}"), id, 1);
     assert!(said.starts_with("a.name of workload.toml") && said.contains("6 characters"), "{said}");
     let said = problem("columns.id = { sequence = [1, \"a.rows\"] }", id, 10_000);
-    assert!(said.starts_with("a.id") && said.contains("beyond smallint"), "{said}");
+    assert!(said.starts_with("a.id") && said.contains("out of range for smallint"), "{said}");
     let price = |range: &str| {
         let price = format!("columns.price = {{ uniform = {range}, decimals = 1 }}");
         problem(id, &format!("{id}\n{price}"), 1)
@@ -61,10 +61,13 @@ fn what_cannot_be_drawn_is_told_with_its_place() {
     assert_eq!(price("[-999, 999]"), "");
     for range in ["[0, 1000]", "[-1000, 0]", "[1, 9223372036854775807]"] {
         let said = price(range);
-        assert!(said.starts_with("b.price") && said.contains("beyond numeric(4,2)"), "{said}");
+        assert!(
+            said.starts_with("b.price") && said.contains("out of range for numeric(4,2)"),
+            "{said}"
+        );
     }
     let said = problem(id, id, 10_000);
-    assert!(said.starts_with("f.n") && said.contains("beyond smallint"), "{said}");
+    assert!(said.starts_with("f.n") && said.contains("out of range for smallint"), "{said}");
     let said = problem(
         &format!(
             "{id}\ncolumns.name = {{ constant = \"x\" }}\ncolumns.other = {{ uniform = [5, \"9 / units\"] }}"
@@ -72,7 +75,10 @@ fn what_cannot_be_drawn_is_told_with_its_place() {
         id,
         3,
     );
-    assert!(said.starts_with("a.other") && said.contains("above the upper one 3"), "{said}");
+    assert!(
+        said.starts_with("a.other") && said.contains("greater than the upper bound 3"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -80,12 +86,12 @@ fn tables_that_need_each_other_are_refused() {
     let id = "columns.id = { sequence = [1, 10] }";
     let other = |table: &str| format!("{id}\ncolumns.other = {{ column = \"{table}.other\" }}");
     let said = problem(&other("b"), &other("a"), 1);
-    assert!(said.contains("a row of a is drawn from rows of b"), "{said}");
-    assert!(problem(&other("a"), id, 1).contains("is drawn from rows of a"));
+    assert!(said.contains("rows of a and b depend on each other"), "{said}");
+    assert!(problem(&other("a"), id, 1).contains("depend on each other"));
     assert_eq!(problem(&other("b"), id, 1), "");
 }
 
-/// More rows than anybody could draw are counted all the same, so that the memory that they take can be told.
+/// More rows than can be drawn are counted, so that their memory can be computed.
 #[test]
 fn rows_without_number_are_counted_without_drawing_them() {
     let text = "name = \"x\"\nunit = \"row\"\nunits = 1\n[tables.a]\nrows = 10\ncolumns.id = { sequence = [1, 10] }\n[tables.b]\nfor_each = \"a\"\n\

@@ -1,10 +1,10 @@
-//! TATP's tables, and how often its transactions succeed on them.
+//! TATP's tables, and the success rates of its transactions.
 
 use crate::{assert_even, assert_share, changed, columns, int, population, rows, scale, text};
 use datagen::{Mix, Population};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the transactions find.
+/// The rows that the transactions look up.
 struct Database {
     access: BTreeSet<(i64, i64)>,
     /// Whether each facility is active.
@@ -35,7 +35,7 @@ impl Database {
             facilities: facilities.into_iter().collect(),
             forwarding: forwarding.into_iter().collect(),
         };
-        // No key twice.
+        // All keys differ.
         let different =
             [database.access.len(), database.facilities.len(), database.forwarding.len()];
         assert_eq!(counts, different);
@@ -85,10 +85,12 @@ fn numbers_of_subscribers_have_fifteen_digits() {
     }
 }
 
-/// The specification's rates, from rows and arguments, without changes in between. Subscribers are drawn without their skew:
-/// with it a hundredth of all calls are of one, and what that one has decides. The specification has 23.9 of 100 for
-/// `get_new_destination`, which its own tables and arguments do not give: a facility is there in 62.5 and active in 85 of 100
-/// cases, and forwards until after the end in 0.27836 of these, counted over all numbers of rows, times and ends.
+/// The rows and arguments give the specification's success rates, without changes in between.
+/// Subscribers are drawn without skew, because with it a hundredth of all calls concern a single
+/// subscriber, whose rows then decide the rate. The specification's 23.9 % for
+/// `get_new_destination` does not follow from its own tables and arguments: a facility exists in
+/// 62.5 % of cases, is active in 85 % of these, and forwards beyond the end time in 27.836 % of
+/// these, counted over all numbers of rows, start times and end times.
 #[test]
 fn transactions_succeed_as_often_as_specified() {
     let folder = changed("tatp", "a = 65535", "a = 0");

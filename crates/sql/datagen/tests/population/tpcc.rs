@@ -1,4 +1,5 @@
-//! TPC-C's tables right after the load: clause 4.3.3, and the consistency conditions of clause 3.3.2.
+//! TPC-C's tables directly after the load: clause 4.3.3, and the consistency conditions of clause
+//! 3.3.2.
 
 use crate::{assert_even, assert_share, columns, int, population, rows, text};
 use datagen::Population;
@@ -7,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const WAREHOUSES: u64 = 2;
 
-/// A district, with its warehouse first.
+/// The warehouse and number of a district.
 type District = (i64, i64);
 
 #[derive(Default, Debug)]
@@ -17,7 +18,7 @@ struct Order {
     line_count: i64,
     lines: Vec<i64>,
     amount: i64,
-    /// Lines that were delivered.
+    /// Number of delivered lines.
     delivered: usize,
     is_new: bool,
 }
@@ -57,7 +58,7 @@ fn orders(population: &Population) -> BTreeMap<(District, i64), Order> {
     orders
 }
 
-/// What customers have paid and owe, as the history says and as they themselves.
+/// Payments and balances of customers equal those of the history and the orders.
 fn check_money(population: &Population, orders: &BTreeMap<(District, i64), Order>) {
     let mut paid = BTreeMap::<(District, i64), i64>::new();
     let mut by_district = BTreeMap::<District, i64>::new();
@@ -70,7 +71,7 @@ fn check_money(population: &Population, orders: &BTreeMap<(District, i64), Order
             int(&row[amount]);
         *by_district.entry((int(&row[w]), int(&row[d]))).or_default() += int(&row[amount]);
     }
-    // 9: what a district took in is what its history says.
+    // Condition 9: a district's year-to-date sum is the sum of its history.
     let mut by_warehouse = BTreeMap::<i64, i64>::new();
     let [w, d, ytd, next] =
         columns(population, "district", ["d_w_id", "d_id", "d_ytd", "d_next_o_id"]);
@@ -78,22 +79,24 @@ fn check_money(population: &Population, orders: &BTreeMap<(District, i64), Order
         let district = (int(&row[w]), int(&row[d]));
         assert_eq!(by_district.get(&district), Some(&int(&row[ytd])));
         *by_warehouse.entry(district.0).or_default() += int(&row[ytd]);
-        // 2 and 3: the next order follows the last one, and new orders have no gaps.
+        // Conditions 2 and 3: the next order number follows the last order, and new orders have no
+        // gaps.
         let of_district = orders.range((district, 0)..=(district, i64::MAX));
         let last = of_district.clone().next_back().map(|((_, o), _)| *o);
         assert_eq!(last, Some(int(&row[next]) - 1));
         let new: Vec<i64> =
             of_district.clone().filter(|(_, order)| order.is_new).map(|((_, o), _)| *o).collect();
         assert_eq!(new, (2101..=3000).collect::<Vec<i64>>());
-        // 11: right after the load.
+        // Condition 11, directly after the load.
         assert_eq!(of_district.count() - new.len(), 2100);
     }
-    // 1 and 8: a warehouse took in what its districts did, and what its history says.
+    // Conditions 1 and 8: a warehouse's year-to-date sum is that of its districts and of its
+    // history.
     let [w, ytd] = columns(population, "warehouse", ["w_id", "w_ytd"]);
     for row in rows(population, "warehouse") {
         assert_eq!(by_warehouse.get(&int(&row[w])), Some(&int(&row[ytd])));
     }
-    // 10 and 12: balances.
+    // Conditions 10 and 12: balances.
     let mut delivered = BTreeMap::<(District, i64), i64>::new();
     for ((district, _), order) in orders.iter().filter(|(_, order)| order.carrier.is_some()) {
         *delivered.entry((*district, order.customer)).or_default() += order.amount;
@@ -114,9 +117,10 @@ fn consistency_conditions_hold_after_the_load() {
     let orders = orders(&population);
     assert_eq!(orders.len(), 30_000 * WAREHOUSES as usize);
     for (key, order) in &orders {
-        // 4 and 6: an order has as many lines as it says, numbered from 1.
+        // Conditions 4 and 6: an order has the stated number of lines, numbered from 1.
         assert_eq!(order.lines, (1..=order.line_count).collect::<Vec<i64>>(), "{key:?}");
-        // 5: no carrier while an order is new; 7: lines are delivered with their order.
+        // Condition 5: a new order has no carrier. Condition 7: lines are delivered with their
+        // order.
         assert_eq!(order.carrier.is_none(), order.is_new, "{key:?}");
         let delivered = if order.is_new { 0 } else { order.lines.len() };
         assert_eq!(order.delivered, delivered, "{key:?}");
@@ -144,7 +148,7 @@ fn orders_have_five_to_fifteen_lines_and_every_customer_one_order() {
     assert_eq!(first.len(), 20, "no two districts have their customers in the same order");
 }
 
-/// Every name in a district's first thousand customers, and the skew of NURand behind them.
+/// The first thousand customers of a district have all names; the others follow NURand's skew.
 #[test]
 fn customers_are_called_as_specified() {
     let population = population("tpcc", 1, 41);
@@ -159,7 +163,8 @@ fn customers_are_called_as_specified() {
         }
     }
     assert_eq!(of_first.len(), 10_000);
-    // Names with all of eight bits set come up (3/2)^8 times as often as one in a thousand: (255 + 123) mod 1000 and more.
+    // With a = 255, the numbers with all eight lower bits set are (3/2)^8 times as frequent as 1 in
+    // 1000; one of them gives the name number (255 + 123) mod 1000 = 378.
     let hottest = "PRICALLYATION";
     assert_share(of_others[hottest], 20_000, 25.6 / 1000.0);
     let bad = rows.iter().filter(|row| text(&row[credit]) == "BC").count();
@@ -196,7 +201,7 @@ fn dates_and_amounts_have_their_types() {
     assert!(number.scale == 4 && (0..=5000).contains(&units));
 }
 
-/// Ranges of columns, by which keys are placed.
+/// The ranges of columns, by which keys are placed.
 #[test]
 fn ranges_of_columns_are_known_where_they_are_integers() {
     let population = population("tpcc", 2, 1);

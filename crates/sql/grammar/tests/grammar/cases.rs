@@ -1,6 +1,7 @@
-//! The corpus of `crates/sql/sql`: what ours takes, PostgreSQL's parser reads; what that refuses, ours refuses. What it says of
-//! each case is recorded, so that texts which are wrong in their form are told from those with wrong names and types;
-//! `NAMDB_BLESS=1` records it anew.
+//! Compares both parsers on the corpus of `crates/sql/sql`: PostgreSQL's parser accepts every text
+//! that ours accepts, and ours refuses every text that PostgreSQL's refuses. The verdicts of
+//! PostgreSQL's parser are recorded, which separates syntax errors from unknown names and wrong
+//! types; `NAMDB_BLESS=1` records new ones.
 
 use crate::corpus::{Kind, cases, text};
 use sql::ErrorKind;
@@ -9,7 +10,7 @@ use std::path::Path;
 
 const KINDS: [Kind; 2] = [Kind::Schema, Kind::Procedures];
 
-/// What a case is expected to be for ours.
+/// Whether our verdict is the expected one for cases of this file.
 fn is_as_expected(file: &str, ours: Option<ErrorKind>) -> bool {
     match file {
         "accepted" => ours.is_none(),
@@ -18,8 +19,8 @@ fn is_as_expected(file: &str, ours: Option<ErrorKind>) -> bool {
     }
 }
 
-/// Both verdicts on the cases of a file, and in how many PostgreSQL's parser read the text to its end, stopped for want of
-/// tables, and refused.
+/// Both verdicts on the cases of a file, and the number of texts that PostgreSQL's parser accepted,
+/// stopped at because it knows no tables, and refused.
 fn judged(file: &str, kind: Kind) -> (String, [usize; 3]) {
     let mut record = String::new();
     let mut counts = [0; 3];
@@ -44,7 +45,7 @@ fn judged(file: &str, kind: Kind) -> (String, [usize; 3]) {
             Err(message) => (2, message),
         };
         counts[at] += 1;
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(record, "{name}\n    ours: {ours}\n    PostgreSQL's: {theirs}");
         let refuses = at == 2;
         assert!(!refuses || kind.is_some(), "{file}: PostgreSQL's refuses `{name}`: {theirs}");
@@ -90,7 +91,7 @@ fn what_postgresqls_parser_refuses_ours_refuses() {
     compare("rejected", &KINDS, |[read, _, refused]| read > 30 && refused > 50);
 }
 
-/// These are wrong by what tables have.
+/// These cases are wrong only with respect to their tables.
 #[test]
 fn what_fails_when_it_is_run_postgresqls_parser_reads() {
     compare("rejected_when_run", &KINDS[1..], |[read, ..]| read > 20);

@@ -1,11 +1,12 @@
-//! The corpus changed at random: thousands of texts that nobody has thought of.
+//! Compares both parsers on random changes of the corpus.
 
 use crate::changes::{changed, changes, corpus, count, runner};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use sql::ErrorKind;
 
-/// What ours takes PostgreSQL's parser reads, and what ours calls wrong in its form that refuses, but for a few.
+/// PostgreSQL's parser accepts every text that ours accepts, and refuses nearly all texts with what
+/// ours reports as a syntax error.
 #[test]
 fn postgresqls_parser_agrees_on_changed_texts() {
     let corpus = corpus(&["accepted", "rejected", "outside", "rejected_when_run"]);
@@ -34,10 +35,11 @@ fn postgresqls_parser_agrees_on_changed_texts() {
         taken.len(),
         taken.join("\n")
     );
-    // Most changes make nonsense of a text.
+    // Most changes give texts with syntax errors.
     let enough = read * 200 > texts && refused * 2 > texts;
     assert!(enough, "{read} read and {refused} refused of {texts}");
-    // `==`, two languages and none are right in form to it, and refused later.
+    // PostgreSQL's parser accepts `==`, and a routine with two languages or none; the server
+    // refuses them later.
     let few = unlike.len() * 50 <= texts.max(50) as usize;
     assert!(few, "its parser reads {} of {texts}:\n{}", unlike.len(), unlike.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! PostgreSQL's parser and ours read the same files, and what PostgreSQL's refuses, ours refuses.
+//! Compares PostgreSQL's parser with ours: ours refuses every text that PostgreSQL's refuses.
 
 #[path = "../../../../sql/sql/tests/sql/changes.rs"]
 mod changes;

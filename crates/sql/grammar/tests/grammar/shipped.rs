@@ -1,4 +1,4 @@
-//! The files that are shipped, and those that our tests run.
+//! Compares both parsers on the shipped files and on the files of other tests.
 
 use grammar::Reading;
 use sql::{CHECKS, Program, Source};
@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
-/// The folders below `folder` that have a schema.
+/// The folders below `folder` with a schema.
 fn folders(folder: &Path, found: &mut Vec<PathBuf>) {
     if folder.join("schema.sql").is_file() {
         found.push(folder.to_owned());
@@ -24,7 +24,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What PostgreSQL's parser finds in a file that is right; nothing in one that is not there.
+/// The objects that PostgreSQL's parser finds in a valid file; nothing if the file is missing.
 fn theirs(folder: &Path, file: &str) -> Reading {
     let path = folder.join(file);
     if !path.is_file() {
@@ -33,7 +33,7 @@ fn theirs(folder: &Path, file: &str) -> Reading {
     grammar::read(&text(&path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Both read the file, and find the same routines in it.
+/// Both parsers accept the file and find the same routines.
 fn same_routines(folder: &Path, file: &str, ours: &Program) {
     let theirs = theirs(folder, file);
     let names: Vec<&str> = theirs.routines.iter().map(|routine| &*routine.name).collect();
@@ -42,7 +42,7 @@ fn same_routines(folder: &Path, file: &str, ours: &Program) {
     assert_eq!(theirs.statements, ours.len(), "{}", folder.join(file).display());
 }
 
-/// Both read the folder; gives its program and its checks.
+/// Both parsers accept the folder; returns its program and its checks.
 fn read(folder: &Path) -> [Program; 2] {
     let schema = Source::new("schema.sql", &text(&folder.join("schema.sql")));
     let catalog = sql::read_schema(&schema).unwrap_or_else(|error| panic!("{error}"));
@@ -61,7 +61,7 @@ fn read(folder: &Path) -> [Program; 2] {
     [program, checks]
 }
 
-/// Each statement inside of procedures, as planners are given it, is one statement.
+/// Each embedded statement is exactly one statement.
 fn statements_are_one_each(program: &Program) -> usize {
     let mut count = 0;
     for embedded in program.embedded_statements() {
@@ -87,7 +87,7 @@ fn both_parsers_read_every_shipped_file() {
         let all = [&program, &checks];
         let statements: usize = all.map(statements_are_one_each).iter().sum();
         assert!(statements > checks.procedures.len(), "{}", folder.display());
-        // Nothing stood in the way of reading every body to its end.
+        // PostgreSQL's parser parsed every body to its end.
         for file in ["procedures.sql", CHECKS] {
             for routine in theirs(&folder, file).routines {
                 assert_eq!(routine.stopped, None, "{}: {}", folder.display(), routine.name);

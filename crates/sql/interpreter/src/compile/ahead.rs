@@ -7,8 +7,8 @@
 //! Decision: docs/decisions/0233-the-executor-of-plans-reads-ahead.md
 
 use crate::ahead::{Ahead, Round};
-use crate::plan::{Operator, Way};
-use crate::program::{Ask, Conversion, Into, Over, Program, Step, Target};
+use crate::plan::{Execution, Operator};
+use crate::program::{Conversion, Expression, Into, Over, Program, Step, Target};
 use crate::run::scan_by_key;
 use sql_value::Formula;
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ impl<'p> Survey<'p> {
         let mut fixed: BTreeSet<usize> =
             parameters.filter(|variable| !assigned.contains(variable)).collect();
         for step in declarations {
-            if let Step::Declare { variable, value: Some(Ask::Formula(value)) } = step
+            if let Step::Declare { variable, value: Some(Expression::Formula(value)) } = step
                 && !assigned.contains(variable)
                 && value.is_made_of(&|of| fixed.contains(&of))
             {
@@ -107,8 +107,7 @@ impl<'p> Survey<'p> {
 
     /// Returns the statements of a loop whose keys follow from its range or array.
     fn round(&self, start: usize, over: &Over) -> Option<Round> {
-        let is_known =
-            |ask: &Ask| matches!(ask, Ask::Formula(formula) if self.is_fixed(formula, None));
+        let is_known = |expression: &Expression| matches!(expression, Expression::Formula(formula) if self.is_fixed(formula, None));
         let goes_over_known = match over {
             Over::Range { from, to, by: None, reverse: false } => is_known(from) && is_known(to),
             Over::Elements(array) => is_known(array),
@@ -143,7 +142,8 @@ impl<'p> Survey<'p> {
             return None;
         };
         let statement = &self.program.statements[*number];
-        let (scan, key) = scan_by_key(&statement.root).filter(|_| statement.way == Way::Keyed)?;
+        let (scan, key) =
+            scan_by_key(&statement.root).filter(|_| statement.execution == Execution::Keyed)?;
         let is_known = key.iter().all(|term| self.is_fixed(&term.formula, looped));
         (is_known && !self.changed.contains(&scan.table)).then_some(*number)
     }

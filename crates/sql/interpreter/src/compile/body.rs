@@ -2,8 +2,8 @@
 
 use super::ahead;
 use crate::ahead::Ahead;
-use crate::plan::{Outputs, Statement, Way};
-use crate::program::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
+use crate::plan::{Execution, Outputs, Statement};
+use crate::program::{Conversion, Expression, Into, Over, Program, Raise, Step, Target};
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::procedure::{
     self, Block, Body, Formula, ParameterMode, Procedure, Returns, RoutineKind, StatementKind,
@@ -67,7 +67,7 @@ fn direct(
     into: &Into,
 ) -> Option<Vec<(usize, usize)>> {
     let Outputs::List(list) = &statement.root.outputs else { return None };
-    if statement.way != Way::Keyed {
+    if statement.execution != Execution::Keyed {
         return None;
     }
     let pair = |(target, conversion): &(Target, Conversion)| match (target, conversion) {
@@ -124,7 +124,7 @@ impl Compiler {
 
     fn block(&mut self, block: &Block) {
         for (variable, value) in &block.declarations {
-            let value = value.as_ref().map(ask);
+            let value = value.as_ref().map(expression);
             self.steps.push(Step::Declare { variable: *variable, value });
         }
         let end = self.label();
@@ -148,7 +148,7 @@ impl Compiler {
             StatementKind::Case { operand, branches, otherwise } => {
                 if let Some((variable, value)) = operand {
                     let target = Target::Variable(*variable);
-                    self.steps.push(Step::Assign { target, value: ask(value) });
+                    self.steps.push(Step::Assign { target, value: expression(value) });
                 }
                 return self.branches(branches, otherwise.as_deref());
             }
@@ -160,14 +160,14 @@ impl Compiler {
             }
             StatementKind::Nothing => return,
             StatementKind::Assign { target: to, value } => {
-                Step::Assign { target: target(to), value: ask(value) }
+                Step::Assign { target: target(to), value: expression(value) }
             }
             StatementKind::Sql { sql, into: row } => {
                 Step::Statement { number: at(sql), into: row.as_ref().map(into) }
             }
             StatementKind::Perform(sql) => Step::Statement { number: at(sql), into: None },
-            StatementKind::Return(value) => Step::Return(value.as_ref().map(ask)),
-            StatementKind::ReturnNext(value) => Step::ReturnNext(value.as_ref().map(ask)),
+            StatementKind::Return(value) => Step::Return(value.as_ref().map(expression)),
+            StatementKind::ReturnNext(value) => Step::ReturnNext(value.as_ref().map(expression)),
             StatementKind::ReturnQuery(sql, columns) => {
                 let conversions = columns.iter().map(conversion).collect();
                 Step::ReturnQuery { number: at(sql), conversions }
@@ -176,9 +176,9 @@ impl Compiler {
                 level: raise.level,
                 sqlstate: raise.sqlstate.clone(),
                 message: raise.message.clone(),
-                values: raise.values.iter().map(ask).collect(),
-                detail: raise.detail.as_ref().map(ask),
-                hint: raise.hint.as_ref().map(ask),
+                values: raise.values.iter().map(expression).collect(),
+                detail: raise.detail.as_ref().map(expression),
+                hint: raise.hint.as_ref().map(expression),
             }),
             StatementKind::GetRowCount(targets) => {
                 let pair = |(to, value): &(_, _)| (target(to), conversion(value));
@@ -198,7 +198,7 @@ impl Compiler {
         let end = self.label();
         for (condition, statements) in branches {
             let next = self.label();
-            self.steps.push(Step::Unless(ask(condition), next));
+            self.steps.push(Step::Unless(expression(condition), next));
             self.statements(statements);
             self.steps.push(Step::Jump(end));
             self.set(next);
@@ -221,7 +221,7 @@ impl Compiler {
         self.set(next);
         match (over, place) {
             (procedure::Over::While(condition), _) => {
-                self.steps.push(Step::Unless(ask(condition), end));
+                self.steps.push(Step::Unless(expression(condition), end));
             }
             (over, Some(place)) => {
                 self.steps.push(Step::Next { place, into: loop_into(over), end });
@@ -244,13 +244,13 @@ impl Compiler {
         let over = match over {
             procedure::Over::Forever | procedure::Over::While(_) => return None,
             procedure::Over::Range { from, to, by, reverse, .. } => Over::Range {
-                from: ask(from),
-                to: ask(to),
-                by: by.as_ref().map(ask),
+                from: expression(from),
+                to: expression(to),
+                by: by.as_ref().map(expression),
                 reverse: *reverse,
             },
             procedure::Over::Rows { sql, .. } => Over::Rows(at(sql)),
-            procedure::Over::Elements { array, .. } => Over::Elements(ask(array)),
+            procedure::Over::Elements { array, .. } => Over::Elements(expression(array)),
         };
         let place = self.loops;
         self.loops += 1;
@@ -261,7 +261,7 @@ impl Compiler {
     fn leave(&mut self, label: Option<&str>, continues: bool, when: Option<&Formula>) {
         let after = self.label();
         if let Some(condition) = when {
-            self.steps.push(Step::Unless(ask(condition), after));
+            self.steps.push(Step::Unless(expression(condition), after));
         }
         let is_meant = |enclosing: &Enclosing| match label {
             Some(label) => enclosing.label.as_deref() == Some(label),
@@ -286,10 +286,10 @@ fn at(sql: &procedure::Sql) -> usize {
     sql.number as usize - 1
 }
 
-fn ask(formula: &Formula) -> Ask {
+fn expression(formula: &Formula) -> Expression {
     match formula.number {
-        Some(number) => Ask::Statement(number as usize - 1),
-        None => Ask::Formula(Compiled::compile(&formula.expr)),
+        Some(number) => Expression::Statement(number as usize - 1),
+        None => Expression::Formula(Compiled::compile(&formula.expr)),
     }
 }
 
@@ -300,7 +300,7 @@ fn target(target: &procedure::Target) -> Target {
             Target::Field { variable: *variable, field: *field }
         }
         procedure::Target::Element { variable, index } => {
-            Target::Element { variable: *variable, index: ask(index) }
+            Target::Element { variable: *variable, index: expression(index) }
         }
     }
 }

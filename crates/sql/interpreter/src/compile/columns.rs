@@ -41,7 +41,7 @@ pub(super) fn of_inside(
 }
 
 /// Lists the sub plans that an expression uses.
-pub(super) fn asked(expr: &Expr, plans: &mut Vec<usize>) {
+pub(super) fn sub_plans(expr: &Expr, plans: &mut Vec<usize>) {
     expr.visit(&mut |part| {
         if let ExprKind::SubPlan { plan, .. } = part.kind
             && !plans.contains(&plan)

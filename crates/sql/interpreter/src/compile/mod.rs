@@ -1,22 +1,22 @@
 //! Compiles lowered statements to their executable form.
 //!
 //! ```text
-//! node     plans
-//! columns  which columns of a node are used
-//! way      which statements access a single row by its key
-//! later    which inserts are batched
-//! body     PL/pgSQL as a list of steps
-//! ahead    which rows can be read ahead
+//! node             plans
+//! columns          which columns of a node are used
+//! execution        which statements access a single row by its key
+//! batched_inserts  which inserts are batched
+//! body             PL/pgSQL as a list of steps
+//! ahead            which rows can be read ahead
 //! ```
 //!
 //! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 mod ahead;
+mod batched_inserts;
 mod body;
 mod columns;
-mod later;
+mod execution;
 mod node;
-mod way;
 
 use crate::bind::BoundTable;
 use crate::error::OpenError;
@@ -37,6 +37,6 @@ pub(crate) fn compile(
             reason,
         })?);
     }
-    later::note(&procedure.statements, &mut statements, tables);
+    batched_inserts::note(&procedure.statements, &mut statements, tables);
     Ok(body::compile(&procedure.routine, statements))
 }

@@ -1,7 +1,7 @@
 //! Compiles plans.
 
 use super::columns::{self, Columns};
-use super::way::{note_plain_ways, way};
+use super::execution::{execution, note_fast_paths};
 use crate::bind::BoundTable;
 use crate::plan::{
     self, Aggregate, Bound, Delete, Insert, Join, List, Operator, Output, Outputs, Range, Scan,
@@ -30,7 +30,7 @@ pub(super) fn compile(
         let all = (0..plan.root.outputs.len()).collect();
         plans.push(SubPlan { root: compiler.node(&plan.root, &all, None)?, wanted });
     }
-    let way = way(&root, compiler.tables);
+    let execution = execution(&root, compiler.tables);
     let mut looked_at = Vec::new();
     for expr in &statement.root.outputs {
         expr.visit(&mut |part| {
@@ -39,7 +39,7 @@ pub(super) fn compile(
             }
         });
     }
-    Ok(plan::Statement { root, plans, writes: compiler.writes, way, ahead: None, looked_at })
+    Ok(plan::Statement { root, plans, writes: compiler.writes, execution, ahead: None, looked_at })
 }
 
 struct Compiler<'c> {
@@ -71,9 +71,9 @@ impl Compiler<'_> {
         let is_same = input_width(&operator) == Some(width)
             && (0..width).all(|at| column_of(&given[at]) == Some((0, at)));
         let outputs = if is_same { Outputs::Same } else { Outputs::List(list) };
-        let asked = self.asked(node);
-        let mut compiled = plan::Node { operator, outputs, width, asked };
-        note_plain_ways(&mut compiled);
+        let correlated = self.correlated(node);
+        let mut compiled = plan::Node { operator, outputs, width, correlated };
+        note_fast_paths(&mut compiled);
         Ok(compiled)
     }
 
@@ -90,16 +90,16 @@ impl Compiler<'_> {
                 (true, Some(calls)) => of_group(expr, calls),
                 (true, None) => output(expr),
             };
-            list.asks |= matches!(&output, Output::Term(term) if term.asks);
+            list.uses_sub_plans |= matches!(&output, Output::Term(term) if term.uses_sub_plans);
             list.outputs.push(output);
         }
         list
     }
 
     /// Lists the correlated sub plans that a node's expressions use.
-    fn asked(&self, node: &Node) -> Vec<usize> {
+    fn correlated(&self, node: &Node) -> Vec<usize> {
         let mut plans = Vec::new();
-        node.for_each_expr(&mut |expr| columns::asked(expr, &mut plans));
+        node.for_each_expr(&mut |expr| columns::sub_plans(expr, &mut plans));
         plans.retain(|&plan| self.correlated.get(plan).copied().unwrap_or(false));
         plans
     }
@@ -220,7 +220,7 @@ impl Compiler<'_> {
     ) -> Result<Operator, String> {
         let exprs: Vec<&Expr> = looked.chain(filter).chain(keys).collect();
         let compiled = filter.map(|filter| Term {
-            asks: asks(filter),
+            uses_sub_plans: uses_sub_plans(filter),
             formula: Formula::of_group(filter, &mut calls),
         });
         let input = *self.input(input, 0, exprs)?;
@@ -275,10 +275,11 @@ impl Compiler<'_> {
         {
             let values: Vec<&Expr> = values;
             let outputs: Vec<Output> = values.into_iter().map(output).collect();
-            let asks = outputs.iter().any(|output| matches!(output, Output::Term(t) if t.asks));
+            let uses_sub_plans =
+                outputs.iter().any(|output| matches!(output, Output::Term(t) if t.uses_sub_plans));
             return Ok(Insert {
                 table: insert.table,
-                values: List { outputs, asks },
+                values: List { outputs, uses_sub_plans },
                 ignores_duplicates: insert.ignores_duplicates,
                 input: None,
             });
@@ -363,8 +364,8 @@ impl Compiler<'_> {
         let what = || index.map_or("its primary key".to_owned(), |index| index.name.clone());
         if let Some(named) = named.filter(|named| *named > range.equal.len()) {
             return Err(format!(
-                "it goes through table {} in the order of {}, which was divided among memory servers by {named} of its first columns, and \
-                 names values of {} of them; create the tables again",
+                "it scans table {} in the order of {}, which is partitioned among memory servers by its first \
+                 {named} columns, but fixes only {} of them by equality; create the tables again",
                 table.name,
                 what(),
                 range.equal.len()
@@ -372,7 +373,7 @@ impl Compiler<'_> {
         }
         if named.is_none() {
             return Err(format!(
-                "it goes through table {} in the order of {}, which is stored as a hash table; store it as a tree",
+                "it scans table {} in the order of {}, which is stored as a hash table; store it as a tree",
                 table.name,
                 what()
             ));
@@ -413,14 +414,14 @@ fn input_width(operator: &Operator) -> Option<usize> {
     }
 }
 
-fn asks(expr: &Expr) -> bool {
+fn uses_sub_plans(expr: &Expr) -> bool {
     let mut plans = Vec::new();
-    columns::asked(expr, &mut plans);
+    columns::sub_plans(expr, &mut plans);
     !plans.is_empty()
 }
 
 pub(super) fn term(expr: &Expr) -> Term {
-    Term { formula: Formula::compile(expr), asks: asks(expr) }
+    Term { formula: Formula::compile(expr), uses_sub_plans: uses_sub_plans(expr) }
 }
 
 /// Returns source and column if the expression is a column of level 0.
@@ -442,14 +443,18 @@ fn output(expr: &Expr) -> Output {
 fn of_group(expr: &Expr, calls: &mut Vec<AggregateCall>) -> Output {
     match column_of(expr) {
         Some((0, column)) => Output::Column(column),
-        _ => Output::Term(Term { asks: asks(expr), formula: Formula::of_group(expr, calls) }),
+        _ => Output::Term(Term {
+            uses_sub_plans: uses_sub_plans(expr),
+            formula: Formula::of_group(expr, calls),
+        }),
     }
 }
 
 fn list<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> List {
     let outputs: Vec<Output> = exprs.into_iter().map(output).collect();
-    let asks = outputs.iter().any(|output| matches!(output, Output::Term(term) if term.asks));
-    List { outputs, asks }
+    let uses_sub_plans =
+        outputs.iter().any(|output| matches!(output, Output::Term(term) if term.uses_sub_plans));
+    List { outputs, uses_sub_plans }
 }
 
 fn sort_keys(keys: &[node::SortKey]) -> Vec<SortKey> {

@@ -1,7 +1,7 @@
 //! Executes inserts, updates and deletes.
 
 use super::keyed::write_columns;
-use super::{ALL, Run, Under, append_all};
+use super::{ALL, NodeContext, Run, append_all};
 use crate::bind::BoundTable;
 use crate::cell::too_long;
 use crate::error::{Result, plain};
@@ -24,7 +24,7 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         insert: &Insert,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.scratch.values);
@@ -32,7 +32,7 @@ impl<E: Env> Run<'_, '_, E> {
         let refers = !self.tables[insert.table].references.is_empty();
         let mut added = Vec::new();
         if let Some(input) = &insert.input {
-            let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+            let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
             for row in found.iter() {
                 self.forget(node);
                 self.fill(&insert.values, [row, &[]], under.outer, &mut values).await?;
@@ -91,7 +91,7 @@ impl<E: Env> Run<'_, '_, E> {
         values: &mut Vec<Value>,
     ) -> Result<()> {
         values.clear();
-        if list.asks {
+        if list.uses_sub_plans {
             *values = Box::pin(self.list_values(list, sources, outer)).await?;
             return Ok(());
         }
@@ -160,7 +160,7 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         update: &Update,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let mut found = std::mem::take(&mut self.frame.scratch.rows);
@@ -169,8 +169,9 @@ impl<E: Env> Run<'_, '_, E> {
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
         let mut processed = 0;
         let has_long = self.tables[update.table].has_long;
-        let is_in_place = !(update.is_whole || update.values.asks || has_long || node_asks(node));
-        let early = match update.values.asks {
+        let is_in_place =
+            !(update.is_whole || update.values.uses_sub_plans || has_long || node_asks(node));
+        let early = match update.values.uses_sub_plans {
             true => Box::pin(self.early_values(update, node, &found, under.outer)).await?,
             false => Vec::new(),
         };
@@ -190,8 +191,8 @@ impl<E: Env> Run<'_, '_, E> {
             let changed = Box::pin(self.update_whole(update, node, row, under.outer)).await?;
             if node.width > 0 {
                 let sources = [&changed[..], found.row(at)];
-                let asked = (node, None);
-                Box::pin(self.deliver(asked, sources, Some(id), under.outer, rows)).await?;
+                let filtered = (node, None);
+                Box::pin(self.deliver(filtered, sources, Some(id), under.outer, rows)).await?;
             }
         }
         self.frame.scratch.rows = found;
@@ -229,12 +230,12 @@ impl<E: Env> Run<'_, '_, E> {
         found: &mut Rows,
     ) -> Result<()> {
         found.reset(input.width);
-        let under = Under { outer, wanted: ALL };
+        let under = NodeContext { outer, wanted: ALL };
         match &input.operator {
             Operator::Scan(scan) if matches!(scan.access, Access::Key(_)) => {
                 self.scan(scan, input, under, found).await
             }
-            _ => self.carry_out(input, under, found).await,
+            _ => self.execute(input, under, found).await,
         }
     }
 
@@ -292,7 +293,7 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         delete: &Delete,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let mut found = std::mem::take(&mut self.frame.scratch.rows);
@@ -330,7 +331,7 @@ impl<E: Env> Run<'_, '_, E> {
 }
 
 fn node_asks(node: &Node) -> bool {
-    matches!(&node.outputs, crate::plan::Outputs::List(list) if list.asks)
+    matches!(&node.outputs, crate::plan::Outputs::List(list) if list.uses_sub_plans)
 }
 
 /// Builds a key from some columns of a row.

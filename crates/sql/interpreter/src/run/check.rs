@@ -11,7 +11,7 @@ use crate::key::{self, Fit};
 use crate::scope::{NOTHING, Source};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
-use procedure::reference::Way;
+use procedure::reference::AccessPath;
 use sql_value::{Stop, Value, output};
 use txn::RowId;
 
@@ -73,7 +73,7 @@ impl<E: Env> Run<'_, '_, E> {
         for (values, reference) in
             added.iter().flat_map(|of| references.iter().map(move |it| (of, it)))
         {
-            let Some(Way::Key(places)) = &reference.way else { continue };
+            let Some(AccessPath::Key(places)) = &reference.path else { continue };
             let other = &tables[reference.table];
             let key = key_by(other, reference, places, |place| &values[reference.own[place]]);
             reads.extend(key.map(|key| (other.id, key)));
@@ -152,12 +152,12 @@ impl<E: Env> Run<'_, '_, E> {
         let tables = self.tables;
         let table = &tables[reference.table];
         let key = |places| key_by(table, reference, places, |place| &wanted[place]);
-        match &reference.way {
-            Some(Way::Key(places)) => {
+        match &reference.path {
+            Some(AccessPath::Key(places)) => {
                 let Some(key) = key(places) else { return Ok(false) };
                 Ok(self.txn.read(table.id, &key).await?.is_some())
             }
-            Some(Way::Index(index, places)) => {
+            Some(AccessPath::Index(index, places)) => {
                 let Some(key) = key(places) else { return Ok(false) };
                 let mut found = Vec::new();
                 self.txn.lookup(table.indexes[*index].id, &key, &mut found).await?;

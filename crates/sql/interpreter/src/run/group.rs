@@ -1,6 +1,6 @@
 //! Sorting, grouping and aggregates.
 
-use super::{ALL, Run, Under, is_true, push_all, stopped};
+use super::{ALL, NodeContext, Run, is_true, push_all, stopped};
 use crate::error::{Failure, Result, plain};
 use crate::plan::{Aggregate, Node, Output, Outputs, SortKey};
 use crate::rows::Rows;
@@ -17,10 +17,10 @@ impl<E: Env> Run<'_, '_, E> {
         keys: &[SortKey],
         input: &Node,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
-        let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+        let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
         let sorted = self.sorted(keys, found, under.outer).await?;
         self.deliver_all((node, None), sorted, under, rows).await
     }
@@ -59,11 +59,11 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         aggregate: &Aggregate,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let input = &aggregate.input;
-        let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+        let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
         let most = rows.len().saturating_add(under.wanted);
         if aggregate.is_plain && most > rows.len() {
             self.plain_aggregate(aggregate, &found, node, under.outer, rows)?;
@@ -97,8 +97,8 @@ impl<E: Env> Run<'_, '_, E> {
             }
             self.frame.aggregates = results;
             let first = group.first().map_or(&nulls[..], |(_, at)| found.row(*at));
-            let asked = (node, aggregate.filter.as_ref());
-            self.deliver(asked, [first, &[]], None, under.outer, rows).await?;
+            let filtered = (node, aggregate.filter.as_ref());
+            self.deliver(filtered, [first, &[]], None, under.outer, rows).await?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Executes joins.
 
-use super::{ALL, Run, Under};
+use super::{ALL, NodeContext, Run};
 use crate::error::Result;
 use crate::plan::{Join, List, Node};
 use crate::rows::Rows;
@@ -10,7 +10,7 @@ use procedure::node::JoinKind;
 use sql_value::Value;
 
 /// Candidates among the inner rows for an outer row.
-enum Partners<'p> {
+enum Candidates<'p> {
     /// All rows of the inner input, executed for this outer row.
     All(usize),
     /// The rows at these positions.
@@ -22,10 +22,10 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         join: &Join,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
-        let outer = self.rows_of(&join.outer, Under { wanted: ALL, ..under }).await?;
+        let outer = self.rows_of(&join.outer, NodeContext { wanted: ALL, ..under }).await?;
         match &join.equal {
             None => match &join.keyed {
                 Some(keyed) => {
@@ -40,7 +40,7 @@ impl<E: Env> Run<'_, '_, E> {
                 if outer.is_empty() && !keeps_inner(join.kind) {
                     return Ok(());
                 }
-                let inner = self.rows_of(&join.inner, Under { wanted: ALL, ..under }).await?;
+                let inner = self.rows_of(&join.inner, NodeContext { wanted: ALL, ..under }).await?;
                 let lists = (outer_list, inner_list);
                 self.equal_join(join, lists, (outer, inner), node, under, rows).await
             }
@@ -52,7 +52,7 @@ impl<E: Env> Run<'_, '_, E> {
         join: &Join,
         outer: Rows,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let most = rows.len().saturating_add(under.wanted);
@@ -66,14 +66,14 @@ impl<E: Env> Run<'_, '_, E> {
             let is_decided = matches!(join.kind, JoinKind::Semi | JoinKind::Anti);
             let wanted = if is_decided && join.join_filter.is_none() { 1 } else { ALL };
             inner.reset(join.inner.width);
-            let inside = Under { outer: Some(&around), wanted };
+            let inside = NodeContext { outer: Some(&around), wanted };
             match &join.inner.operator {
                 crate::plan::Operator::Scan(scan) => {
                     self.scan(scan, &join.inner, inside, &mut inner).await?;
                 }
-                _ => self.carry_out(&join.inner, inside, &mut inner).await?,
+                _ => self.execute(&join.inner, inside, &mut inner).await?,
             }
-            let partners = Partners::All(inner.len());
+            let partners = Candidates::All(inner.len());
             let pair = ((&outer, at), (&inner, partners));
             self.pair_up(join, pair, node, (under, most), rows, &mut |_| ()).await?;
         }
@@ -87,7 +87,7 @@ impl<E: Env> Run<'_, '_, E> {
         (outer_list, inner_list): (&List, &List),
         (outer, inner): (Rows, Rows),
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let most = rows.len().saturating_add(under.wanted);
@@ -116,7 +116,7 @@ impl<E: Env> Run<'_, '_, E> {
                     from..to
                 }
             };
-            let pair = ((&outer, at), (&inner, Partners::These(&places[range])));
+            let pair = ((&outer, at), (&inner, Candidates::These(&places[range])));
             let mut note = |partner: usize| is_paired[partner] = true;
             self.pair_up(join, pair, node, (under, most), rows, &mut note).await?;
         }
@@ -128,8 +128,9 @@ impl<E: Env> Run<'_, '_, E> {
             if rows.len() >= most {
                 break;
             }
-            let asked = (node, join.filter.as_ref());
-            self.deliver(asked, [&nulls, inner.row(at)], inner.id(at), under.outer, rows).await?;
+            let filtered = (node, join.filter.as_ref());
+            self.deliver(filtered, [&nulls, inner.row(at)], inner.id(at), under.outer, rows)
+                .await?;
         }
         Ok(())
     }
@@ -138,23 +139,23 @@ impl<E: Env> Run<'_, '_, E> {
     async fn pair_up(
         &mut self,
         join: &Join,
-        ((outer, at), (inner, partners)): ((&Rows, usize), (&Rows, Partners<'_>)),
+        ((outer, at), (inner, partners)): ((&Rows, usize), (&Rows, Candidates<'_>)),
         node: &Node,
-        (under, most): (Under<'_>, usize),
+        (under, most): (NodeContext<'_>, usize),
         rows: &mut Rows,
         note: &mut impl FnMut(usize),
     ) -> Result<()> {
         let row = outer.row(at);
-        let asked = (node, join.filter.as_ref());
+        let filtered = (node, join.filter.as_ref());
         let count = match partners {
-            Partners::All(count) => count,
-            Partners::These(places) => places.len(),
+            Candidates::All(count) => count,
+            Candidates::These(places) => places.len(),
         };
         let mut has_partner = false;
         for number in 0..count {
             let partner = match partners {
-                Partners::All(_) => number,
-                Partners::These(places) => places[number],
+                Candidates::All(_) => number,
+                Candidates::These(places) => places[number],
             };
             let pair = [row, inner.row(partner)];
             self.forget(node);
@@ -166,12 +167,12 @@ impl<E: Env> Run<'_, '_, E> {
             match join.kind {
                 JoinKind::Anti => return Ok(()),
                 JoinKind::Semi => {
-                    return self.deliver(asked, pair, outer.id(at), under.outer, rows).await;
+                    return self.deliver(filtered, pair, outer.id(at), under.outer, rows).await;
                 }
                 _ if rows.len() >= most => return Ok(()),
                 _ => {
                     let id = outer.id(at).or(inner.id(partner));
-                    self.deliver(asked, pair, id, under.outer, rows).await?;
+                    self.deliver(filtered, pair, id, under.outer, rows).await?;
                 }
             }
         }
@@ -180,7 +181,7 @@ impl<E: Env> Run<'_, '_, E> {
             return Ok(());
         }
         let nulls = vec![Value::Null; join.inner.width];
-        self.deliver(asked, [row, &nulls], outer.id(at), under.outer, rows).await
+        self.deliver(filtered, [row, &nulls], outer.id(at), under.outer, rows).await
     }
 }
 

@@ -15,7 +15,8 @@ use sql_value::{Scope, Value};
 use txn::{RowId, Transaction, TxnError};
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Executes a statement that accesses one row by its key, see [`crate::plan::Way::Keyed`].
+    /// Executes a statement that accesses one row by its key, see
+    /// [`crate::plan::Execution::Keyed`].
     #[inline]
     pub(super) async fn keyed(
         &mut self,
@@ -232,7 +233,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// Inserts the row of a statement, see [`crate::plan::Way::Adds`].
+    /// Inserts the row of a statement, see [`crate::plan::Execution::Adds`].
     #[inline]
     pub(super) async fn add(&mut self, insert: &Insert, rows: &mut Rows) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.scratch.values);

@@ -3,7 +3,7 @@
 //!
 //! Decision: docs/decisions/0204-inner-rows-with-known-keys-are-read-together.md
 
-use super::{Run, Under, is_true, push_all};
+use super::{NodeContext, Run, is_true, push_all};
 use crate::error::Result;
 use crate::plan::{Join, KeyedInner, Node, Outputs, Scan, Term};
 use crate::rows::Rows;
@@ -24,7 +24,7 @@ impl<E: Env> Run<'_, '_, E> {
         (join, keyed): (&Join, &KeyedInner),
         outer: &Rows,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let Some((scan, key)) = super::scan_by_key(&join.inner) else { return Ok(()) };
@@ -82,7 +82,7 @@ impl<E: Env> Run<'_, '_, E> {
         (join, keyed): (&Join, &KeyedInner),
         (outer, at): (&Rows, usize),
         (scan, id): (&Scan, Option<RowId>),
-        (node, under): (&Node, Under<'_>),
+        (node, under): (&Node, NodeContext<'_>),
         rows: &mut Rows,
     ) -> Result<()> {
         let row = outer.row(at);
@@ -117,7 +117,7 @@ impl<E: Env> Run<'_, '_, E> {
         &self,
         join: &Join,
         (outer, at): (&Rows, usize),
-        (node, under): (&Node, Under<'_>),
+        (node, under): (&Node, NodeContext<'_>),
         rows: &mut Rows,
     ) -> Result<()> {
         if !matches!(join.kind, JoinKind::Left | JoinKind::Anti) {

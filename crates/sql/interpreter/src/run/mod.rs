@@ -4,35 +4,35 @@
 //! that find one row by its key allocate nothing; other nodes allocate one future per execution.
 //!
 //! ```text
-//! keyed    statements that access one row by its key
-//! scan     scans of tables: by key, by index or full
-//! single   nodes with one input or none
-//! join     joins; keyed_join if the inner rows are found by key
-//! group    aggregates and sorting
-//! change   insert, update, delete
-//! later    batched inserts
-//! check    constraints
+//! keyed            statements that access one row by its key
+//! scan             scans of tables: by key, by index or full
+//! single           nodes with one input or none
+//! join             joins; keyed_join if the inner rows are found by key
+//! group            aggregates and sorting
+//! change           insert, update, delete
+//! batched_inserts  inserts of several statements in one round trip
+//! check            constraints
 //! ```
 
+mod batched_inserts;
 mod change;
 mod check;
 mod group;
 mod join;
 mod keyed;
 mod keyed_join;
-mod later;
 mod scan;
 mod single;
 mod visit;
 
+pub(crate) use batched_inserts::add_waiting;
 pub(crate) use change::draw_hidden_key;
 pub(crate) use keyed::{key_in, scan_by_key};
-pub(crate) use later::add_waiting;
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::frame::Frame;
-use crate::plan::{List, Node, Operator, Output, Outputs, Statement, Term, Way};
+use crate::plan::{Execution, List, Node, Operator, Output, Outputs, Statement, Term};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
@@ -46,11 +46,11 @@ use txn::Transaction;
 pub(crate) const ALL: usize = usize::MAX;
 
 /// The future of a node's execution.
-type Carried<'r> = Pin<Box<dyn Future<Output = Result<()>> + 'r>>;
+type NodeFuture<'r> = Pin<Box<dyn Future<Output = Result<()>> + 'r>>;
 
 /// The enclosing rows of a node, and the maximum number of its rows that are needed.
 #[derive(Clone, Copy)]
-pub(crate) struct Under<'v> {
+pub(crate) struct NodeContext<'v> {
     pub outer: Option<&'v Outer<'v>>,
     pub wanted: usize,
 }
@@ -70,17 +70,19 @@ impl<E: Env> Run<'_, '_, E> {
         let statement = self.statement;
         self.frame.begin_statement(statement);
         rows.reset(statement.root.width);
-        match (statement.way, &statement.root.operator) {
-            (Way::Keyed, _) => {
+        match (statement.execution, &statement.root.operator) {
+            (Execution::Keyed, _) => {
                 if let Some(keyed) = scan_by_key(&statement.root) {
                     return self.keyed(keyed, wanted, rows).await;
                 }
             }
-            (Way::Adds, Operator::Insert(insert)) => return self.add(insert, rows).await,
-            (Way::AddsLater, Operator::Insert(insert)) => return self.add_later(insert).await,
+            (Execution::Adds, Operator::Insert(insert)) => return self.add(insert, rows).await,
+            (Execution::AddsLater, Operator::Insert(insert)) => {
+                return self.add_later(insert).await;
+            }
             _ => {}
         }
-        self.carry_out(&statement.root, Under { outer: None, wanted }, rows).await?;
+        self.execute(&statement.root, NodeContext { outer: None, wanted }, rows).await?;
         let changes = matches!(
             &statement.root.operator,
             Operator::Insert(_) | Operator::Update(_) | Operator::Delete(_)
@@ -92,12 +94,12 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// Executes a node; adds its rows to `rows`.
-    pub fn carry_out<'s>(
+    pub fn execute<'s>(
         &'s mut self,
         node: &'s Node,
-        under: Under<'s>,
+        under: NodeContext<'s>,
         rows: &'s mut Rows,
-    ) -> Carried<'s> {
+    ) -> NodeFuture<'s> {
         // Each arm boxes a future of its own size.
         match &node.operator {
             Operator::Scan(scan) => Box::pin(self.scan(scan, node, under, rows)),
@@ -112,8 +114,8 @@ impl<E: Env> Run<'_, '_, E> {
             }
             Operator::Unique { input } => Box::pin(self.unique(input, node, under, rows)),
             Operator::Project { condition, filter, input } => {
-                let asked = (condition.as_ref(), filter.as_ref());
-                Box::pin(self.project(asked, input.as_deref(), node, under, rows))
+                let filtered = (condition.as_ref(), filter.as_ref());
+                Box::pin(self.project(filtered, input.as_deref(), node, under, rows))
             }
             Operator::Values { rows: lists, filter } => {
                 Box::pin(self.values(lists, filter.as_ref(), node, under, rows))
@@ -139,9 +141,9 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// Executes a node and returns its rows.
-    pub async fn rows_of(&mut self, node: &Node, under: Under<'_>) -> Result<Rows> {
+    pub async fn rows_of(&mut self, node: &Node, under: NodeContext<'_>) -> Result<Rows> {
         let mut rows = self.frame.scratch.input(node.width);
-        self.carry_out(node, under, &mut rows).await?;
+        self.execute(node, under, &mut rows).await?;
         Ok(rows)
     }
 
@@ -167,7 +169,7 @@ impl<E: Env> Run<'_, '_, E> {
             match formula.evaluate(&view) {
                 Ok(value) => return Ok(value),
                 Err(Stop::Error(error)) => return Err(error.into()),
-                Err(Stop::Needs(plan)) => self.answer(plan, sources, outer).await?,
+                Err(Stop::Needs(plan)) => self.execute_sub_plan(plan, sources, outer).await?,
             }
         }
     }
@@ -175,7 +177,7 @@ impl<E: Env> Run<'_, '_, E> {
     /// Evaluates an expression over no row.
     #[inline]
     pub async fn free_value(&mut self, term: &Term, outer: Option<&Outer<'_>>) -> Result<Value> {
-        match term.asks {
+        match term.uses_sub_plans {
             false => evaluate(term, &self.view([NOTHING; 2], outer)),
             true => Box::pin(self.value(&term.formula, [&[], &[]], outer)).await,
         }
@@ -190,7 +192,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<bool> {
         match filter {
             None => Ok(true),
-            Some(term) if term.asks => {
+            Some(term) if term.uses_sub_plans => {
                 Ok(self.value(&term.formula, sources, outer).await? == Value::Bool(true))
             }
             Some(term) => is_true(term, &self.view(sources.map(Source::Values), outer)),
@@ -217,7 +219,7 @@ impl<E: Env> Run<'_, '_, E> {
             }
             Outputs::List(list) => list,
         };
-        if list.asks {
+        if list.uses_sub_plans {
             for output in &list.outputs {
                 let value = match output {
                     Output::Term(term) => self.value(&term.formula, sources, outer).await?,
@@ -237,13 +239,13 @@ impl<E: Env> Run<'_, '_, E> {
     /// Forgets the results of correlated sub plans, which belong to an earlier row.
     #[inline]
     pub fn forget(&mut self, node: &Node) {
-        for &plan in &node.asked {
+        for &plan in &node.correlated {
             self.frame.results[plan] = None;
         }
     }
 
     /// Executes a sub plan for a row.
-    async fn answer(
+    async fn execute_sub_plan(
         &mut self,
         plan: usize,
         sources: [&[Value]; 2],
@@ -254,11 +256,11 @@ impl<E: Env> Run<'_, '_, E> {
             return Err(sql_value::Error::internal("a sub plan does not exist").into());
         };
         let outer = Outer { sources, next: outer };
-        let under = Under { outer: Some(&outer), wanted: sub_plan.wanted };
+        let under = NodeContext { outer: Some(&outer), wanted: sub_plan.wanted };
         let mut rows = Rows::new(sub_plan.root.width);
         // The plan may have groups of its own.
         let aggregates = std::mem::take(&mut self.frame.aggregates);
-        self.carry_out(&sub_plan.root, under, &mut rows).await?;
+        self.execute(&sub_plan.root, under, &mut rows).await?;
         self.frame.aggregates = aggregates;
         let first = rows.iter().map(|row| row.first().cloned().unwrap_or(Value::Null));
         self.frame.results[plan] = Some(first.collect());
@@ -272,7 +274,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
         let statement = self.statement;
         let root = &statement.plans[plan].root;
-        let rows = Rc::new(self.rows_of(root, Under { outer, wanted: ALL }).await?);
+        let rows = Rc::new(self.rows_of(root, NodeContext { outer, wanted: ALL }).await?);
         self.frame.shared[plan] = Some(rows.clone());
         Ok(rows)
     }

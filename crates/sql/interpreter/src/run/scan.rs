@@ -1,6 +1,6 @@
 //! Executes scans of tables.
 
-use super::{ALL, Run, Under};
+use super::{ALL, NodeContext, Run};
 use crate::error::Result;
 use crate::key::{self, End, Fit};
 use crate::plan::{Access, Node, Outputs, Range, Scan, Term};
@@ -31,7 +31,7 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         scan: &Scan,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         self.forget(node);
@@ -101,9 +101,9 @@ impl<E: Env> Run<'_, '_, E> {
         rows: &mut Rows,
     ) -> Result<()> {
         let copy = self.copy_of(scan.table, id).await?;
-        let asked = (node, scan.filter.as_ref());
+        let filtered = (node, scan.filter.as_ref());
         let changed = scan.is_for_change.then_some(id);
-        self.deliver(asked, [&copy, &[]], changed, outer, rows).await
+        self.deliver(filtered, [&copy, &[]], changed, outer, rows).await
     }
 
     /// Returns all columns of a row that are visible to SQL.
@@ -143,8 +143,8 @@ impl<E: Env> Run<'_, '_, E> {
         terms: &[Term],
         around: Around<'_>,
     ) -> Result<Option<KeyBuilder>> {
-        match terms.iter().any(|term| term.asks) {
-            true => Box::pin(self.asked_key(table, columns, terms, around)).await,
+        match terms.iter().any(|term| term.uses_sub_plans) {
+            true => Box::pin(self.key_with_sub_plans(table, columns, terms, around)).await,
             false => self.key_now(table, columns, terms, around),
         }
     }
@@ -176,7 +176,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(Some(builder))
     }
 
-    async fn asked_key(
+    async fn key_with_sub_plans(
         &mut self,
         table: usize,
         columns: &[usize],
@@ -196,7 +196,7 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     async fn key_value(&mut self, term: &Term, around: Around<'_>) -> Result<Value> {
-        if term.asks {
+        if term.uses_sub_plans {
             return self.value(&term.formula, [&[], &[]], around.outer).await;
         }
         let mut view = self.view([NOTHING; 2], around.outer);
@@ -327,7 +327,7 @@ impl<E: Env> Run<'_, '_, E> {
         scan: &Scan,
         range: &Range,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let around = Around { outer: under.outer, element: &Value::Null };
@@ -405,9 +405,9 @@ impl<E: Env> Run<'_, '_, E> {
 /// Whether outputs need a copy of the row: they use sub plans, which may move the record, or values
 /// out of line.
 fn needs_copy(scan: &Scan, node: &Node) -> bool {
-    let list_asks = matches!(&node.outputs, Outputs::List(list) if list.asks);
-    let filter_asks = scan.filter.as_ref().is_some_and(|filter| filter.asks);
-    !node.asked.is_empty() || scan.reads_long || list_asks || filter_asks
+    let list_uses_sub_plans = matches!(&node.outputs, Outputs::List(list) if list.uses_sub_plans);
+    let filter_uses_sub_plans = scan.filter.as_ref().is_some_and(|filter| filter.uses_sub_plans);
+    !node.correlated.is_empty() || scan.reads_long || list_uses_sub_plans || filter_uses_sub_plans
 }
 
 /// Drops duplicates, keeping the first occurrence.

@@ -2,7 +2,7 @@
 //!
 //! Decision: docs/decisions/0203-a-statement-about-one-row-by-key-is-plain-code-around.md
 
-use super::{ALL, Run, Under, evaluate_output};
+use super::{ALL, NodeContext, Run, evaluate_output};
 use crate::error::{Result, plain};
 use crate::plan::{List, Node, Outputs, SortKey, Term};
 use crate::rows::Rows;
@@ -16,7 +16,7 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         (node, filter): (&Node, Option<&Term>),
         input: Rows,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         if filter.is_none() && matches!(node.outputs, Outputs::Same) {
@@ -43,7 +43,7 @@ impl<E: Env> Run<'_, '_, E> {
         (limit, offset): (Option<&Term>, Option<&Term>),
         input: &Node,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         self.forget(node);
@@ -53,7 +53,7 @@ impl<E: Env> Run<'_, '_, E> {
         let wanted = most.saturating_add(offset);
         let mut found = match most {
             0 => Rows::new(input.width),
-            _ => self.rows_of(input, Under { wanted, ..under }).await?,
+            _ => self.rows_of(input, NodeContext { wanted, ..under }).await?,
         };
         found.keep(offset, most);
         self.deliver_all((node, None), found, under, rows).await
@@ -81,7 +81,7 @@ impl<E: Env> Run<'_, '_, E> {
         (condition, filter): (Option<&Term>, Option<&Term>),
         input: Option<&Node>,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         self.forget(node);
@@ -92,7 +92,7 @@ impl<E: Env> Run<'_, '_, E> {
             return self.deliver((node, filter), [&[], &[]], None, under.outer, rows).await;
         };
         let wanted = if filter.is_some() { ALL } else { under.wanted };
-        let found = self.rows_of(input, Under { wanted, ..under }).await?;
+        let found = self.rows_of(input, NodeContext { wanted, ..under }).await?;
         self.deliver_all((node, filter), found, under, rows).await
     }
 
@@ -101,7 +101,7 @@ impl<E: Env> Run<'_, '_, E> {
         lists: &[List],
         filter: Option<&Term>,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let most = rows.len().saturating_add(under.wanted);
@@ -125,7 +125,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut values = Vec::with_capacity(list.outputs.len());
         for output in &list.outputs {
             let value = match output {
-                crate::plan::Output::Term(term) if term.asks => {
+                crate::plan::Output::Term(term) if term.uses_sub_plans => {
                     self.value(&term.formula, sources, outer).await?
                 }
                 output => {
@@ -143,7 +143,7 @@ impl<E: Env> Run<'_, '_, E> {
         arrays: &[Term],
         filter: Option<&Term>,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         self.forget(node);
@@ -175,7 +175,7 @@ impl<E: Env> Run<'_, '_, E> {
         bounds: &[Term],
         filter: Option<&Term>,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         self.forget(node);
@@ -197,7 +197,7 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         inputs: &[Node],
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let most = rows.len().saturating_add(under.wanted);
@@ -206,7 +206,7 @@ impl<E: Env> Run<'_, '_, E> {
             if wanted == 0 {
                 break;
             }
-            let under = Under { wanted, ..under };
+            let under = NodeContext { wanted, ..under };
             let found = self.rows_of(input, under).await?;
             self.deliver_all((node, None), found, under, rows).await?;
         }
@@ -220,7 +220,7 @@ impl<E: Env> Run<'_, '_, E> {
         keys: &[SortKey],
         inputs: &[Node],
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let mut all = Rows::new(inputs.first().map_or(0, |input| input.width));
@@ -236,7 +236,7 @@ impl<E: Env> Run<'_, '_, E> {
         plan: usize,
         filter: Option<&Term>,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let shared = self.shared_rows(plan, under.outer).await?;
@@ -256,7 +256,7 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         input: &Node,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
         let found = self.rows_of(input, under).await?;
@@ -272,10 +272,10 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         input: &Node,
         node: &Node,
-        under: Under<'_>,
+        under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<()> {
-        let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+        let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
         let most = rows.len().saturating_add(under.wanted);
         for at in 0..found.len() {
             if rows.len() >= most {

@@ -161,7 +161,6 @@ fn differences(
     Some(differences)
 }
 
-/// Compares the tables.
 fn tables(population: &Population, theirs: &Theirs<'_>, ours: &mut Ours) -> Vec<String> {
     let tables = population.tables().enumerate();
     let compared = tables.filter_map(|(table, name)| {

@@ -128,7 +128,7 @@ fn loops_that_are_left_and_begun_again_get_their_own_rows() {
 }
 
 #[test]
-fn rows_that_come_go_or_move_are_read_when_they_are_asked_for() {
+fn inserted_deleted_and_moved_rows_are_read_by_their_statements() {
     let mut calls = filled(
         "CREATE FUNCTION moved(a integer, b integer) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
          DECLARE value bigint;

@@ -175,7 +175,7 @@ fn errors_have_codes_and_undo_all_changes() {
 }
 
 #[test]
-fn arrays_are_gone_through_and_sub_selects_asked() {
+fn arrays_are_iterated_and_sub_selects_executed() {
     let mut calls = calls(
         "CREATE FUNCTION total(numbers integer[]) RETURNS bigint LANGUAGE plpgsql AS $$
          DECLARE n integer; total bigint := 0;

@@ -1,11 +1,12 @@
-//! Reads the values that need no parentheses: constants, names, functions and what has a syntax of its own.
+//! Parses values that need no parentheses: constants, names, functions, and forms with special
+//! syntax.
 
 use super::lexer::Token;
 use super::parser::{Parsed, Parser};
-use super::{Call, Expression, Literal};
+use super::{Expression, FunctionCall, Literal};
 
 impl Parser<'_> {
-    /// A value that needs no parentheses.
+    /// Parses a value that needs no parentheses.
     pub(super) fn atom(&mut self) -> Parsed<Expression> {
         let constant = |value| Expression::Constant { value, type_name: None };
         match self.take() {
@@ -57,7 +58,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A list up to its closing mark.
+    /// Parses a list up to its closing mark.
     fn list(&mut self, close: char) -> Parsed<Vec<Expression>> {
         let mut elements = Vec::new();
         if self.takes_mark(close) {
@@ -93,7 +94,7 @@ impl Parser<'_> {
         let from = self.value()?;
         self.mark(')')?;
         let field = Expression::Constant { value: field, type_name: None };
-        Ok(Expression::Call(Call::plain("EXTRACT", vec![field, from])))
+        Ok(Expression::Call(FunctionCall::plain("EXTRACT", vec![field, from])))
     }
 
     fn position(&mut self) -> Parsed<Expression> {
@@ -106,10 +107,9 @@ impl Parser<'_> {
         let whole = self.value()?;
         self.mark(')')?;
         self.mark(')')?;
-        Ok(Expression::Call(Call::plain("POSITION", vec![part, whole])))
+        Ok(Expression::Call(FunctionCall::plain("POSITION", vec![part, whole])))
     }
 
-    /// `TRIM(LEADING 'x' FROM value)`
     fn trim(&mut self) -> Parsed<Expression> {
         self.mark('(')?;
         let sides = ["BOTH", "LEADING", "TRAILING"];
@@ -124,7 +124,7 @@ impl Parser<'_> {
         let mut arguments = vec![side, self.value()?];
         arguments.extend(characters);
         self.mark(')')?;
-        Ok(Expression::Call(Call::plain("TRIM", arguments)))
+        Ok(Expression::Call(FunctionCall::plain("TRIM", arguments)))
     }
 
     fn substring(&mut self) -> Parsed<Expression> {
@@ -136,10 +136,10 @@ impl Parser<'_> {
             arguments.push(self.value()?);
         }
         self.mark(')')?;
-        Ok(Expression::Call(Call::plain("SUBSTRING", arguments)))
+        Ok(Expression::Call(FunctionCall::plain("SUBSTRING", arguments)))
     }
 
-    /// A column, a whole row, a truth value or a function.
+    /// Parses a column, a whole row, a boolean or a function call.
     fn named(&mut self, first: String) -> Parsed<Expression> {
         match self.peek() {
             Some(Token::Mark('(')) => return self.call(first),
@@ -163,7 +163,7 @@ impl Parser<'_> {
 
     fn call(&mut self, function: String) -> Parsed<Expression> {
         self.mark('(')?;
-        let mut call = Call::plain(&function, Vec::new());
+        let mut call = FunctionCall::plain(&function, Vec::new());
         call.distinct = self.takes_word("DISTINCT");
         call.star = self.takes(&Token::Operator("*".to_owned()));
         if !call.star && !matches!(self.peek(), Some(Token::Mark(')'))) {
@@ -190,7 +190,7 @@ impl Parser<'_> {
     }
 }
 
-impl Call {
+impl FunctionCall {
     fn plain(function: &str, arguments: Vec<Expression>) -> Self {
         Self {
             function: function.to_owned(),

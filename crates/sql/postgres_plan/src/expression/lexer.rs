@@ -1,21 +1,19 @@
-//! The tokens of an expression.
+//! Splits an expression into tokens.
 
 use super::ExpressionError;
 
-/// A piece of an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Token {
-    /// A word in capitals, which PostgreSQL writes keywords in and quotes names in.
+    /// An unquoted word in capitals: PostgreSQL prints keywords so, and quotes such names.
     Keyword(String),
-    /// A name, without the quotes that it may have had.
+    /// A name without its quotes.
     Name(String),
-    /// Digits, perhaps with a point and an exponent.
+    /// A number, possibly with a point and an exponent.
     Number(String),
-    /// A text without its quotes.
+    /// A text literal without its quotes.
     Text(String),
     /// `$n`.
     Parameter(u32),
-    /// Characters that make operators.
     Operator(String),
     /// `::`.
     Cast,
@@ -23,13 +21,13 @@ pub(super) enum Token {
     Mark(char),
 }
 
-/// A token and the position of its first character, from 1.
+/// The position of a token's first character, from 1, and the token.
 pub(super) type Placed = (usize, Token);
 
 const OPERATOR_CHARACTERS: &str = "+-*/<>=~!@#%^&|`?";
 const MARKS: &str = "()[],.:";
 
-/// Cuts a text into tokens.
+/// Splits a text into tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<Placed>, ExpressionError> {
     let mut lexer = Lexer { text, characters: text.chars().collect(), next: 0 };
     let mut tokens = Vec::new();
@@ -78,11 +76,11 @@ impl Lexer<'_> {
             _ if OPERATOR_CHARACTERS.contains(first) => {
                 Ok(Token::Operator(self.run(|character| OPERATOR_CHARACTERS.contains(character))))
             }
-            _ => Err(self.error("this character is no part of an expression")),
+            _ => Err(self.error("this character is not part of an expression")),
         }
     }
 
-    /// The characters from here on that belong.
+    /// The next characters for which `belongs` holds.
     fn run(&mut self, belongs: impl Fn(char) -> bool) -> String {
         let rest = &self.characters[self.next..];
         let run: String = rest.iter().take_while(|&&character| belongs(character)).collect();
@@ -90,13 +88,13 @@ impl Lexer<'_> {
         run
     }
 
-    /// What stands between two quotes; a quote inside is doubled.
+    /// The content of a quoted text; a doubled quote means one.
     fn quoted(&mut self, quote: char) -> Result<String, ExpressionError> {
         let mut content = String::new();
         self.next += 1;
         loop {
             let Some(character) = self.peek() else {
-                return Err(self.error("a quote is not closed"));
+                return Err(self.error("the closing quote is missing"));
             };
             self.next += 1;
             if character == quote {
@@ -112,7 +110,7 @@ impl Lexer<'_> {
     fn parameter(&mut self) -> Result<Token, ExpressionError> {
         self.next += 1;
         let digits = self.run(|character| character.is_ascii_digit());
-        let number = digits.parse().map_err(|_| self.error("a number is missing behind `$`"))?;
+        let number = digits.parse().map_err(|_| self.error("a number is missing after `$`"))?;
         Ok(Token::Parameter(number))
     }
 

@@ -1,8 +1,9 @@
 //! Expressions as PostgreSQL prints them in plans: conditions, outputs, sort keys.
 //!
-//! PostgreSQL prints every operation in parentheses of its own, so that no precedence is needed to read it, and a
-//! parenthesis more where the value is not computed but taken from another node ([`Expression::Computed`]). What it does
-//! not print is lost: conversions that it has inserted by itself, and the columns that an `UPDATE` sets.
+//! PostgreSQL parenthesizes every operation, so that parsing needs no precedence. It adds another
+//! pair of parentheses around a value that a node takes from another node
+//! ([`Expression::Computed`]). It does not print conversions that it inserts by itself, nor the
+//! columns that an `UPDATE` sets.
 
 mod atom;
 mod lexer;
@@ -11,15 +12,14 @@ mod print;
 
 use std::fmt;
 
-/// Why a text is no expression that this crate understands.
+/// A text that is not a supported expression.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{sentence}, at character {position} of `{text}`")]
 pub struct ExpressionError {
-    /// The whole expression.
     pub text: String,
-    /// Where in it, in characters from 1.
+    /// Position of the problem in characters, from 1.
     pub position: usize,
-    /// What is wrong there.
+    /// The problem.
     pub sentence: String,
 }
 
@@ -28,135 +28,105 @@ pub struct ExpressionError {
 pub enum Expression {
     /// A column of a relation in the plan.
     Column {
-        /// The relation's alias. None only where the plan has a single relation and the reader could not tell it.
+        /// The relation's alias. `None` only if the plan has a single relation and the parser does
+        /// not know it.
         relation: Option<String>,
-        /// The column; `ctid` and `tableoid` are PostgreSQL's own.
+        /// The column; `ctid` and `tableoid` are PostgreSQL's system columns.
         column: String,
     },
-    /// A row of a relation as one value.
+    /// A whole row as one value.
     WholeRow {
-        /// The relation's alias.
         relation: String,
     },
     /// `$n`, a parameter of the statement, from 1.
     Parameter(u32),
-    /// `$n`, a column that an init plan delivers, see [`crate::SubPlan::delivers`].
+    /// `$n`, an output column of an init plan, see [`crate::SubPlan::delivers`].
     InitPlanOutput(u32),
-    /// What a sub plan delivers for the values at hand. Whether it is the value or whether there is a row, only the
-    /// statement tells.
+    /// The result of a sub plan for the current row. Only the statement says whether this is a
+    /// value or the existence of a row.
     SubPlan {
-        /// Its name, such as `SubPlan 1`.
+        /// The name, as `SubPlan 1`.
         name: String,
     },
-    /// A value that another node computes and this one takes: it is among that one's outputs.
+    /// A value that this node takes from the output of another node.
     Computed(Box<Expression>),
-    /// A constant.
     Constant {
-        /// Its value.
         value: Literal,
-        /// Its type, where it is not the one that the value suggests.
+        /// The type, if it differs from the literal's default type.
         type_name: Option<String>,
     },
     /// An operator before its operand.
     Unary {
-        /// Such as `-`.
         operator: String,
-        /// What it applies to.
         operand: Box<Expression>,
     },
     /// An operator between two operands.
     Binary {
-        /// Such as `=`, `+`, or `~~` for `LIKE`.
+        /// The operator, such as `=`, `+`, or `~~` for `LIKE`.
         operator: String,
-        /// The operand before it.
         left: Box<Expression>,
-        /// The one behind it.
         right: Box<Expression>,
     },
     /// `left operator ANY (array)` or `ALL`.
     Quantified {
-        /// The operator.
         operator: String,
-        /// What is compared.
         left: Box<Expression>,
-        /// With the elements of this.
         array: Box<Expression>,
-        /// With all of them instead of any.
         all: bool,
     },
-    /// All of several.
+    /// Conjunction.
     And(Vec<Expression>),
-    /// Any of several.
+    /// Disjunction.
     Or(Vec<Expression>),
-    /// The opposite.
     Not(Box<Expression>),
-    /// `IS NULL`, `IS NOT TRUE` and their like.
+    /// `IS NULL`, `IS NOT TRUE` and similar tests.
     Is {
-        /// What is asked about.
         operand: Box<Expression>,
-        /// Whether it is not so.
         negated: bool,
-        /// What is asked.
         state: State,
     },
-    /// `IS DISTINCT FROM`.
     Distinct {
-        /// One value.
         left: Box<Expression>,
-        /// The other.
         right: Box<Expression>,
     },
-    /// A function or an aggregate.
-    Call(Call),
-    /// `CURRENT_DATE`, `LOCALTIMESTAMP` and their like, with the digits behind the second if they are given.
+    /// A call of a function or aggregate.
+    Call(FunctionCall),
+    /// `CURRENT_DATE`, `LOCALTIMESTAMP` and similar keywords, with the precision of seconds if
+    /// given.
     Moment {
-        /// The keyword.
         name: String,
-        /// Digits.
         precision: Option<u32>,
     },
-    /// A conversion that somebody has written.
+    /// An explicit conversion.
     Cast {
-        /// What is converted.
         operand: Box<Expression>,
-        /// To which type.
         type_name: String,
     },
-    /// `COLLATE`.
     Collate {
-        /// What is compared.
         operand: Box<Expression>,
-        /// By which collation.
         collation: String,
     },
-    /// `AT TIME ZONE`.
     AtTimeZone {
-        /// The time.
         operand: Box<Expression>,
-        /// The zone.
         zone: Box<Expression>,
     },
     /// An element of an array.
     Element {
-        /// The array.
         array: Box<Expression>,
-        /// One position for each dimension.
+        /// One subscript for each dimension.
         positions: Vec<Expression>,
     },
     /// A field of a record.
     Field {
-        /// The record.
         record: Box<Expression>,
-        /// The field.
         field: String,
     },
-    /// `CASE`.
     Case {
-        /// What is compared with the conditions, if they are values.
+        /// The operand of a simple `CASE`.
         operand: Option<Box<Expression>>,
-        /// Conditions and results.
+        /// Conditions with their results.
         branches: Vec<(Expression, Expression)>,
-        /// What `ELSE` says; PostgreSQL adds a null where nothing is written.
+        /// The result of `ELSE`; PostgreSQL adds a null if it is absent.
         otherwise: Option<Box<Expression>>,
     },
     /// `ARRAY[...]`.
@@ -165,20 +135,18 @@ pub enum Expression {
     Row(Vec<Expression>),
 }
 
-/// A value as it is written.
+/// A literal as printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Literal {
-    /// No value.
     Null,
-    /// A truth value.
     Boolean(bool),
-    /// Digits, perhaps with a point and an exponent.
+    /// A number, possibly with a point and an exponent.
     Number(String),
-    /// What stands between quotes.
+    /// The characters between the quotes.
     Text(String),
 }
 
-/// What `IS` asks.
+/// The argument of `IS`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Null,
@@ -187,48 +155,45 @@ pub enum State {
     Unknown,
 }
 
-/// A function or an aggregate with its arguments.
+/// A call of a function or an aggregate.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Call {
-    /// Its name, with a schema in front if it has to have one. `COALESCE`, `GREATEST`, `LEAST` and `NULLIF` are in capitals,
-    /// as are functions with a syntax of their own: `EXTRACT`, `POSITION`, `SUBSTRING`, `TRIM`.
+pub struct FunctionCall {
+    /// The name, qualified by a schema if necessary. `COALESCE`, `GREATEST`, `LEAST`, `NULLIF`, and
+    /// functions with special syntax (`EXTRACT`, `POSITION`, `SUBSTRING`, `TRIM`) are in capitals.
     pub function: String,
-    /// Its arguments in the order in which they are written.
+    /// The arguments in textual order.
     pub arguments: Vec<Expression>,
-    /// `*` instead of arguments.
+    /// Whether the argument is `*`.
     pub star: bool,
-    /// An aggregate of values that differ.
+    /// Whether an aggregate has `DISTINCT`.
     pub distinct: bool,
-    /// The order in which an aggregate takes them.
+    /// The order of an aggregate's input.
     pub order_by: Vec<SortKey>,
-    /// What an aggregate leaves out.
+    /// `FILTER (WHERE ...)` of an aggregate.
     pub filter: Option<Box<Expression>>,
 }
 
-/// What rows are sorted by.
+/// A key of a sort.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SortKey {
-    /// The value, with its collation.
+    /// The key's value, with its collation.
     pub value: Expression,
-    /// From the largest to the smallest.
     pub descending: bool,
-    /// Nulls before everything else.
     pub nulls_first: bool,
 }
 
 impl Expression {
-    /// Reads an expression.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         parser::expression(text)
     }
 
-    /// Calls `visit` with this expression and everything inside it.
+    /// Calls `visit` with this expression and every expression inside it.
     pub fn walk(&self, visit: &mut dyn FnMut(&Expression)) {
         visit(self);
         self.parts().into_iter().for_each(|part| part.walk(visit));
     }
 
-    /// The expressions directly inside.
+    /// The direct operands.
     fn parts(&self) -> Vec<&Expression> {
         match self {
             Self::Column { .. } | Self::WholeRow { .. } | Self::Parameter(_) => vec![],
@@ -255,7 +220,7 @@ impl Expression {
         }
     }
 
-    /// Has `change` change every part and then the whole, from the inside to the outside.
+    /// Applies `change` to every operand, then to the whole, bottom up.
     pub fn change<E>(
         &mut self,
         change: &mut dyn FnMut(&mut Expression) -> Result<(), E>,
@@ -266,7 +231,7 @@ impl Expression {
         change(self)
     }
 
-    /// The expressions directly inside, to be changed.
+    /// The direct operands, mutable.
     pub fn parts_mut(&mut self) -> Vec<&mut Expression> {
         match self {
             Self::Column { .. } | Self::WholeRow { .. } | Self::Parameter(_) => vec![],
@@ -295,7 +260,7 @@ impl Expression {
     }
 }
 
-impl Call {
+impl FunctionCall {
     fn parts(&self) -> Vec<&Expression> {
         let keys = self.order_by.iter().map(|key| &key.value);
         self.arguments.iter().chain(keys).chain(self.filter.as_deref()).collect()
@@ -308,7 +273,6 @@ impl Call {
 }
 
 impl SortKey {
-    /// Reads a sort key.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         parser::sort_key(text)
     }

@@ -1,15 +1,14 @@
-//! Reads expressions by descent.
+//! A recursive-descent parser of expressions.
 
 use super::lexer::{Placed, Token, tokens};
 use super::{Expression, ExpressionError, SortKey, State};
 
-/// How deeply expressions may be nested: more than anybody writes, and less than a stack has room for.
+/// Maximum nesting of expressions: more than occurs in practice, and less than the stack allows.
 const DEPTH_MAX: u32 = 100;
 
-/// What reading gives.
 pub(super) type Parsed<T> = Result<T, ExpressionError>;
 
-/// Reads a text that is one expression.
+/// Parses a text as one expression.
 pub(super) fn expression(text: &str) -> Parsed<Expression> {
     let mut parser = Parser::new(text)?;
     let expression = parser.value()?;
@@ -17,7 +16,7 @@ pub(super) fn expression(text: &str) -> Parsed<Expression> {
     Ok(expression)
 }
 
-/// Reads a text that is a sort key.
+/// Parses a text as a sort key.
 pub(super) fn sort_key(text: &str) -> Parsed<SortKey> {
     let mut parser = Parser::new(text)?;
     let key = parser.sort_key()?;
@@ -25,7 +24,7 @@ pub(super) fn sort_key(text: &str) -> Parsed<SortKey> {
     Ok(key)
 }
 
-/// The tokens of a text and how far they are read.
+/// The tokens of a text, and the position of the parser.
 pub(super) struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Placed>,
@@ -54,7 +53,7 @@ impl<'a> Parser<'a> {
         Err(ExpressionError { text: self.text.to_owned(), position, sentence: sentence.into() })
     }
 
-    /// Takes the token if it is the next one.
+    /// Takes the next token if it is `token`.
     pub(super) fn takes(&mut self, token: &Token) -> bool {
         let is_next = self.peek() == Some(token);
         self.next += usize::from(is_next);
@@ -100,10 +99,10 @@ impl<'a> Parser<'a> {
         if self.next == self.tokens.len() { Ok(()) } else { self.error("the end is expected") }
     }
 
-    /// A value with the conversions and selections behind it.
+    /// Parses a value with the casts and selections after it.
     pub(super) fn value(&mut self) -> Parsed<Expression> {
         if self.depth == DEPTH_MAX {
-            return self.error(format!("expressions may be nested {DEPTH_MAX} deep"));
+            return self.error(format!("expressions may be nested at most {DEPTH_MAX} deep"));
         }
         self.depth += 1;
         let value = match self.peek() {
@@ -114,7 +113,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// `::type`, `[position]` and `.field` behind a value.
+    /// Parses `::type`, `[position]` and `.field` after a value.
     fn selected(&mut self, value: Expression) -> Parsed<Expression> {
         let mut value = value;
         loop {
@@ -148,7 +147,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A type, which may have several words: `timestamp(3) without time zone[]`.
+    /// Parses a type of one or more words: `timestamp(3) without time zone[]`.
     fn type_name(&mut self) -> Parsed<String> {
         let mut name = match self.name()? {
             name if name == "char" => "\"char\"".to_owned(),
@@ -199,7 +198,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands in parentheses: an operation, which always has its own, or a value that somebody else computes.
+    /// Parses the content of parentheses: an operation, or a value that another node computes.
     fn group(&mut self) -> Parsed<Expression> {
         self.mark('(')?;
         if let Some(name) = self.sub_plan()? {
@@ -222,7 +221,7 @@ impl<'a> Parser<'a> {
         self.selected(operation)
     }
 
-    /// `SubPlan 1`.
+    /// Parses `SubPlan 1`.
     fn sub_plan(&mut self) -> Parsed<Option<String>> {
         let is_sub_plan = |token: Option<&Placed>| matches!(token, Some((_, Token::Name(name))) if name == "SubPlan");
         if is_sub_plan(self.tokens.get(self.next + 1)) && self.takes_name("hashed") {
@@ -246,7 +245,7 @@ impl<'a> Parser<'a> {
         Ok(Some(Expression::Unary { operator, operand: Box::new(self.value()?) }))
     }
 
-    /// What follows the first operand.
+    /// Parses the rest of an operation after its first operand.
     fn operation(&mut self, first: Expression) -> Parsed<Expression> {
         let left = Box::new(first);
         match self.peek().cloned() {
@@ -317,7 +316,7 @@ impl<'a> Parser<'a> {
         self.error("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM is expected")
     }
 
-    /// A value with its direction and the place of nulls.
+    /// Parses a value with its direction and the position of nulls.
     pub(super) fn sort_key(&mut self) -> Parsed<SortKey> {
         let mut value = self.value()?;
         if self.takes_word("COLLATE") {

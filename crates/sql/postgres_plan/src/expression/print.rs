@@ -1,6 +1,6 @@
-//! Writes expressions as PostgreSQL does.
+//! Prints expressions as PostgreSQL does.
 
-use super::{Call, Expression, Literal, SortKey, State};
+use super::{Expression, FunctionCall, Literal, SortKey, State};
 use std::fmt::{Formatter, Result};
 
 pub(super) fn expression(expression: &Expression, out: &mut Formatter<'_>) -> Result {
@@ -101,7 +101,7 @@ fn is(operand: &Expression, negated: bool, state: State, out: &mut Formatter<'_>
     write!(out, "({operand} IS {}{state})", if negated { "NOT " } else { "" })
 }
 
-fn call(call: &Call, out: &mut Formatter<'_>) -> Result {
+fn call(call: &FunctionCall, out: &mut Formatter<'_>) -> Result {
     match (&*call.function, &*call.arguments) {
         ("EXTRACT", [Expression::Constant { value: Literal::Text(field), .. }, from]) => {
             return write!(out, "EXTRACT({field} FROM {from})");
@@ -161,7 +161,7 @@ fn case(
     out.write_str(" END")
 }
 
-/// A name, in quotes if it has other characters than lower-case letters, digits and underscores.
+/// A name, quoted if it has characters other than lower-case letters, digits and underscores.
 fn name(name: &str) -> String {
     let plain = |character: char| matches!(character, 'a'..='z' | '_' | '0'..='9' | '$');
     if name.chars().all(plain) && name.starts_with(|first: char| matches!(first, 'a'..='z' | '_')) {

@@ -1,4 +1,4 @@
-//! Texts as PostgreSQL prints them, and texts that it never prints.
+//! Expressions that PostgreSQL prints, and texts that it never prints.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn column(relation: &str, column: &str) -> Box<Expression> {
     Box::new(Expression::Column { relation, column })
 }
 
-/// What PostgreSQL prints is read, and written again letter by letter.
+/// Printing a parsed expression gives PostgreSQL's text again.
 #[test]
 fn expressions_are_written_as_they_were_read() {
     let texts = [
@@ -68,9 +68,9 @@ fn a_comparison_shows_its_parameter() {
     assert_eq!(parse("(t.a = $1)"), expected);
 }
 
-/// A parenthesis more means that the value comes from below.
+/// A second pair of parentheses means that another node computes the value.
 #[test]
-fn a_value_from_another_node_is_told_from_one_that_is_computed() {
+fn a_value_from_another_node_differs_from_one_that_is_computed() {
     let sum = parse("(t.a + t.b)");
     assert!(matches!(sum, Expression::Binary { .. }));
     assert_eq!(parse("((t.a + t.b))"), Expression::Computed(Box::new(sum.clone())));
@@ -98,18 +98,18 @@ fn sort_keys_have_a_direction_and_a_place_for_nulls() {
 }
 
 #[test]
-fn what_is_not_understood_is_told_with_its_place() {
+fn unsupported_expressions_are_reported_with_their_position() {
     for (text, position, sentence) in [
         ("(t.a = )", 8, "a value is expected"),
         ("(t.a = 1", 9, "`)` is expected"),
         ("t.a t.b", 5, "the end is expected"),
         ("(NOT (hashed SubPlan 1))", 14, "NOT EXISTS"),
-        ("'open", 6, "not closed"),
+        ("'open", 6, "the closing quote"),
         ("XMLPARSE(1)", 1, "XMLPARSE is not known"),
         ("(t.a OVERLAPS t.b)", 6, "OVERLAPS is not known"),
         ("$x", 2, "a number is missing"),
         ("", 1, "a value is expected"),
-        ("t.a;", 4, "no part of an expression"),
+        ("t.a;", 4, "not part of an expression"),
     ] {
         let error = Expression::parse(text).expect_err(text);
         assert_eq!(error.position, position, "{error}");

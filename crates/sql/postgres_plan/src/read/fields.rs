@@ -1,4 +1,4 @@
-//! The attributes of a node, each of which has to be taken by somebody.
+//! The attributes of a node; the reader must take each of them.
 
 use super::{PlanError, Reader};
 use crate::expression::{Expression, SortKey};
@@ -6,11 +6,11 @@ use roxmltree::Node as Xml;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// The attributes of a node that nobody has taken yet.
+/// The attributes of a node that are not yet taken.
 pub(super) struct Fields<'r, 'a> {
     pub(super) reader: &'r Reader<'a>,
     pub(super) element: Xml<'a, 'a>,
-    /// The node with those above it, for messages.
+    /// The path of nodes from the root, for messages.
     pub(super) node: String,
     left: BTreeMap<&'a str, Xml<'a, 'a>>,
 }
@@ -26,7 +26,7 @@ impl<'r, 'a> Fields<'r, 'a> {
         for child in element.children().filter(Xml::is_element) {
             let name = child.tag_name().name();
             if left.insert(name, child).is_some() {
-                return reader.error(child, above, format!("the attribute {name} is there twice"));
+                return reader.error(child, above, format!("the attribute {name} occurs twice"));
             }
         }
         let mut fields = Self { reader, element, node: above.to_owned(), left };
@@ -35,7 +35,7 @@ impl<'r, 'a> Fields<'r, 'a> {
         Ok(fields)
     }
 
-    /// What kind of node it is.
+    /// The node's type.
     pub(super) fn kind(&self) -> &str {
         self.node.rsplit(" > ").next().unwrap_or(&self.node)
     }
@@ -48,7 +48,7 @@ impl<'r, 'a> Fields<'r, 'a> {
         self.left.remove(name)
     }
 
-    /// An attribute that has to be there.
+    /// Takes a required attribute.
     pub(super) fn text(&mut self, name: &str) -> Result<&'a str, PlanError> {
         match self.optional(name)? {
             Some(text) => Ok(text),
@@ -58,11 +58,11 @@ impl<'r, 'a> Fields<'r, 'a> {
         }
     }
 
-    /// An attribute that may be there.
+    /// Takes an optional attribute.
     pub(super) fn optional(&mut self, name: &str) -> Result<Option<&'a str>, PlanError> {
         let Some(element) = self.take(name) else { return Ok(None) };
         if element.children().any(|child| child.is_element()) {
-            return self.reader.error(element, &self.node, format!("{name} is more than a text"));
+            return self.reader.error(element, &self.node, format!("{name} is not a plain text"));
         }
         Ok(Some(element.text().unwrap_or_default()))
     }
@@ -71,11 +71,11 @@ impl<'r, 'a> Fields<'r, 'a> {
         let text = self.text(name)?;
         match text.parse() {
             Ok(number) => Ok(number),
-            Err(_) => self.error(format!("{name} is `{text}`, which is no number")),
+            Err(_) => self.error(format!("{name} is `{text}`, which is not a number")),
         }
     }
 
-    /// A truth value, false if it is not there.
+    /// Takes a boolean attribute; false if it is absent.
     pub(super) fn flag(&mut self, name: &str) -> Result<bool, PlanError> {
         match self.optional(name)? {
             None | Some("false") => Ok(false),
@@ -84,19 +84,19 @@ impl<'r, 'a> Fields<'r, 'a> {
         }
     }
 
-    /// An expression that may be there.
+    /// Takes an optional expression.
     pub(super) fn expression(&mut self, name: &str) -> Result<Option<Expression>, PlanError> {
         let Some(text) = self.optional(name)? else { return Ok(None) };
         self.reader.expression(self.element, &self.node, text).map(Some)
     }
 
-    /// The texts of a list; none if it is not there.
+    /// Takes a list of texts; empty if it is absent.
     pub(super) fn items(&mut self, name: &str) -> Result<Vec<&'a str>, PlanError> {
         let Some(list) = self.take(name) else { return Ok(Vec::new()) };
         let mut items = Vec::new();
         for item in list.children().filter(Xml::is_element) {
             if item.tag_name().name() != "Item" || item.children().any(|part| part.is_element()) {
-                let sentence = format!("{name} has something else than texts in <Item>");
+                let sentence = format!("{name} may only have texts in <Item>");
                 return self.reader.error(item, &self.node, sentence);
             }
             items.push(item.text().unwrap_or_default());
@@ -117,13 +117,13 @@ impl<'r, 'a> Fields<'r, 'a> {
         items.into_iter().map(|text| self.reader.sort_key(self.element, &self.node, text)).collect()
     }
 
-    /// Refuses what nobody has taken.
+    /// Refuses attributes that are not taken.
     pub(super) fn finish(self) -> Result<(), PlanError> {
         match self.left.iter().next() {
             None => Ok(()),
             Some((name, element)) => {
                 let sentence = format!(
-                    "the attribute {name} is not known, and might change what the plan means"
+                    "the attribute {name} is unknown; it might change the meaning of the plan"
                 );
                 self.reader.error(*element, &self.node, sentence)
             }

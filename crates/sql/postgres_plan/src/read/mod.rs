@@ -1,6 +1,8 @@
-//! Reads what `EXPLAIN (VERBOSE, FORMAT XML)` of PostgreSQL 14 to 16 says; later ones print sub plans in another way.
+//! Parses the output of `EXPLAIN (VERBOSE, FORMAT XML)` of PostgreSQL 14 to 16; later versions
+//! print sub plans differently.
 //!
-//! Whatever is not known is refused: a node or an attribute that is passed over might change what the plan means.
+//! Unknown nodes and attributes are refused, because ignoring one might change the meaning of the
+//! plan.
 //!
 //! Decision: docs/decisions/0165-stored-plans-contain-costs-and-their-statement.md
 
@@ -15,36 +17,32 @@ use roxmltree::{Document, Node as Xml, ParsingOptions};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// How many nodes may lie above each other: more than any statement's plan has.
+/// Maximum depth of a plan: more than any statement's plan has.
 const DEPTH_MAX: usize = 40;
-/// Most elements of a file, so that a damaged one takes no memory.
+/// Maximum number of XML elements, which bounds the memory for a damaged file.
 const ELEMENTS_MAX: u32 = 1_000_000;
-/// Most characters of a file.
+/// Maximum size of a file.
 pub(crate) const BYTES_MAX: usize = 16 << 20;
 
-/// Whose plan it is, for messages and for the meaning of `$n`.
+/// The statement of a plan, for messages and for the meaning of `$n`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// The file, as it is to be named.
+    /// The file's name in messages.
     pub file: String,
-    /// The statement.
     pub statement: String,
-    /// How many parameters the statement has.
+    /// Number of parameters of the statement.
     pub parameters: u32,
 }
 
-/// Why a plan cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct PlanError {
-    /// The file.
     pub file: String,
-    /// The line in it, from 1; 0 if it is about all of it.
+    /// The line, from 1; 0 if the error is about the whole file.
     pub line: u32,
-    /// The statement.
     pub statement: String,
-    /// The node, with those above it; empty where there is none.
+    /// The path of nodes from the root; empty if the error is not about a node.
     pub node: String,
-    /// What is wrong, and what can be done.
+    /// The problem, and the remedy.
     pub sentence: String,
 }
 
@@ -62,10 +60,9 @@ impl fmt::Display for PlanError {
     }
 }
 
-/// Reads the plan of a statement.
 ///
 /// # Errors
-/// If it is no plan, or has anything that this crate does not know.
+/// The text is not a plan, or has a node or attribute that this crate does not know.
 pub fn read(text: &str, origin: &Origin) -> Result<Plan, PlanError> {
     let refuse = |line, sentence: String| PlanError {
         file: origin.file.clone(),
@@ -75,14 +72,16 @@ pub fn read(text: &str, origin: &Origin) -> Result<Plan, PlanError> {
         sentence,
     };
     if text.len() > BYTES_MAX {
-        return Err(refuse(0, format!("a plan has at most {} MiB", BYTES_MAX >> 20)));
+        return Err(refuse(
+            0,
+            format!("the file has more than {} MiB, the maximum of a plan", BYTES_MAX >> 20),
+        ));
     }
-    check_nesting(text).map_err(|line| {
-        refuse(line, "the elements are nested more deeply than those of any plan".to_owned())
-    })?;
+    check_nesting(text)
+        .map_err(|line| refuse(line, "the elements are nested too deeply for a plan".to_owned()))?;
     let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
-        .map_err(|error| refuse(error.pos().row, format!("this is no XML: {error}")))?;
+        .map_err(|error| refuse(error.pos().row, format!("this is not XML: {error}")))?;
     let reader = Reader::new(&document, origin);
     let explain = document.root_element();
     let query = reader.only_child(explain, "explain", "Query")?;
@@ -90,16 +89,16 @@ pub fn read(text: &str, origin: &Origin) -> Result<Plan, PlanError> {
     Ok(Plan { root: reader.node(plan, "")? })
 }
 
-/// The parser of XML goes down with the elements, so that deep ones have to be refused before. Returns the line.
+/// The XML parser is recursive, so deeply nested files are refused before. Returns the line.
 fn check_nesting(text: &str) -> Result<(), u32> {
-    // A node takes two levels, its attributes one more, and lists of them another.
+    // A node takes two levels, its attributes one more, and lists in them another.
     let depth_max = 2 * DEPTH_MAX + 4;
     let mut depth = 0_usize;
     let mut rest = text;
     while let Some(start) = rest.find('<') {
         rest = &rest[start..];
         let end = if rest.starts_with("<!--") { "-->" } else { ">" };
-        // Whatever is not closed is refused by the parser.
+        // The XML parser reports unclosed tags.
         let Some(length) = rest.find(end).map(|position| position + end.len()) else { break };
         let (tag, behind) = rest.split_at(length);
         match tag.as_bytes()[1] {
@@ -116,13 +115,13 @@ fn check_nesting(text: &str) -> Result<(), u32> {
     Ok(())
 }
 
-/// What holds for all nodes of a plan.
+/// The context shared by all nodes of a plan.
 struct Reader<'a> {
     document: &'a Document<'a>,
     origin: &'a Origin,
-    /// The numbers of columns that init plans deliver.
+    /// The numbers of the init plans' output columns.
     delivered: BTreeSet<u32>,
-    /// The alias that columns without one belong to, if the plan has a single one.
+    /// The alias of unqualified columns, if the plan has a single relation.
     only_alias: Option<String>,
 }
 
@@ -157,7 +156,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The child of that name, if there is no other.
+    /// The only child, which must have this name.
     fn only_child<'x>(
         &self,
         parent: Xml<'x, 'x>,
@@ -174,7 +173,7 @@ impl<'a> Reader<'a> {
             (_, Some(other)) => {
                 let other = other.tag_name().name();
                 let sentence = format!(
-                    "<{called}> has <{other}>, and may have <{name}> alone; explain with (VERBOSE, FORMAT XML) only"
+                    "<{called}> has <{other}>, but may only have <{name}>; explain with (VERBOSE, FORMAT XML) only"
                 );
                 self.error(parent, "", sentence)
             }
@@ -182,7 +181,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an expression, and settles what only the whole plan tells.
+    /// Parses an expression, and resolves unqualified columns and parameters, which depend on the
+    /// whole plan.
     fn expression(
         &self,
         element: Xml<'_, '_>,
@@ -246,14 +246,14 @@ impl<'a> Reader<'a> {
                 self.error(
                     element,
                     node,
-                    format!("the statement has {count} parameters, and there is no ${number}"),
+                    format!("the statement has {count} parameters, but the plan uses ${number}"),
                 )
             }
         }
     }
 }
 
-/// Takes `InitPlan 1 (returns $0,$1)` apart into the name and the numbers.
+/// Splits `InitPlan 1 (returns $0,$1)` into the name and the numbers.
 fn delivers(name: &str) -> (&str, Vec<u32>) {
     let Some((name, rest)) = name.split_once(" (returns ") else { return (name, Vec::new()) };
     let numbers = rest.trim_end_matches(')').split(',');

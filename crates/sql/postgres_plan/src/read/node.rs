@@ -1,4 +1,4 @@
-//! Reads nodes with what is below them.
+//! Parses nodes with their inputs.
 
 use super::{DEPTH_MAX, Fields, PlanError, Reader, delivers};
 use crate::node::{
@@ -7,7 +7,7 @@ use crate::node::{
 };
 use roxmltree::Node as Xml;
 
-/// A plan below another, and what it is to that one.
+/// A child plan and its relationship to the parent.
 struct Child<'a> {
     relationship: &'a str,
     name: Option<&'a str>,
@@ -15,7 +15,7 @@ struct Child<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a `<Plan>` below the node `above`.
+    /// Parses a `<Plan>` below the node `above`.
     pub(super) fn node(&self, element: Xml<'a, 'a>, above: &str) -> Result<Node, PlanError> {
         let mut fields = Fields::new(self, element, above)?;
         if above.matches(" > ").count() >= DEPTH_MAX {
@@ -33,8 +33,9 @@ impl<'a> Reader<'a> {
                 "SubPlan" => sub_plans.push(self.sub_plan(&fields, &child)?),
                 "Outer" | "Inner" | "Member" | "Subquery" => inputs.push(child.element),
                 other => {
-                    return fields
-                        .error(format!("a plan below it is `{other}`, which is not known"));
+                    return fields.error(format!(
+                        "the relationship `{other}` of a plan below it is unknown"
+                    ));
                 }
             }
         }
@@ -48,7 +49,7 @@ impl<'a> Reader<'a> {
         let mut children = Vec::new();
         for element in plans.children().filter(Xml::is_element) {
             if element.tag_name().name() != "Plan" {
-                return self.error(element, &fields.node, "Plans has only <Plan>".to_owned());
+                return self.error(element, &fields.node, "Plans may only have <Plan>".to_owned());
             }
             let text = |name| {
                 let found = element.children().find(|child| child.tag_name().name() == name);
@@ -78,7 +79,7 @@ impl<'a> Fields<'_, 'a> {
                 return self.error(format!("{name} is true; plan without parallel workers"));
             }
         }
-        // A node that PostgreSQL was told to avoid, which 18 and later tell.
+        // Set for a node that a setting disables; only PostgreSQL 18 and later print it.
         self.flag("Disabled")?;
         Ok(Estimate {
             startup_cost: self.number("Startup-Cost")?,
@@ -109,7 +110,7 @@ impl<'a> Fields<'_, 'a> {
         }
     }
 
-    /// The nodes that have one input.
+    /// Parses nodes with one input.
     fn above_one(&mut self, kind: &str, inputs: &[Xml<'a, 'a>]) -> Result<Operator, PlanError> {
         match kind {
             "Hash" | "Limit" | "Unique" | "Materialize" | "LockRows" | "ProjectSet" => {
@@ -141,7 +142,7 @@ impl<'a> Fields<'_, 'a> {
                 Ok(Operator::SubqueryScan { alias, filter, input: self.one(inputs)? })
             }
             _ => self.error(
-                "this kind of node is not known; write the statement so that PostgreSQL plans it without",
+                "this kind of node is unknown; rewrite the statement so that its plan does not need it",
             ),
         }
     }
@@ -160,7 +161,7 @@ impl<'a> Fields<'_, 'a> {
             "Full" => JoinKind::Full,
             "Semi" => JoinKind::Semi,
             "Anti" => JoinKind::Anti,
-            other => return self.error(format!("the join type {other} is not known")),
+            other => return self.error(format!("the join type {other} is unknown")),
         };
         Ok(Operator::Join(Join {
             method,
@@ -178,17 +179,16 @@ impl<'a> Fields<'_, 'a> {
             "Plain" => Strategy::Plain,
             "Sorted" => Strategy::Sorted,
             "Hashed" => Strategy::Hashed,
-            other => return self.error(format!("the strategy {other} is not known")),
+            other => return self.error(format!("the strategy {other} is unknown")),
         };
         match self.text("Partial-Mode")? {
             "Simple" => {}
             other => {
-                return self.error(format!(
-                    "the mode {other} is not known; plan without parallel workers"
-                ));
+                return self
+                    .error(format!("the mode {other} is unknown; plan without parallel workers"));
             }
         }
-        // A hint on memory, of no meaning to the result.
+        // A memory hint without influence on the result.
         self.optional("Planned-Partitions")?;
         let keys = self.expressions("Group-Key")?;
         let filter = self.expression("Filter")?;
@@ -197,15 +197,15 @@ impl<'a> Fields<'_, 'a> {
 
     fn memoize(&mut self, inputs: &[Xml<'a, 'a>]) -> Result<Operator, PlanError> {
         let text = self.text("Cache-Key")?;
-        // A list without brackets, where every other one has elements.
+        // Cache-Key is a plain list; all other lists have elements.
         let array = self.reader.expression(self.element, &self.node, &format!("ROW({text})"))?;
         let crate::Expression::Row(keys) = array else {
-            return self.error(format!("Cache-Key is `{text}`, which is no list"));
+            return self.error(format!("Cache-Key is `{text}`, which is not a list"));
         };
         let is_binary = match self.text("Cache-Mode")? {
             "logical" => false,
             "binary" => true,
-            other => return self.error(format!("the cache mode {other} is not known")),
+            other => return self.error(format!("the cache mode {other} is unknown")),
         };
         Ok(Operator::Memoize { keys, is_binary, input: self.one(inputs)? })
     }
@@ -223,7 +223,7 @@ impl<'a> Fields<'_, 'a> {
             "Insert" => Operation::Insert,
             "Update" => Operation::Update,
             "Delete" => Operation::Delete,
-            other => return self.error(format!("the operation {other} is not known")),
+            other => return self.error(format!("the operation {other} is unknown")),
         };
         let relation = self.relation()?;
         let updates = match self.optional("Conflict-Resolution")? {
@@ -231,7 +231,7 @@ impl<'a> Fields<'_, 'a> {
             Some("NOTHING") => Some(false),
             Some("UPDATE") => Some(true),
             Some(other) => {
-                return self.error(format!("the conflict resolution {other} is not known"));
+                return self.error(format!("the conflict resolution {other} is unknown"));
             }
         };
         let indexes: Vec<String> =
@@ -251,7 +251,7 @@ impl<'a> Fields<'_, 'a> {
             return Ok(());
         }
         let (count, most) = (inputs.len(), wanted.end());
-        self.error(format!("it has {count} inputs, and such a node has {most}"))
+        self.error(format!("the node has {count} inputs instead of {most}"))
     }
 
     fn one(&self, inputs: &[Xml<'a, 'a>]) -> Result<Box<Node>, PlanError> {
@@ -260,10 +260,12 @@ impl<'a> Fields<'_, 'a> {
     }
 
     fn all(&mut self, inputs: &[Xml<'a, 'a>]) -> Result<Vec<Node>, PlanError> {
-        // Inputs that the planner has left out for what is known of constants.
+        // The planner has removed inputs because of constants.
         match self.optional("Subplans-Removed")? {
             None | Some("0") => {}
-            Some(_) => return self.error("inputs were left out; plan without partitions"),
+            Some(_) => {
+                return self.error("the planner has removed inputs; plan without partitions");
+            }
         }
         inputs.iter().map(|input| self.reader.node(*input, &self.node)).collect()
     }

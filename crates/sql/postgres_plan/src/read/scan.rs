@@ -1,4 +1,4 @@
-//! Reads the nodes that have no input but a table, an index or a list.
+//! Parses nodes whose input is a table, an index or a list.
 
 use super::{Fields, PlanError};
 use crate::node::{Bitmap, BitmapSource, Direction, IndexScan, Operator, Relation};
@@ -40,10 +40,10 @@ impl<'a> Fields<'_, 'a> {
 
     fn index_scan(&mut self, index_only: bool) -> Result<Operator, PlanError> {
         let direction = match self.text("Scan-Direction")? {
-            // A hash index has no order.
+            // `NoMovement` is printed for a hash index, which has no order.
             "Forward" | "NoMovement" => Direction::Forward,
             "Backward" => Direction::Backward,
-            other => return self.error(format!("the scan direction {other} is not known")),
+            other => return self.error(format!("the scan direction {other} is unknown")),
         };
         Ok(Operator::IndexScan(IndexScan {
             relation: self.relation()?,
@@ -57,14 +57,14 @@ impl<'a> Fields<'_, 'a> {
     }
 
     fn function_scan(&mut self) -> Result<Operator, PlanError> {
-        // With VERBOSE the calls say what name and schema say.
+        // With VERBOSE, Function-Call also has the function's name and schema.
         self.optional("Function-Name")?;
         self.optional("Schema")?;
         let alias = self.text("Alias")?.to_owned();
         let text = self.text("Function-Call")?;
         let calls = self.reader.expression(self.element, &self.node, &format!("ROW({text})"))?;
         let crate::Expression::Row(calls) = calls else {
-            return self.error(format!("Function-Call is `{text}`, which is no list"));
+            return self.error(format!("Function-Call is `{text}`, which is not a list"));
         };
         Ok(Operator::FunctionScan { alias, calls, filter: self.expression("Filter")? })
     }
@@ -82,7 +82,7 @@ impl<'a> Fields<'_, 'a> {
         })
     }
 
-    /// Reads a node that makes a bitmap.
+    /// Parses a node that returns a bitmap.
     fn bitmap(&self, element: Xml<'a, 'a>) -> Result<Bitmap, PlanError> {
         let mut fields = Fields::new(self.reader, element, &self.node)?;
         if self.node.matches(" > ").count() >= super::DEPTH_MAX {
@@ -103,7 +103,7 @@ impl<'a> Fields<'_, 'a> {
             },
             "BitmapAnd" if !parts.is_empty() => BitmapSource::And(parts),
             "BitmapOr" if !parts.is_empty() => BitmapSource::Or(parts),
-            _ => return fields.error("such a node makes no bitmap"),
+            _ => return fields.error("this kind of node does not return a bitmap"),
         };
         fields.finish()?;
         Ok(Bitmap { source, estimate })

@@ -1,4 +1,4 @@
-//! Plans of few lines: what is read of them, and what is refused.
+//! Small plans: their parsed form, and the errors of invalid ones.
 
 use super::*;
 use crate::node::{IndexScan, Operator};
@@ -7,14 +7,14 @@ fn origin(parameters: u32) -> Origin {
     Origin { file: "plans/buy.1.xml".to_owned(), statement: "buy.1".to_owned(), parameters }
 }
 
-/// A file with a `<Plan>` that has this inside.
+/// A file with a `<Plan>` of this content.
 fn file(plan: &str) -> String {
     format!(
         "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n<Query>\n<Plan>\n{plan}\n</Plan>\n</Query>\n</explain>"
     )
 }
 
-/// What every node has.
+/// The attributes that every node has.
 const COSTS: &str = "<Parallel-Aware>false</Parallel-Aware><Startup-Cost>0.00</Startup-Cost>\
     <Total-Cost>0.25</Total-Cost><Plan-Rows>1</Plan-Rows><Plan-Width>8</Plan-Width>";
 
@@ -39,7 +39,7 @@ fn a_scan_is_read_with_everything_it_has() {
         panic!("{plan:?}");
     };
     assert_eq!((&*relation.schema, &*relation.name, &*relation.alias), ("public", "part", "p"));
-    // The only relation is the one that columns without a name belong to.
+    // Unqualified columns belong to the only relation.
     assert_eq!(condition.as_ref().map(ToString::to_string).as_deref(), Some("(p.id = $1)"));
     assert_eq!(plan.root.output[0].to_string(), "p.name");
     assert_eq!(*filter, None);
@@ -67,29 +67,26 @@ fn what_might_change_the_meaning_is_refused() {
     for (text, sentence) in [
         (
             scan("<Sampling-Method>system</Sampling-Method>"),
-            "the attribute Sampling-Method is not known",
+            "the attribute Sampling-Method is unknown",
         ),
-        (scan("<Alias>q</Alias>"), "the attribute Alias is there twice"),
+        (scan("<Alias>q</Alias>"), "the attribute Alias occurs twice"),
         (scan("<Filter>(p.id = )</Filter>"), "a value is expected, at character 9 of `(p.id = )`"),
-        (scan("<Output><Thing>1</Thing></Output>"), "Output has something else"),
-        (scan("<Filter><Item>1</Item></Filter>"), "Filter is more than a text"),
+        (scan("<Output><Thing>1</Thing></Output>"), "Output may only have texts"),
+        (scan("<Filter><Item>1</Item></Filter>"), "Filter is not a plain text"),
         (scan("").replace(">false<", ">true<"), "without parallel workers"),
         (scan("").replace(">false<", ">perhaps<"), "neither true nor false"),
         (scan("").replace("Forward", "Sideways"), "the scan direction Sideways"),
         (scan("").replace("<Schema>public</Schema>", ""), "the attribute Schema is missing"),
         (scan("").replace("0.25", "cheap"), "Total-Cost is `cheap`"),
-        (file(&limit), "it has 0 inputs, and such a node has 1"),
+        (file(&limit), "the node has 0 inputs instead of 1"),
         (file("<Node-Type>Limit</Node-Type>"), "the attribute Startup-Cost is missing"),
         (file("<Parallel-Aware>false</Parallel-Aware>"), "the attribute Node-Type is missing"),
         ("<plan/>".to_owned(), "<explain> is expected instead of <plan>"),
         ("<explain/>".to_owned(), "<explain> has no <Query>"),
-        (
-            "<explain><Query><Plan/><Triggers/></Query></explain>".to_owned(),
-            "may have <Plan> alone",
-        ),
-        ("<explain>".to_owned(), "this is no XML"),
-        (String::new(), "this is no XML"),
-        ("<!DOCTYPE a [<!ENTITY b 'c'>]><explain>&b;</explain>".to_owned(), "this is no XML"),
+        ("<explain><Query><Plan/><Triggers/></Query></explain>".to_owned(), "may only have <Plan>"),
+        ("<explain>".to_owned(), "this is not XML"),
+        (String::new(), "this is not XML"),
+        ("<!DOCTYPE a [<!ENTITY b 'c'>]><explain>&b;</explain>".to_owned(), "this is not XML"),
     ] {
         let message = refused(&text, 1);
         assert!(message.contains(sentence), "{message}");
@@ -97,7 +94,7 @@ fn what_might_change_the_meaning_is_refused() {
 }
 
 #[test]
-fn parameters_are_told_from_columns_of_init_plans() {
+fn parameters_are_distinguished_from_columns_of_init_plans() {
     let init = |numbers: &str| {
         format!(
             "<Plans><Plan><Node-Type>Result</Node-Type><Parent-Relationship>InitPlan</Parent-Relationship>\
@@ -121,8 +118,8 @@ fn parameters_are_told_from_columns_of_init_plans() {
 
     let ambiguous = refused(&text("$0,$1"), 1);
     assert!(ambiguous.contains("SELECT max(id) + 1 INTO next FROM t"), "{ambiguous}");
-    assert!(refused(&text("$2"), 1).contains("there is no $0"));
-    assert!(refused(&text("$0"), 0).contains("there is no $1"));
+    assert!(refused(&text("$2"), 1).contains("the plan uses $0"));
+    assert!(refused(&text("$0"), 0).contains("the plan uses $1"));
 }
 
 #[test]
@@ -130,11 +127,11 @@ fn comments_and_empty_elements_are_not_deep() {
     let comment = format!("<!-- {} -->", "a < b ".repeat(1000));
     let items = "<Item/>".repeat(1000);
     let text = format!("{comment}\n{}", scan(&format!("<Presorted-Key>{items}</Presorted-Key>")));
-    // It is read up to what such a node does not have.
-    assert!(refused(&text, 0).contains("the attribute Presorted-Key is not known"));
+    // The comment is skipped; parsing fails at an attribute that this node may not have.
+    assert!(refused(&text, 0).contains("the attribute Presorted-Key is unknown"));
 }
 
-/// Neither XML nor plans may be so deep that reading them ends the process.
+/// Deeply nested XML or plans must not overflow the stack.
 #[test]
 fn deep_plans_are_refused() {
     let elements = format!("{}{}", "<a>".repeat(200_000), "</a>".repeat(200_000));

@@ -1,6 +1,7 @@
-//! A user who wants the program to end: what runs for it ends, and nothing of it stays behind.
+//! Interruption by the user: stops the programs that this process has started, and removes its
+//! temporary files.
 //!
-//! A signal is of the whole process, and so is this.
+//! A signal concerns the whole process, so this state is global.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
@@ -9,36 +10,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// How long a program may take to stop when the program leaves at once.
+/// Maximum time for a program to stop when this process exits at once.
 const STOP_WITHIN: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
-/// How often a folder is tried to be removed while a server still writes there.
+/// Number of attempts to remove a folder while a server still writes to it.
 const REMOVE_ATTEMPTS: u32 = 3;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static LEFT: Mutex<Left> = Mutex::new(Left { programs: BTreeMap::new(), folders: BTreeSet::new() });
 
-/// What would stay behind if the program ended now.
+/// Programs and folders that would be left over if the process ended now.
 struct Left {
-    /// Programs that run, with what stops each together with those that it has started.
+    /// Running programs, with the signal that stops each and its children.
     programs: BTreeMap<i32, Signal>,
     folders: BTreeSet<PathBuf>,
 }
 
-/// Ends what runs for this process, now and from now on: it answers with [`CollectError::Interrupted`](super::CollectError), and
-/// servers and folders go with their owners.
+/// Stops running programs, now and from now on: calls return
+/// [`CollectError::Interrupted`](super::CollectError), and their owners remove servers and folders.
 pub fn interrupt() {
     INTERRUPTED.store(true, Relaxed);
 }
 
-/// Whether it was.
+/// Whether [`interrupt`] was called.
 pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Relaxed)
 }
 
-/// Stops all programs that were started here, and removes all temporary files, for a process that ends without dropping anything.
+/// Stops all started programs and removes all temporary files, for a process that exits without
+/// running destructors.
 pub fn clear_away() {
     interrupt();
-    // Whoever holds it at this moment notes one thing, and goes on.
+    // Another holder of the lock only records one entry, so this does not deadlock.
     let Ok(mut left) = LEFT.lock() else { return };
     for (program, signal) in std::mem::take(&mut left.programs) {
         let Some(pid) = Pid::from_raw(program) else { continue };
@@ -53,19 +55,18 @@ pub fn clear_away() {
     }
 }
 
-/// Notes a program that runs, and by what signal it stops.
+/// Records a running program and the signal that stops it.
 pub(super) fn note_program(pid: Pid, signal: Signal) {
     let Ok(mut left) = LEFT.lock() else { return };
     left.programs.insert(pid.as_raw_nonzero().get(), signal);
 }
 
-/// Takes that note away.
 pub(super) fn forget_program(pid: Pid) {
     let Ok(mut left) = LEFT.lock() else { return };
     left.programs.remove(&pid.as_raw_nonzero().get());
 }
 
-/// Notes a folder that is there, or takes the note away.
+/// Records that a folder exists, or was removed.
 pub(super) fn note_folder(path: &Path, is_there: bool) {
     let Ok(mut left) = LEFT.lock() else { return };
     if is_there {

@@ -1,4 +1,4 @@
-//! A PostgreSQL to ask: one that runs, or one of our own.
+//! A PostgreSQL server: a running one, or a private one.
 
 mod database;
 mod interrupt;
@@ -16,103 +16,91 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How long a script may take.
+/// Maximum run time of a script.
 const SCRIPT_WITHIN: Duration = Duration::from_secs(300);
 
-/// Why there are no plans.
+/// Why plans cannot be collected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
-    /// PostgreSQL is not installed.
     #[error(
-        "{programs} of PostgreSQL cannot be found in the path or in /usr/lib/postgresql: install it (Debian: apt-get \
+        "PostgreSQL's {programs} are neither in the path nor in /usr/lib/postgresql: install PostgreSQL (Debian: apt-get \
          install postgresql), or name a server by --server"
     )]
-    Absent {
-        /// What is looked for.
-        programs: &'static str,
-    },
-    /// There is no user to run it as.
+    Absent { programs: &'static str },
+    /// No suitable user for the server exists.
     #[error(
-        "a server of PostgreSQL does not run as root, and there is neither a user postgres nor nobody: run this as \
+        "a PostgreSQL server does not run as root, and neither the user postgres nor nobody exists: run this as \
          another user, or name a server by --server"
     )]
     NoUser,
-    /// Temporary files.
-    #[error("no folder for temporary files can be made: {error}; TMPDIR says where")]
+    #[error("cannot create a folder for temporary files: {error}; set TMPDIR to a writable folder")]
     Scratch {
-        /// What the system says.
+        /// The system's error message.
         error: String,
     },
-    /// A program cannot be run.
-    #[error("{what} cannot be run: {error}")]
+    #[error("cannot run {what}: {error}")]
     Run {
-        /// Which.
+        /// The program.
         what: String,
-        /// What the system says.
+        /// The system's error message.
         error: String,
     },
-    /// A program has failed.
-    #[error("{what} has failed: {said}")]
+    #[error("{what} failed: {said}")]
     Failed {
-        /// Which.
+        /// The program.
         what: String,
-        /// What it said.
+        /// Its output.
         said: String,
     },
-    /// A program takes too long.
-    #[error("{what} was ended after {seconds} seconds")]
+    #[error("{what} was stopped after the time limit of {seconds} seconds")]
     Late {
-        /// Which.
+        /// The program.
         what: String,
-        /// How long it was let.
+        /// The time limit.
         seconds: u64,
     },
-    /// The user wants the program to end.
-    #[error("ended by the user; PostgreSQL was stopped")]
+    /// The user interrupted the process.
+    #[error("interrupted by the user; PostgreSQL was stopped")]
     Interrupted,
     /// PostgreSQL refuses a file or a statement.
     #[error("PostgreSQL refuses {what}: {said}")]
     Refused {
-        /// What.
         what: String,
-        /// What it said.
+        /// PostgreSQL's message.
         said: String,
     },
-    /// The answer is not what it should be.
-    #[error("the answer of PostgreSQL has no plan of {statement}")]
-    NoPlan {
-        /// Of which statement.
-        statement: String,
-    },
+    /// PostgreSQL's output lacks a plan.
+    #[error("PostgreSQL's output has no plan of {statement}")]
+    NoPlan { statement: String },
 }
 
-/// Which PostgreSQL is asked.
+/// The PostgreSQL server to use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ServerChoice {
-    /// One that is started for the purpose and stopped afterwards.
+    /// A server that is started for this purpose and stopped afterwards.
     Private,
-    /// The same with further settings, such as `shared_buffers=1GB`, which take the place of ours.
+    /// As `Private`, with further settings such as `shared_buffers=1GB`, which override ours.
     PrivateWith(Vec<String>),
-    /// One that runs, by a URL as `psql` takes it. Its user has to be a superuser: a database is made and dropped, and
-    /// the sizes of its tables are written into the catalog.
+    /// A running server, given by a URL for `psql`. The user must be a superuser: a database is
+    /// created and dropped, and the sizes of its tables are written into the catalog.
     Url(String),
 }
 
-/// A server that can be asked, by its own `psql`; one of our own goes with this.
+/// A server with its `psql`; dropping this value removes a private server.
 pub struct Server {
     url: String,
     psql: PathBuf,
     scratch: Scratch,
-    // Behind everything that uses it.
+    // The last field, so that it is dropped after everything that uses it.
     own: Option<PrivateServer>,
 }
 
 impl Server {
-    /// Finds a server, or starts one.
+    /// Connects to a server, or starts one.
     ///
     /// # Errors
-    /// If PostgreSQL is not installed, or its server does not start.
+    /// PostgreSQL is not installed, or its server does not start.
     pub fn open(choice: &ServerChoice) -> Result<Self, CollectError> {
         let psql = programs::psql()?;
         let scratch =
@@ -125,25 +113,24 @@ impl Server {
         Ok(Self { url, psql, scratch, own: private })
     }
 
-    /// An empty database of our own.
+    /// Creates an empty database.
     ///
     /// # Errors
-    /// If the server does not answer, or its user may not make one.
+    /// The server does not respond, or its user may not create databases.
     pub fn database(&self) -> Result<Database<'_>, CollectError> {
         Database::create(self)
     }
 
-    /// Whether it was started here.
+    /// Whether it is a private server.
     fn is_private(&self) -> bool {
         self.own.is_some()
     }
 
-    /// Where files may be put.
+    /// The folder for temporary files.
     fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// Writes a script.
     fn script(&self, name: &str, text: &str) -> Result<PathBuf, CollectError> {
         let path = self.folder().join(name);
         let written = std::fs::write(&path, text);
@@ -151,8 +138,8 @@ impl Server {
         Ok(path)
     }
 
-    /// Runs scripts one after the other in one session, unless the user wants the program to end; returns what they print, rows
-    /// without decoration.
+    /// Runs scripts in one session unless the user interrupts, and returns their output, with
+    /// unaligned rows.
     fn run(&self, what: &str, scripts: &[&Path]) -> Result<String, CollectError> {
         let limit = Limit { within: SCRIPT_WITHIN, is_unwanted: is_interrupted };
         self.run_unless(&limit, what, scripts)
@@ -169,7 +156,7 @@ impl Server {
         command.env("PGCONNECT_TIMEOUT", "20").env("PGAPPNAME", "namdb").env("PGOPTIONS", "");
         scripts.iter().for_each(|script| _ = command.arg("-f").arg(script));
         let finished = process::run(&mut command, "psql", self.folder(), limit)?;
-        // Whoever presses Ctrl-C in a terminal ends this program, too.
+        // Ctrl-C in a terminal ends this program, too.
         if (limit.is_unwanted)() && !finished.status.success() {
             return Err(CollectError::Interrupted);
         }
@@ -181,11 +168,11 @@ impl Server {
     }
 }
 
-/// Starts a server, and says how it is reached.
+/// Starts a private server and returns its URL.
 fn private(settings: &[String]) -> Result<(String, Option<PrivateServer>), CollectError> {
     let server = PrivateServer::start(settings)?;
     let folder = server.folder().display();
-    // Of key words, since a path in a URL would have to be written in another way.
+    // Keywords need no escaping of the path; a URL would.
     let url = format!("host='{folder}' port=5432 user=postgres dbname=postgres");
     Ok((url, Some(server)))
 }

@@ -1,4 +1,5 @@
-//! A PostgreSQL server of our own: in a temporary folder, reached through a socket there, gone with its owner.
+//! A private PostgreSQL server: in a temporary folder, reached through a socket there, removed with
+//! its owner.
 //!
 //! Decision: docs/decisions/0162-plans-are-collected-by-psql.md
 
@@ -14,16 +15,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long a server may take to set up its files.
+/// Maximum time for initdb.
 const INIT_WITHIN: Duration = Duration::from_secs(120);
-/// How long it may take until it answers.
+/// Maximum time until the server accepts connections.
 const START_WITHIN: Duration = Duration::from_secs(60);
-/// How often we look whether it does.
+/// How often this is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long it may take to stop when it is told to.
+/// Maximum time for a shutdown.
 const STOP_WITHIN: Duration = Duration::from_secs(20);
 
-/// The settings of a server that nobody's data is on.
+/// Settings of a server whose data need not survive.
 const SETTINGS: [&str; 6] = [
     "fsync=off",
     "autovacuum=off",
@@ -32,18 +33,19 @@ const SETTINGS: [&str; 6] = [
     "max_connections=10",
     "shared_buffers=16MB",
 ];
-/// The last line of the server's file of its own once it takes connections.
+
+/// The last line of the server's PID file once it accepts connections.
 const READY: &str = "ready";
 
-/// The server, while it lives.
 pub(super) struct PrivateServer {
     process: Child,
-    // Behind the process, since it goes after that.
+    // The last field, so that it is removed after the process.
     scratch: Scratch,
 }
 
 impl PrivateServer {
-    /// Sets a server up and waits until it takes connections. `settings` come behind ours, so that they count.
+    /// Starts a server and waits until it accepts connections. `settings` come after ours, so they
+    /// override them.
     pub fn start(settings: &[String]) -> Result<Self, CollectError> {
         let programs = Programs::find()?;
         let user = server_user()?;
@@ -61,7 +63,8 @@ impl PrivateServer {
         let settings = SETTINGS.into_iter().chain(settings.iter().map(String::as_str));
         settings.for_each(|setting| _ = command.arg("-c").arg(setting));
         let errors = log_file.try_clone().map_err(|error| scratch_failed(&error))?;
-        // A terminal sends Ctrl-C to the whole group: the server would go while somebody still asks it.
+        // A terminal sends Ctrl-C to the whole process group: the server would stop while it is
+        // still in use.
         command.stdin(Stdio::null()).stdout(log_file).stderr(errors).process_group(0);
         let process = command.spawn().map_err(|error| CollectError::Run {
             what: "postgres".to_owned(),
@@ -73,7 +76,7 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// The folder with its socket.
+    /// The folder of its socket.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
@@ -102,7 +105,8 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        // An immediate shutdown: nobody wants the data. Whatever fails, the process is killed in the end.
+        // An immediate shutdown, because the data is not needed. The process is killed if anything
+        // fails.
         let _ = kill_process(Pid::from_child(&self.process), Signal::QUIT);
         if !matches!(process::wait(&mut self.process, STOP_WITHIN), Ok(Some(_))) {
             process::end(&mut self.process);
@@ -111,7 +115,7 @@ impl Drop for PrivateServer {
     }
 }
 
-/// Makes the files of a server; texts are compared byte by byte there, wherever it runs.
+/// Runs initdb; texts are compared bytewise on every machine.
 fn initialize(
     programs: &Programs,
     user: Option<(u32, u32)>,
@@ -133,7 +137,8 @@ fn initialize(
     Err(CollectError::Failed { what: "initdb".to_owned(), said })
 }
 
-/// A server that is told to stop when the thread that starts it is no more, where there is a program for that.
+/// A command that starts the server so that it stops when the starting thread ends, if `setpriv` is
+/// installed.
 fn dies_with_us(postgres: &Path, user: Option<(u32, u32)>, folder: &Path) -> Command {
     let setpriv = PathBuf::from("/usr/bin/setpriv");
     let wrapped = ["--pdeathsig", "QUIT"];
@@ -152,7 +157,7 @@ fn dies_with_us(postgres: &Path, user: Option<(u32, u32)>, folder: &Path) -> Com
 }
 
 fn as_user(mut command: Command, user: Option<(u32, u32)>, folder: &Path) -> Command {
-    // Where root's own folder is, another user may not be.
+    // The server's user may not enter root's current folder.
     command.current_dir(folder);
     if let Some((user, group)) = user {
         command.uid(user).gid(group);

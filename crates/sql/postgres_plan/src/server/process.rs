@@ -1,4 +1,4 @@
-//! Programs that are run to their end, or to a deadline.
+//! Runs programs until they exit or exceed a deadline.
 
 use super::CollectError;
 use super::interrupt::{forget_program, note_program};
@@ -10,35 +10,35 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often we look whether the user wants it to end.
+/// How often an interruption by the user is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long a program may take to stop.
+/// Maximum time for a program to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a program has left.
+/// The exit status and output of a program.
 pub(super) struct Finished {
     pub status: ExitStatus,
     pub output: String,
     pub complaint: String,
 }
 
-/// When a program is ended that still runs.
+/// When a running program is stopped.
 pub(super) struct Limit {
-    /// It has taken so long.
+    /// The time limit.
     pub within: Duration,
-    /// Nobody wants it any more.
+    /// Whether the user has interrupted.
     pub is_unwanted: fn() -> bool,
 }
 
 impl Limit {
-    /// So long, whatever is wanted.
+    /// A time limit only.
     pub fn within(within: Duration) -> Self {
         Self { within, is_unwanted: || false }
     }
 }
 
-/// Runs a program in a folder that takes what it says; `what` is the program's name in messages.
+/// Runs a program; its output goes to files in `folder`, and `what` is its name in messages.
 pub(super) fn run(
     command: &mut Command,
     what: &str,
@@ -77,12 +77,12 @@ pub(super) fn run(
     Ok(Finished { status, output: read(&output)?, complaint: read(&complaint)? })
 }
 
-/// Waits for a process; none if it still runs when the time is over.
+/// Waits for a process; `None` if it still runs after the time limit.
 pub(super) fn wait(child: &mut Child, within: Duration) -> std::io::Result<Option<ExitStatus>> {
     wait_unless(child, &Limit::within(within))
 }
 
-/// As [`wait`]; none also when nobody wants it any more.
+/// As [`wait`]; `None` also after an interruption.
 fn wait_unless(child: &mut Child, limit: &Limit) -> std::io::Result<Option<ExitStatus>> {
     let descriptor = descriptor(child)?;
     #[allow(clippy::disallowed_methods, reason = "waiting for a process is not part of a run")]
@@ -99,18 +99,19 @@ fn wait_unless(child: &mut Child, limit: &Limit) -> std::io::Result<Option<ExitS
         let left = left.min(LOOK_EVERY);
         let timeout =
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        // Interrupted or not, the loop looks again.
+        // The loop checks again, also after EINTR.
         let _ = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&timeout));
     }
 }
 
-/// Readable when the process has ended. A child that was not waited for keeps its number, so it is the right one.
+/// Becomes readable when the process has ended. A child that was not waited for keeps its PID, so
+/// the PID is valid.
 fn descriptor(child: &Child) -> std::io::Result<OwnedFd> {
     let pid = Pid::from_child(child);
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
-/// Lets a process stop by itself, with those that it has started; ends it if it does not.
+/// Asks a process and its children to stop; kills it if it does not.
 fn stop(child: &mut Child) {
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
     if !matches!(wait(child, STOP_WITHIN), Ok(Some(_))) {
@@ -118,9 +119,9 @@ fn stop(child: &mut Child) {
     }
 }
 
-/// Ends a process that is late, and takes its remains.
+/// Kills a process and reaps it.
 pub(super) fn end(child: &mut Child) {
-    // It may have ended by itself; then there is nothing to kill.
+    // It may have ended by itself.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_nobody_wants_is_ended() {
+    fn an_interrupted_program_is_stopped() {
         let scratch = Scratch::new().expect("there is a place for temporary files");
         let mut command = Command::new("sleep");
         command.arg("60");
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_told() {
+    fn a_missing_program_is_reported() {
         let scratch = Scratch::new().expect("there is a place for temporary files");
         let mut command = Command::new("/nonexistent/program");
         let limit = Limit::within(Duration::from_secs(1));

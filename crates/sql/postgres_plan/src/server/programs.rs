@@ -1,21 +1,20 @@
-//! Where the programs of PostgreSQL are, and which user its server may run as.
+//! Finds the programs of PostgreSQL, and the user that its server runs as.
 
 use super::CollectError;
 use std::path::{Path, PathBuf};
 
-/// Where packages put what is not meant to be in the path, with a folder for each version.
+/// Where packages install programs that are not in the path, in a folder for each version.
 const PACKAGED: &str = "/usr/lib/postgresql";
-/// Users that have no rights that a server would need to be kept from, best first.
+/// Users with few rights that may run the server, best first.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
-/// The programs that a private server needs.
 pub(super) struct Programs {
     pub initdb: PathBuf,
     pub postgres: PathBuf,
 }
 
 impl Programs {
-    /// The newest ones that are installed together; those in the path come first.
+    /// The newest programs that are installed together; programs in the path come first.
     pub fn find() -> Result<Self, CollectError> {
         Self::find_in(folders())
     }
@@ -29,7 +28,7 @@ impl Programs {
     }
 }
 
-/// The client, which is in the path wherever a client or a server is installed.
+/// The client, which is in the path on every machine with a client or server.
 pub(super) fn psql() -> Result<PathBuf, CollectError> {
     let found = folders().into_iter().map(|folder| folder.join("psql")).find(|path| path.is_file());
     found.ok_or(CollectError::Absent { programs: "psql" })
@@ -52,7 +51,8 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// User and group for a server that root starts, which refuses to run as root; none where we are not root.
+/// User and group for a server that root starts, because it refuses to run as root; `None` if this
+/// process does not run as root.
 pub(super) fn server_user() -> Result<Option<(u32, u32)>, CollectError> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -62,7 +62,7 @@ pub(super) fn server_user() -> Result<Option<(u32, u32)>, CollectError> {
     found.map(Some).ok_or(CollectError::NoUser)
 }
 
-/// Number of a user and of its group, from the text of `/etc/passwd`.
+/// The numbers of a user and of its group in the text of `/etc/passwd`.
 fn account(accounts: &str, name: &str) -> Option<(u32, u32)> {
     accounts.lines().find_map(|line| {
         let mut fields = line.split(':');
@@ -77,12 +77,12 @@ mod tests {
     use crate::server::scratch::Scratch;
 
     #[test]
-    fn what_is_missing_is_told_with_how_to_get_it() {
+    fn a_missing_installation_is_reported_with_its_remedy() {
         let told = Programs::find_in(Vec::new()).err().expect("there is none").to_string();
         assert!(told.contains("apt-get install postgresql") && told.contains("--server"), "{told}");
     }
 
-    /// Half an installation, such as a client's folder, is passed over.
+    /// Incomplete installations, such as a client's folder, are skipped.
     #[test]
     fn both_programs_have_to_be_together() {
         let scratch = Scratch::new().expect("there is a place for temporary files");

@@ -1,4 +1,4 @@
-//! A folder for temporary files that goes with its owner.
+//! A temporary folder that is removed with its owner.
 
 use super::interrupt::note_folder;
 use std::os::unix::fs::{DirBuilderExt, chown};
@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// The folder.
 pub(crate) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// A new folder that nobody else may look into.
+    /// Creates a folder that no other user may enter.
     pub fn new() -> std::io::Result<Self> {
         let number = COUNT.fetch_add(1, Relaxed);
         let name = format!("namdb-plan-{}-{number}", std::process::id());
@@ -30,7 +29,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Gives the folder to another user, which only root can.
+    /// Makes another user the folder's owner, which only root can do.
     pub fn give_to(&self, user: u32, group: u32) -> std::io::Result<()> {
         chown(&self.path, Some(user), Some(group))
     }
@@ -38,7 +37,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // There is nobody to tell, and whoever clears temporary files takes it.
+        // An error is not reported; the system cleans its temporary files.
         let _ = std::fs::remove_dir_all(&self.path);
         note_folder(&self.path, false);
     }

@@ -1,8 +1,9 @@
-//! What tests with a PostgreSQL share.
+//! Helpers of tests that use PostgreSQL.
 
 use postgres_plan::CollectError;
 
-/// What a PostgreSQL gives; none where it is not installed, which is said, and a failure where it has to be.
+/// The value; if PostgreSQL is not installed, prints this and returns `None`, or panics where it
+/// must be installed.
 pub fn unless_absent<T>(result: Result<T, CollectError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),

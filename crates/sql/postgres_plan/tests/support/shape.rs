@@ -1,9 +1,9 @@
-//! Plans in a few words, for tests.
+//! Short descriptions of plans, for tests.
 
 use postgres_plan::node::{Bitmap, BitmapSource, Direction, JoinMethod};
 use postgres_plan::{Node, Operator, SubPlan};
 
-/// A plan in a few words: `limit(index part_pkey backward)`.
+/// A short description of a plan, as `limit(index part_pkey backward)`.
 pub fn shape(node: &Node) -> String {
     let plans = |name: &str, plans: &[SubPlan]| -> String {
         plans.iter().map(|sub| format!("{name}[{}] ", shape(&sub.plan))).collect()

@@ -83,7 +83,7 @@ impl Lowering<'_> {
             None => {
                 let name = &table.name;
                 return self.error(format!(
-                    "the table `{name}` has no index `{}`; make the plans again",
+                    "the table `{name}` has no index `{}`; create the plans again",
                     wanted.index
                 ));
             }
@@ -111,7 +111,7 @@ impl Lowering<'_> {
             Some(index) if is_whole => Access::Lookup { index, key: equal },
             _ if is_hash => {
                 return self.error(format!(
-                    "the hash index `{}` is asked for a part of its columns; make it a btree",
+                    "the hash index `{}` is used with only a part of its columns; declare it as btree",
                     wanted.index
                 ));
             }
@@ -168,7 +168,7 @@ impl Lowering<'_> {
             BitmapSource::And(parts) => {
                 let first = parts.iter().enumerate().min_by_key(|(_, part)| part.estimate.rows);
                 let Some((first, best)) = first else {
-                    return self.error("a bitmap is made of nothing; make the plans again");
+                    return self.error("a bitmap has no inputs; create the plans again");
                 };
                 let mut taken = self.bitmap_access(outside, target, best)?;
                 let others = parts.iter().enumerate().filter(|(at, _)| *at != first);
@@ -213,7 +213,8 @@ impl Taking<'_> {
                     (Expr { kind: ExprKind::Element, sql_type: (**element).clone() }, Some(value))
                 }
                 (_, Comparison::Any) => {
-                    return lowering.error(format!("`{}` compares with no array", term.whole));
+                    return lowering
+                        .error(format!("`{}` does not compare with an array", term.whole));
                 }
                 _ => (value, None),
             };

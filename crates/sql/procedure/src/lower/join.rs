@@ -59,7 +59,8 @@ impl<'a> Lowering<'a> {
             node::JoinKind::Anti => JoinKind::Anti,
         };
         if method == JoinMethod::NestedLoop && matches!(kind, JoinKind::Right | JoinKind::Full) {
-            return self.error("a nested loop does not deliver the inner rows without partner; make the plans again");
+            return self
+                .error("a nested loop cannot return unmatched inner rows; create the plans again");
         }
         let join_filter = self.condition(&scope, join.join_filter.as_ref())?;
         let filter = self.condition(&scope, join.filter.as_ref())?;
@@ -90,11 +91,11 @@ impl<'a> Lowering<'a> {
             };
             match pair {
                 Some(pair) => pairs.push(pair),
-                None => return self.error(format!("it joins by `{condition}`, and only comparisons of one side with the other for equality are known; make the plans again")),
+                None => return self.error(format!("the join condition `{condition}` is not an equality between both sides; create the plans again")),
             }
         }
         if pairs.is_empty() {
-            return self.error("it joins by no condition; make the plans again");
+            return self.error("the join has no condition; create the plans again");
         }
         Ok(pairs)
     }

@@ -2,19 +2,19 @@
 //!
 //! A [`Lowering`] handles one statement and walks down its plan. `node` dispatches on the node
 //! type, with `scan`, `join`, `rows` and `write` for the larger ones; `access` analyses index
-//! conditions; `typed` gives expressions their types; `said` finds in the statement what its plan
-//! omits, and `asked` lowers sub plans and init plans.
+//! conditions; `typed` gives expressions their types; `statement_facts` finds in the statement what
+//! its plan omits, and `sub_plan` lowers sub plans and init plans.
 
 mod access;
-mod asked;
 mod error;
 mod join;
 mod narrow;
 mod node;
 mod rows;
-mod said;
 mod scan;
 mod scope;
+mod statement_facts;
+mod sub_plan;
 mod typed;
 mod write;
 
@@ -22,11 +22,11 @@ pub use error::LowerError;
 
 use crate::node::{Node, Procedure, Statement, SubPlan, Workload};
 use postgres_plan::Plan;
-use said::{Planned, Said, planned};
-use scope::Row;
+use scope::ScopeRow;
 use sql::expression::Expr;
 use sql::types::Field;
 use sql::{Catalog, EmbeddedStatement, Program, typing};
+use statement_facts::{Planned, StatementFacts, planned};
 use std::collections::BTreeMap;
 
 /// Lowers all statements of a program. `plans` are those of [`Program::embedded_statements`], in
@@ -44,9 +44,8 @@ pub fn lower(program: &Program, plans: &[Plan]) -> Result<Workload, LowerError> 
         for embedded in &routine.statements {
             let lowering = Lowering::new(&program.catalog, routine, embedded);
             let Some(plan) = plans.next() else {
-                return lowering.error(
-                    "there is no plan of it; make the plans with `namdb spade plan FOLDER`",
-                );
+                return lowering
+                    .error("its plan is missing; create the plans with `namdb spade plan FOLDER`");
             };
             statements.push(lowering.statement(plan)?);
         }
@@ -60,7 +59,7 @@ struct Lowering<'a> {
     catalog: &'a Catalog,
     routine: &'a sql::Procedure,
     embedded: &'a EmbeddedStatement,
-    said: Said<'a>,
+    facts: StatementFacts<'a>,
     /// The ancestors of the current node, for errors.
     path: Vec<&'static str>,
     sub_plans: Vec<SubPlan>,
@@ -87,7 +86,7 @@ impl<'a> Lowering<'a> {
             catalog,
             routine,
             embedded,
-            said: Said::default(),
+            facts: StatementFacts::default(),
             path: Vec::new(),
             sub_plans: Vec::new(),
             delivered: BTreeMap::new(),
@@ -111,12 +110,12 @@ impl<'a> Lowering<'a> {
 
     fn statement(mut self, plan: &'a Plan) -> Result<Statement, LowerError> {
         let Some(planned) = planned(self.routine, self.embedded.number) else {
-            return self.error("the procedure has no statement of this number");
+            return self.error("the procedure has no statement with this number");
         };
-        self.said = Said::of(planned);
+        self.facts = StatementFacts::of(planned);
         // PostgreSQL returns the rows of an ordered sub-select in its order.
-        let is_ordered = self.said.has_inner_order()
-            || self.said.main.is_some_and(|select| !select.order.is_empty());
+        let is_ordered = self.facts.has_inner_order()
+            || self.facts.main.is_some_and(|select| !select.order.is_empty());
         let (mut root, row) = self.node(None, &plan.root, is_ordered)?;
         let fields = match planned {
             Planned::Query(query) => query.outputs(),
@@ -136,13 +135,13 @@ impl<'a> Lowering<'a> {
     fn results(
         &self,
         root: &mut Node,
-        row: &Row,
+        row: &ScopeRow,
         fields: &[Field],
         conversion: typing::Conversion,
     ) -> Result<(), LowerError> {
         if row.len() < fields.len() {
             return self.error(format!(
-                "the plan delivers {} columns, and the statement has {}; make the plans again",
+                "the plan returns {} columns, but the statement has {}; create the plans again",
                 row.len(),
                 fields.len()
             ));
@@ -156,7 +155,7 @@ impl<'a> Lowering<'a> {
                 Some(converted) => *output = converted,
                 None => {
                     let (name, wanted) = (&field.name, &field.sql_type);
-                    return self.error(format!("the plan delivers {found} for the column `{name}`, which is {wanted}; make the plans again"));
+                    return self.error(format!("the plan returns {found} for the column `{name}`, which is {wanted}; create the plans again"));
                 }
             }
         }

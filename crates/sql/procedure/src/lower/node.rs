@@ -2,9 +2,9 @@
 
 use super::Lowering;
 use super::error::{LowerError, title};
-use super::said::tables_of;
 use super::scan::pass_on;
-use super::scope::{Row, Scope, Visible, hidden, is_system, passes_on, plain};
+use super::scope::{Scope, ScopeRow, Visible, hidden, is_system, passes_on, plain};
+use super::statement_facts::tables_of;
 use crate::node::{Node, Operator, SortKey};
 use postgres_plan::Expression;
 use postgres_plan::node::{self, Strategy};
@@ -14,7 +14,7 @@ use sql::query::{OrderBy, OrderKey, Select, SelectBody};
 use sql::typing;
 
 /// A lowered node, and the values that it delivers.
-pub(super) type Lowered = Result<(Node, Row), LowerError>;
+pub(super) type Lowered = Result<(Node, ScopeRow), LowerError>;
 
 /// `LIMIT` and `OFFSET` of a query.
 struct Bounds {
@@ -52,7 +52,7 @@ impl<'a> Lowering<'a> {
             Plan::IndexScan(_) | Plan::BitmapHeapScan { .. } | Plan::SequentialScan { .. } => {
                 self.scan(around, node, is_ordered)
             }
-            Plan::TidScan { .. } => self.error("rows are found by their place; find them by a key"),
+            Plan::TidScan { .. } => self.error("rows are found by ctid; find them by a key"),
             Plan::Join(join) => self.join(around, node, join, is_ordered),
             Plan::Hash { input } | Plan::Materialize { input } | Plan::Memoize { input, .. } => {
                 self.node(around, input, is_ordered)
@@ -78,8 +78,9 @@ impl<'a> Lowering<'a> {
                 self.finish_passing(&scope, node, Operator::Unique { input: Box::new(input) })
             }
             Plan::Result { .. } => self.result(around, node, is_ordered),
-            Plan::ProjectSet { .. } => self
-                .error("a function of several rows stands among the columns; write it behind FROM"),
+            Plan::ProjectSet { .. } => {
+                self.error("a set-returning function is among the columns; write it in FROM")
+            }
             Plan::ValuesScan { alias, filter } => self.values(around, node, alias, filter.as_ref()),
             Plan::Append { inputs } => self.append(around, node, inputs, &[]),
             Plan::MergeAppend { keys, inputs } => self.append(around, node, inputs, keys),
@@ -129,7 +130,7 @@ impl<'a> Lowering<'a> {
         &mut self,
         scope: &Scope<'_>,
         shown: &[Expression],
-    ) -> Result<(Vec<Expr>, Row), LowerError> {
+    ) -> Result<(Vec<Expr>, ScopeRow), LowerError> {
         let mut outputs = Vec::with_capacity(shown.len());
         let mut row = Vec::with_capacity(shown.len());
         for shown in shown.iter().filter(|shown| !is_system(shown)) {
@@ -170,7 +171,7 @@ impl<'a> Lowering<'a> {
     ) -> Option<Vec<Expr>> {
         let [row] = scope.sources else { return None };
         let select =
-            self.said.main.filter(|select| matches!(select.body, SelectBody::Union { .. }))?;
+            self.facts.main.filter(|select| matches!(select.body, SelectBody::Union { .. }))?;
         let columns: Vec<usize> = match select.order.is_empty() {
             true => (0..row.len()).collect(),
             false => {
@@ -203,7 +204,7 @@ impl<'a> Lowering<'a> {
     /// query does.
     pub(super) fn ambiguous<T>(&self) -> Result<T, LowerError> {
         self.error(
-            "the first query of a UNION has the same value in two columns, and the plan does not tell them apart; begin with \
+            "the first query of a UNION has the same value in two columns, which the plan does not distinguish; begin with \
              another query, or write one of the two otherwise",
         )
     }
@@ -227,7 +228,7 @@ impl<'a> Lowering<'a> {
     fn bounds(&mut self, node: &node::Node) -> Result<Bounds, LowerError> {
         let has_bounds = |select: &&&Select| select.limit.is_some() || select.offset.is_some();
         let is_inside = self.init_depth + self.asking > 0;
-        let main = self.said.main.filter(|select| has_bounds(&select));
+        let main = self.facts.main.filter(|select| has_bounds(&select));
         let select = match main {
             Some(main) if !is_inside && !self.main_limit_taken => {
                 self.main_limit_taken = true;
@@ -239,15 +240,15 @@ impl<'a> Lowering<'a> {
                     tables.extend(node.relation().map(|relation| relation.name.clone()))
                 });
                 tables.sort();
-                let others = self.said.others.iter().filter(has_bounds);
+                let others = self.facts.others.iter().filter(has_bounds);
                 let mut others = others.filter(|select| tables_of(select, self.catalog) == tables);
                 match (others.next(), others.next()) {
                     (Some(select), None) => *select,
-                    (None, _) if self.init_depth > 0 && self.said.has_extreme => {
+                    (None, _) if self.init_depth > 0 && self.facts.has_extreme => {
                         let one = Expr { kind: ExprKind::Integer(1), sql_type: SqlType::Int8 };
                         return Ok(Bounds { limit: Some(one), offset: None, is_ordered: true });
                     }
-                    _ => return self.error("the plan does not tell which LIMIT of the statement this is; write the queries as statements of their own"),
+                    _ => return self.error("the plan does not show which LIMIT of the statement this is; write the queries as separate statements"),
                 }
             }
         };
@@ -257,7 +258,7 @@ impl<'a> Lowering<'a> {
             return self.error("LIMIT has a sub-select; compute it into a variable first");
         }
         // A query without an order of its own inherits the order of a sub-select.
-        let is_ordered = !select.order.is_empty() || self.said.has_inner_order();
+        let is_ordered = !select.order.is_empty() || self.facts.has_inner_order();
         Ok(Bounds { limit, offset, is_ordered })
     }
 
@@ -280,7 +281,7 @@ impl<'a> Lowering<'a> {
             });
             found
         };
-        let is_ordered = is_sorted || makes_array() && self.said.has_inner_order();
+        let is_ordered = is_sorted || makes_array() && self.facts.has_inner_order();
         let (input, row) = self.node(around, input, is_ordered)?;
         let sources = [row];
         let scope = Scope { around, sources: &sources };
@@ -306,7 +307,7 @@ impl<'a> Lowering<'a> {
         is_ordered: bool,
     ) -> Lowered {
         let node::Operator::Result { one_time_filter, filter, input } = &node.operator else {
-            return self.error("this is no Result");
+            return self.error("this is not a Result");
         };
         let condition = self.condition(&Scope::outside(around), one_time_filter.as_ref())?;
         let lowered =
@@ -328,7 +329,7 @@ impl<'a> Lowering<'a> {
     /// Lowers a node without rows. The plan names columns of tables that it does not read; their
     /// types come from the statement.
     fn nothing(&mut self, node: &'a node::Node) -> Lowered {
-        let sources = self.said.rows();
+        let sources = self.facts.rows();
         let scope = Scope { around: None, sources: &sources };
         let (outputs, row) = self.outputs(&scope, &node.output)?;
         let null = |output: Expr| Expr { kind: ExprKind::Null, ..output };
@@ -366,20 +367,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// Casts the columns of all inputs to their common types: plans do not print these casts.
-    fn unite(&mut self, nodes: &mut [Node], rows: &[Row]) -> Result<Row, LowerError> {
+    fn unite(&mut self, nodes: &mut [Node], rows: &[ScopeRow]) -> Result<ScopeRow, LowerError> {
         let Some(first) = rows.first() else {
-            return self.error("it has no inputs; make the plans again");
+            return self.error("it has no inputs; create the plans again");
         };
         if rows.iter().any(|row| row.len() != first.len()) {
             return self
-                .error("its inputs deliver different numbers of columns; make the plans again");
+                .error("its inputs have different numbers of columns; create the plans again");
         }
         let mut united = Vec::with_capacity(first.len());
         for (column, visible) in first.iter().enumerate() {
             let types: Vec<SqlType> = rows.iter().map(|row| row[column].sql_type.clone()).collect();
             let Some(common) = typing::common_type(&types) else {
                 return self.error(format!(
-                    "column {} has types that do not go together; convert them with CAST",
+                    "column {} has incompatible types; convert them with CAST",
                     column + 1
                 ));
             };

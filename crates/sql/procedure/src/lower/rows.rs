@@ -3,9 +3,9 @@
 use super::Lowering;
 use super::error::LowerError;
 use super::node::Lowered;
-use super::said::{Asked, ListValue};
 use super::scan::pass_on;
-use super::scope::{Row, Scope, Visible, column_of};
+use super::scope::{Scope, ScopeRow, Visible, column_of};
+use super::statement_facts::{ListValue, Subselect};
 use crate::node::Operator;
 use postgres_plan::Expression;
 use postgres_plan::node;
@@ -24,7 +24,7 @@ impl<'a> Lowering<'a> {
     ) -> Lowered {
         let rows = self.listed()?;
         let Some(first) = rows.first() else {
-            return self.error("the list behind VALUES is empty");
+            return self.error("the list after VALUES is empty");
         };
         let visible = |(at, value): (usize, &Expr)| Visible {
             shown: column_of(alias, &format!("column{}", at + 1)),
@@ -38,8 +38,8 @@ impl<'a> Lowering<'a> {
 
     /// Returns the rows of the statement's only `VALUES` list, cast to one type per column.
     fn listed(&mut self) -> Result<Vec<Vec<Expr>>, LowerError> {
-        let [list] = &self.said.lists[..] else {
-            return self.error("the statement has several lists of VALUES, and the plan does not tell which this is; write a statement for each");
+        let [list] = &self.facts.lists[..] else {
+            return self.error("the statement has several VALUES lists, and the plan does not show which this is; write a statement for each");
         };
         let value = |value: &ListValue<'_>| match value {
             ListValue::Written(expr) => (*expr).clone(),
@@ -56,12 +56,13 @@ impl<'a> Lowering<'a> {
         };
         let width = rows.first().map_or(0, Vec::len);
         if rows.iter().any(|row| row.len() != width) || !rows.iter().flatten().all(is_plain) {
-            return self.error("the list behind VALUES has a sub-select or a column; write INSERT ... SELECT, or one statement for each row");
+            return self.error("the list after VALUES has a sub-select or a column; write INSERT ... SELECT, or one statement for each row");
         }
         for column in 0..width {
             let types: Vec<SqlType> = rows.iter().map(|row| row[column].sql_type.clone()).collect();
             let Some(common) = typing::common_type(&types) else {
-                return self.error("the rows behind VALUES have types that do not go together; convert them with CAST");
+                return self
+                    .error("the rows of VALUES have incompatible types; convert them with CAST");
             };
             for row in &mut rows {
                 if let Some(converted) =
@@ -97,7 +98,7 @@ impl<'a> Lowering<'a> {
         for call in calls {
             let Expression::Call(call) = call else {
                 return self.error(format!(
-                    "`{call}` delivers no rows that are known; write unnest or generate_series"
+                    "`{call}` is not a supported function in FROM; write unnest or generate_series"
                 ));
             };
             let arguments = call.arguments.iter().map(|argument| self.typed(&outside, argument));
@@ -105,7 +106,7 @@ impl<'a> Lowering<'a> {
             match &*call.function {
                 "unnest" => arrays.extend(arguments),
                 "generate_series" if calls.len() == 1 => bounds = arguments,
-                other => return self.error(format!("the function {other} behind FROM is outside the supported SQL; write unnest or generate_series")),
+                other => return self.error(format!("the function {other} in FROM is outside the supported SQL; write unnest or generate_series")),
             }
         }
         let types = if bounds.is_empty() {
@@ -118,7 +119,7 @@ impl<'a> Lowering<'a> {
             None => alias.to_owned(),
         };
         let visible = |(at, sql_type)| Visible { shown: column_of(alias, &name(at)), sql_type };
-        let sources: [Row; 1] = [types.into_iter().enumerate().map(visible).collect()];
+        let sources: [ScopeRow; 1] = [types.into_iter().enumerate().map(visible).collect()];
         let scope = Scope { around, sources: &sources };
         let filter = self.condition(&scope, filter)?;
         let operator = match bounds.is_empty() {
@@ -131,7 +132,7 @@ impl<'a> Lowering<'a> {
     fn element_types(&self, arrays: &[Expr]) -> Result<Vec<SqlType>, LowerError> {
         let element = |array: &Expr| match &array.sql_type {
             SqlType::Array(element) => Ok((**element).clone()),
-            other => self.error(format!("unnest takes arrays, and this is {other}")),
+            other => self.error(format!("unnest needs arrays, but this is {other}")),
         };
         arrays.iter().map(element).collect()
     }
@@ -145,12 +146,12 @@ impl<'a> Lowering<'a> {
         });
         let Some(common) = common.filter(|common| common.is_number() && *common != SqlType::Float8)
         else {
-            return self.error("generate_series takes whole numbers");
+            return self.error("generate_series needs integers");
         };
         for bound in bounds {
             match typing::convert(bound.clone(), &common, typing::Conversion::Operand) {
                 Some(converted) => *bound = converted,
-                None => return self.error("generate_series takes whole numbers"),
+                None => return self.error("generate_series needs integers"),
             }
         }
         Ok(common)
@@ -166,16 +167,16 @@ impl<'a> Lowering<'a> {
         input: &'a node::Node,
         is_ordered: bool,
     ) -> Lowered {
-        let is_ordered = is_ordered || self.said.has_inner_order();
+        let is_ordered = is_ordered || self.facts.has_inner_order();
         let (mut below, below_row) = self.node(around, input, is_ordered)?;
         let Some(columns) = self.names_of(node, alias, filter, &below_row) else {
-            return self.error(format!("the plan does not tell which query of the statement `{alias}` is; give each query behind FROM a name of its own"));
+            return self.error(format!("the plan does not show which query of the statement `{alias}` is; give each query in FROM a different alias"));
         };
         let visible = |(field, below): (&Field, &Visible)| Visible {
             shown: column_of(alias, &field.name),
             sql_type: below.sql_type.clone(),
         };
-        let sources: [Row; 1] = [columns.iter().zip(&below_row).map(visible).collect()];
+        let sources: [ScopeRow; 1] = [columns.iter().zip(&below_row).map(visible).collect()];
         let scope = Scope { around, sources: &sources };
         let filter = self.condition(&scope, filter)?;
         let (outputs, row) = self.outputs(&scope, &node.output)?;
@@ -196,7 +197,7 @@ impl<'a> Lowering<'a> {
         node: &node::Node,
         alias: &str,
         filter: Option<&Expression>,
-        row: &Row,
+        row: &ScopeRow,
     ) -> Option<Vec<Field>> {
         let mut wanted: Vec<String> = Vec::new();
         for shown in node.output.iter().chain(filter) {
@@ -225,13 +226,21 @@ impl<'a> Lowering<'a> {
             candidates.iter().all(is_same).then_some(first)
         };
         if alias.starts_with("*SELECT*") {
-            let selects = self.said.main.iter().chain(&self.said.others);
+            let selects = self.facts.main.iter().chain(&self.facts.others);
             return alike(selects.copied().collect());
         }
         // PostgreSQL's name for the sub-select of an `IN`, which has no name in the statement.
         if alias.starts_with("ANY_subquery") && named.is_none() {
-            let is_in = |asked: &&Asked<'_>| matches!(asked.kind, SubqueryKind::In { .. });
-            return alike(self.said.asked.iter().filter(is_in).map(|asked| asked.query).collect());
+            let is_in =
+                |subselect: &&Subselect<'_>| matches!(subselect.kind, SubqueryKind::In { .. });
+            return alike(
+                self.facts
+                    .subselects
+                    .iter()
+                    .filter(is_in)
+                    .map(|subselect| subselect.query)
+                    .collect(),
+            );
         }
         named
     }
@@ -242,7 +251,7 @@ impl<'a> Lowering<'a> {
         let numbered = alias.rsplit_once('_').filter(|(_, number)| number.parse::<u32>().is_ok());
         let names = [Some(alias), numbered.map(|(name, _)| name)];
         names.into_iter().flatten().find_map(|name| {
-            let named = self.said.sources.iter().filter(|source| {
+            let named = self.facts.sources.iter().filter(|source| {
                 source.alias == name && matches!(source.kind, FromKind::Query(_)) == is_query
             });
             let mut columns: Vec<&Vec<Field>> = named.map(|source| &source.columns).collect();

@@ -41,7 +41,7 @@ impl<'a> Lowering<'a> {
                 (self.bitmap_access(&outside, target, bitmap)?, filter)
             }
             node::Operator::SequentialScan { filter, .. } => (everything, filter),
-            _ => return self.error("this is no scan"),
+            _ => return self.error("this is not a scan"),
         };
         let sources = [row_of_table(target.table, target.alias)];
         let scope = Scope { around, sources: &sources };
@@ -63,7 +63,8 @@ impl<'a> Lowering<'a> {
 
     fn is_for_change(&self, table: usize, alias: &str) -> bool {
         let is_inside = self.init_depth + self.asking > 0;
-        let is_locked = self.said.locked.iter().any(|(locked, of)| locked == alias && *of == table);
+        let is_locked =
+            self.facts.locked.iter().any(|(locked, of)| locked == alias && *of == table);
         !is_inside && (self.changed == Some(alias) || is_locked)
     }
 
@@ -74,8 +75,8 @@ impl<'a> Lowering<'a> {
         input: &'a node::Node,
         is_ordered: bool,
     ) -> Lowered {
-        let Some(strength) = self.said.lock.clone() else {
-            return self.error("the statement locks nothing; make the plans again");
+        let Some(strength) = self.facts.lock.clone() else {
+            return self.error("the statement locks nothing; create the plans again");
         };
         let (input, row) = self.node(around, input, is_ordered)?;
         let mut tables: Vec<usize> = Vec::new();
@@ -113,7 +114,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Returns outputs that pass the input's columns through.
-pub(super) fn pass_on(row: &super::Row) -> Vec<sql::expression::Expr> {
+pub(super) fn pass_on(row: &super::ScopeRow) -> Vec<sql::expression::Expr> {
     let column = |(column, visible): (usize, &super::scope::Visible)| {
         let kind = sql::expression::ExprKind::Column(sql::expression::ColumnRef {
             level: 0,

@@ -16,13 +16,13 @@ pub(super) struct Visible {
     pub(super) sql_type: SqlType,
 }
 
-pub(super) type Row = Vec<Visible>;
+pub(super) type ScopeRow = Vec<Visible>;
 
 /// The rows in scope: the inputs of the node, and the enclosing scopes.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'s> {
     pub(super) around: Option<&'s Scope<'s>>,
-    pub(super) sources: &'s [Row],
+    pub(super) sources: &'s [ScopeRow],
 }
 
 impl<'s> Scope<'s> {
@@ -64,7 +64,7 @@ pub(super) fn hidden(shown: &Expression) -> Expression {
 }
 
 /// Whether a node prints the same columns as its input.
-pub(super) fn passes_on<'e>(row: &Row, shown: impl Iterator<Item = &'e Expression>) -> bool {
+pub(super) fn passes_on<'e>(row: &ScopeRow, shown: impl Iterator<Item = &'e Expression>) -> bool {
     shown.map(plain).eq(row.iter().map(|visible| plain(&visible.shown)))
 }
 
@@ -83,7 +83,7 @@ pub(super) fn plain(shown: &Expression) -> Expression {
 }
 
 /// Returns the columns of a table called `alias`.
-pub(super) fn row_of_table(table: &Table, alias: &str) -> Row {
+pub(super) fn row_of_table(table: &Table, alias: &str) -> ScopeRow {
     let visible = |column: &sql::catalog::TableColumn| Visible {
         shown: column_of(alias, &column.name),
         sql_type: column.sql_type.clone(),

@@ -8,7 +8,7 @@ use super::Lowering;
 use super::error::LowerError;
 use super::scope::Scope;
 use postgres_plan::Expression;
-use postgres_plan::expression::{Call, Literal};
+use postgres_plan::expression::{FunctionCall, Literal};
 use sql::expression::{BinaryOperator, Expr, ExprKind};
 use sql::types::Numeric;
 use sql::{SqlType, typing};
@@ -26,7 +26,7 @@ impl Lowering<'_> {
             }
             Expression::Column { column, .. } => match scope.find(shown) {
                 Some(found) => Ok(found),
-                None => self.error(format!("none of its inputs delivers `{column}`, and it refers to it; write the statement in two")),
+                None => self.error(format!("it uses `{column}`, which none of its inputs returns; split the statement in two")),
             },
             Expression::Computed(inner) => match scope.find(shown) {
                 Some(found) => Ok(found),
@@ -34,10 +34,10 @@ impl Lowering<'_> {
             },
             Expression::Parameter(number) => self.parameter(*number),
             Expression::InitPlanOutput(number) => self.init_plan_output(*number),
-            Expression::SubPlan { name } => self.asked_plan(scope, name),
+            Expression::SubPlan { name } => self.sub_plan_value(scope, name),
             Expression::Constant { value, type_name } => self.constant(value, type_name.as_deref()),
             Expression::WholeRow { relation } => {
-                self.error(format!("it takes a whole row of `{relation}` as one value; name its columns"))
+                self.error(format!("it uses a whole row of `{relation}` as one value; name its columns"))
             }
             _ => self.operation(scope, shown),
         }
@@ -76,10 +76,7 @@ impl Lowering<'_> {
         };
         let advice =
             if error.advice.is_empty() { String::new() } else { format!("; {}", error.advice) };
-        self.error(format!(
-            "`{form}` of the plan cannot be carried out: {}{advice}",
-            error.sentence
-        ))
+        self.error(format!("`{form}` of the plan is not supported: {}{advice}", error.sentence))
     }
 
     fn parameter(&self, number: u32) -> Result<Expr, LowerError> {
@@ -145,7 +142,7 @@ impl Lowering<'_> {
         type_name: &str,
     ) -> Result<Expr, LowerError> {
         let Some(parts) = elements(text) else {
-            return self.error(format!("'{text}' is no array of one dimension"));
+            return self.error(format!("'{text}' is not a one-dimensional array"));
         };
         let name = type_name.trim_end_matches("[]");
         let value = |part: Option<String>| {
@@ -188,7 +185,7 @@ impl Lowering<'_> {
         if expr.sql_type == SqlType::Bool {
             return Ok(expr);
         }
-        self.error(format!("the condition `{condition}` is no truth value"))
+        self.error(format!("the condition `{condition}` is not boolean"))
     }
 }
 
@@ -224,7 +221,7 @@ fn written(operator: &str) -> &str {
 }
 
 /// Turns `TRIM(LEADING 'x' FROM value)` into the equivalent function call.
-fn as_function(trim: &mut Call) {
+fn as_function(trim: &mut FunctionCall) {
     let side = (!trim.arguments.is_empty()).then(|| trim.arguments.remove(0));
     let name = match side {
         Some(Expression::Constant { value: Literal::Text(side), .. }) => match &*side {

@@ -7,8 +7,8 @@
 use super::Lowering;
 use super::error::LowerError;
 use super::node::Lowered;
-use super::said::{Planned, planned};
-use super::scope::{Row, Scope, row_of_table};
+use super::scope::{Scope, ScopeRow, row_of_table};
+use super::statement_facts::{Planned, planned};
 use crate::node::{Delete, Insert, Node, Operator, Update};
 use postgres_plan::node::{self, ModifyTable, Operation};
 use sql::expression::{ColumnRef, Expr, ExprKind};
@@ -67,28 +67,30 @@ impl<'a> Lowering<'a> {
         if count == 1 {
             return Ok(());
         }
-        self.error(format!("{count} scans find the rows that are changed, and there has to be one; find them by one condition"))
+        self.error(format!(
+            "{count} scans find the rows to change instead of one; find them by one condition"
+        ))
     }
 
     fn ignores_duplicates(&self, table: &Table, modify: &ModifyTable) -> Result<bool, LowerError> {
-        let said = match planned(self.routine, self.embedded.number) {
+        let on_conflict = match planned(self.routine, self.embedded.number) {
             Some(Planned::Query(Query::Insert(insert))) => insert.on_conflict.as_ref(),
             _ => None,
         };
-        match (&modify.conflict, said) {
+        match (&modify.conflict, on_conflict) {
             (None, None) => Ok(false),
             (Some(conflict), Some(OnConflict::DoNothing { columns })) if !conflict.updates => {
                 let keys = usize::from(!table.primary_key.is_empty());
                 let keys = keys + table.indexes.iter().filter(|index| index.unique).count();
                 if !columns.is_empty() && keys > 1 {
-                    return self.error("ON CONFLICT names one of several unique keys; leave out its columns, or look for the row first");
+                    return self.error("ON CONFLICT names one of several unique keys; leave out its columns, or look up the row first");
                 }
                 Ok(true)
             }
             (Some(conflict), _) if conflict.updates => {
                 self.error("ON CONFLICT DO UPDATE is outside the supported SQL; write UPDATE, and INSERT if NOT FOUND")
             }
-            _ => self.error("plan and statement disagree on ON CONFLICT; make the plans again"),
+            _ => self.error("plan and statement disagree on ON CONFLICT; create the plans again"),
         }
     }
 
@@ -97,11 +99,11 @@ impl<'a> Lowering<'a> {
         &self,
         table: &Table,
         input: Node,
-        row: &Row,
+        row: &ScopeRow,
     ) -> Result<(Vec<Expr>, Node), LowerError> {
         if row.len() != table.columns.len() {
             let (found, wanted) = (row.len(), table.columns.len());
-            return self.error(format!("the plan delivers {found} values for the {wanted} columns of `{}`; make the plans again", table.name));
+            return self.error(format!("the plan returns {found} values for the {wanted} columns of `{}`; create the plans again", table.name));
         }
         let (given, input) = match input {
             Node { operator: operator @ Operator::Project { input: None, .. }, outputs, rows } => {
@@ -122,20 +124,20 @@ impl<'a> Lowering<'a> {
         &self,
         position: usize,
         input: Node,
-        row: Row,
-    ) -> Result<(Assignments, Node, Row), LowerError> {
+        row: ScopeRow,
+    ) -> Result<(Assignments, Node, ScopeRow), LowerError> {
         let table = &self.catalog.tables[position];
         let Some(Planned::Query(Query::Update(update))) =
             planned(self.routine, self.embedded.number)
         else {
             return self
-                .error("the plan updates, and the statement does not; make the plans again");
+                .error("the plan updates, but the statement does not; create the plans again");
         };
         let mut columns: Vec<usize> =
             update.assignments.iter().map(|(column, _)| *column).collect();
         columns.sort_unstable();
         if row.len() < columns.len() || update.table != position {
-            return self.error(format!("the plan does not deliver the {} columns that the statement sets; make the plans again", columns.len()));
+            return self.error(format!("the plan does not return the {} columns that the statement sets; create the plans again", columns.len()));
         }
         let given: Vec<Expr> = match &input.operator {
             Operator::Scan(scan) if scan.is_for_change => input.outputs.clone(),
@@ -166,7 +168,7 @@ impl<'a> Lowering<'a> {
         let found = value.sql_type.clone();
         match typing::convert(value, column, typing::Conversion::Column) {
             Some(stored) => Ok(stored),
-            None => self.error(format!("the plan delivers {found} for the column `{name}`, which is {column}; make the plans again")),
+            None => self.error(format!("the plan returns {found} for the column `{name}`, which is {column}; create the plans again")),
         }
     }
 }

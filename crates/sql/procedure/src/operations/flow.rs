@@ -1,6 +1,6 @@
 //! Data flow through a procedure.
 
-use super::trace::{Count, Found, Place, Trace, value_of};
+use super::trace::{Count, Found, StatementPosition, Trace, value_of};
 use super::{Action, Branch, Operation, Origin, Repeat, Times, Traced};
 use crate::node::{Procedure, Workload};
 use sql::expression::{Expr, ExprKind};
@@ -155,7 +155,7 @@ impl<'p> Flow<'p> {
     fn planned(&mut self, number: u32) {
         let at = (number as usize).wrapping_sub(1);
         let Some(statement) = self.procedure.statements.get(at) else { return };
-        let place = Place {
+        let place = StatementPosition {
             number,
             line: self.line,
             repeats: self.repeats.clone(),

@@ -91,7 +91,6 @@ pub enum Origin {
     Argument(usize),
     /// An element of an array.
     Element(Box<Origin>),
-    /// A constant.
     Constant,
     /// A column of a row that an earlier operation has read or written: positions of both.
     Output {

@@ -2,7 +2,7 @@
 
 use super::{Action, Branch, Key, Origin, Path, Times, Traced};
 use crate::node::{Access, JoinMethod, Node, Operator, Range, Scan, Statement};
-use crate::reference::{Way, way};
+use crate::reference::{AccessPath, access_path};
 use sql::Table;
 use sql::expression::{CastKind, Expr, ExprKind, SubqueryKind};
 
@@ -27,7 +27,7 @@ pub(super) enum Count<'p> {
 }
 
 /// The position of a statement in its procedure.
-pub(super) struct Place<'p> {
+pub(super) struct StatementPosition<'p> {
     pub(super) number: u32,
     pub(super) line: u32,
     pub(super) repeats: Vec<(u32, Count<'p>)>,
@@ -41,7 +41,7 @@ type Levels<'p> = Vec<Vec<Vec<Traced<'p>>>>;
 pub(super) struct Trace<'p, 't> {
     pub(super) tables: &'p [Table],
     pub(super) statement: &'p Statement,
-    pub(super) place: &'t Place<'p>,
+    pub(super) place: &'t StatementPosition<'p>,
     pub(super) found: &'t mut Vec<Found<'p>>,
     /// The outputs of the sub plans that have been traced.
     pub(super) plans: Vec<Option<Vec<Traced<'p>>>>,
@@ -62,7 +62,7 @@ impl<'p> Trace<'p, '_> {
         around: &Levels<'p>,
         wanted: u64,
     ) -> Vec<Traced<'p>> {
-        self.asked(node, &Levels::new(), false);
+        self.sub_plans(node, &Levels::new(), false);
         let sources = match &node.operator {
             Operator::Insert(_) | Operator::Update(_) | Operator::Delete(_) => {
                 self.written(node, around)
@@ -70,7 +70,7 @@ impl<'p> Trace<'p, '_> {
             _ => self.delivered(node, around, node.rows.min(wanted)),
         };
         let levels = within(around, sources);
-        self.asked(node, &levels, true);
+        self.sub_plans(node, &levels, true);
         node.outputs.iter().map(|output| self.value(output, &levels)).collect()
     }
 
@@ -212,9 +212,9 @@ impl<'p> Trace<'p, '_> {
     /// Adds a read of the rows that have these values in these columns, once for each of `rows`
     /// rows.
     fn reference(&mut self, table: usize, columns: &[usize], values: Vec<Traced<'p>>, rows: u64) {
-        let path = match way(&self.tables[table], columns) {
-            Some(Way::Key(_)) => Path::Key,
-            Some(Way::Index(index, _)) => Path::Lookup(index),
+        let path = match access_path(&self.tables[table], columns) {
+            Some(AccessPath::Key(_)) => Path::Key,
+            Some(AccessPath::Index(index, _)) => Path::Lookup(index),
             None => Path::All,
         };
         let key = |&column: &usize| Key { column, is_equal: true, origin: Origin::Computed };
@@ -251,7 +251,7 @@ impl<'p> Trace<'p, '_> {
 
     /// Traces the sub plans of a node: uncorrelated ones come before the node, correlated ones
     /// after it.
-    fn asked(&mut self, node: &'p Node, levels: &Levels<'p>, correlated: bool) {
+    fn sub_plans(&mut self, node: &'p Node, levels: &Levels<'p>, correlated: bool) {
         let mut plans = Vec::new();
         node.for_each_expr(&mut |expr| {
             expr.visit(&mut |part| {

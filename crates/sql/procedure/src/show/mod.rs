@@ -35,7 +35,7 @@ impl Workload {
             .map(|field| format!("{} {}", field.name, field.sql_type))
             .collect();
         if !fields.is_empty() {
-            writeln!(out, "    gives {}", fields.join(", "))?;
+            writeln!(out, "    result {}", fields.join(", "))?;
         }
         let shown = self.shown(procedure, statement);
         shown.lines.iter().try_for_each(|line| writeln!(out, "    {line}"))

@@ -46,10 +46,10 @@ impl<'w> Shown<'w> {
         self.line(depth, format!("{title}, {rows}"));
         details.into_iter().for_each(|detail| self.line(depth + 2, detail));
         if !outputs.is_empty() {
-            self.line(depth + 2, format!("gives {}", outputs.join(", ")));
+            self.line(depth + 2, format!("output {}", outputs.join(", ")));
         }
         self.lines.extend(below);
-        self.asked(node, &names, depth + 1);
+        self.sub_plans(node, &names, depth + 1);
         let called = node.outputs.iter().zip(outputs);
         called
             .map(|(output, name)| if is_name(output) { name } else { format!("({name})") })
@@ -111,7 +111,7 @@ impl<'w> Shown<'w> {
     }
 
     /// Prints the sub plans of a node.
-    fn asked(&mut self, node: &'w Node, names: &Names, depth: usize) {
+    fn sub_plans(&mut self, node: &'w Node, names: &Names, depth: usize) {
         let mut plans = Vec::new();
         node.for_each_expr(&mut |expr| {
             expr.visit(&mut |part| {
@@ -150,15 +150,15 @@ impl<'w> Shown<'w> {
             }
             Operator::Sort { keys, .. } => format!("sort by {}", sort_keys(keys, text)),
             Operator::Limit { limit, offset, .. } => {
-                detail("at most", limit);
-                detail("without the first", offset);
+                detail("limit", limit);
+                detail("offset", offset);
                 "limit".to_owned()
             }
             Operator::Aggregate { keys, is_sorted, filter, .. } => {
                 detail("where", filter);
                 match (&keys[..], is_sorted) {
                     ([], _) => "aggregate".to_owned(),
-                    (keys, true) => format!("groups in order by {}", text.list(keys)),
+                    (keys, true) => format!("sorted groups by {}", text.list(keys)),
                     (keys, false) => format!("groups by {}", text.list(keys)),
                 }
             }
@@ -166,7 +166,7 @@ impl<'w> Shown<'w> {
             Operator::Project { condition, filter, .. } => {
                 detail("if", condition);
                 detail("where", filter);
-                "compute".to_owned()
+                "project".to_owned()
             }
             Operator::Values { rows, filter } => {
                 detail("where", filter);
@@ -176,11 +176,11 @@ impl<'w> Shown<'w> {
             }
             Operator::Unnest { arrays, filter } => {
                 detail("where", filter);
-                format!("elements of {}", text.list(arrays))
+                format!("unnest {}", text.list(arrays))
             }
             Operator::Series { bounds, filter } => {
                 detail("where", filter);
-                format!("numbers {}", text.list(bounds))
+                format!("generate_series {}", text.list(bounds))
             }
             Operator::Shared { plan, filter } => {
                 detail("where", filter);
@@ -189,7 +189,7 @@ impl<'w> Shown<'w> {
             Operator::Append { .. } => "append".to_owned(),
             Operator::MergeAppend { keys, .. } => format!("merge by {}", sort_keys(keys, text)),
             Operator::Lock { table, strength, .. } => {
-                let how = if *strength == RowLock::Update { "alone" } else { "shared" };
+                let how = if *strength == RowLock::Update { "exclusive" } else { "shared" };
                 format!("lock {} {how}", self.table(*table).name)
             }
             Operator::Insert(insert) => return self.insert(insert, around),
@@ -214,7 +214,7 @@ impl<'w> Shown<'w> {
         let values = pairs
             .map(|(column, value)| format!("{} = {}", column.name, text.expr(value)))
             .collect();
-        let skipping = if insert.ignores_duplicates { " unless it is there" } else { "" };
+        let skipping = if insert.ignores_duplicates { " on conflict do nothing" } else { "" };
         (format!("insert {}{skipping}", table.name), values)
     }
 
@@ -268,7 +268,7 @@ fn access(table: &Table, shown: &Access, text: &Text<'_>) -> String {
             let (array, each) = (text.expr(array), access(table, each, text));
             format!("for each element of {array}{backward} {each}")
         }
-        Access::All => "all".to_owned(),
+        Access::All => "full scan".to_owned(),
     }
 }
 

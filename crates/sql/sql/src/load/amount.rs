@@ -1,31 +1,32 @@
-//! Numbers that may depend on the scale: `"3000 * units"`, `"subscriber.rows"`.
+//! Amounts: numbers that may depend on the scale, as `"3000 * units"` and `"subscriber.rows"`.
 
 use crate::near::meant;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use std::fmt;
 
-/// Most characters of an amount.
+/// Maximum length of an amount in bytes.
 const AMOUNT_BYTES_MAX: usize = 200;
 
-/// A whole number, or a formula over the units of scale and the rows of tables.
+/// A whole number, or a formula over the units of scale and the row counts of tables.
 ///
-/// A formula has integers, `units`, `TABLE.rows` of tables that are counted, and the operators `+ - * /` (the last rounds down), from the left
-/// to the right with the usual precedence; there are no parentheses.
+/// A formula has integers, `units`, `TABLE.rows` for tables with a given row count, and the
+/// operators `+ - * /` (division rounds down), left-associative and with the usual precedence. It
+/// has no parentheses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Amount {
-    /// Terms to be added up.
+    /// The summands.
     pub(crate) terms: Vec<Term>,
 }
 
-/// Factors to be multiplied, or divided by, one after the other.
+/// Factors, multiplied or divided from left to right.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Term {
     negative: bool,
     pub(crate) factors: Vec<(bool, Factor)>,
 }
 
-/// One number of a formula.
+/// One operand of a formula.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Factor {
     Number(i64),
@@ -34,15 +35,14 @@ pub(crate) enum Factor {
 }
 
 impl Amount {
-    /// The amount that is always `number`.
     pub fn constant(number: i64) -> Self {
         Self {
             terms: vec![Term { negative: false, factors: vec![(false, Factor::Number(number))] }],
         }
     }
 
-    /// The number at `units` of scale; `rows` tells the rows of a table. None beyond 63 bits, for division by
-    /// zero, and where `rows` knows no answer.
+    /// The value at `units` of scale; `rows` returns the row count of a table. `None` for overflow
+    /// beyond 63 bits, division by zero, and tables without a row count.
     pub fn evaluate(&self, units: u64, rows: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
         self.terms.iter().try_fold(0_i64, |sum, term| {
             let product = term.factors.iter().try_fold(1_i64, |product, (divides, factor)| {
@@ -61,7 +61,7 @@ impl Amount {
         })
     }
 
-    /// The tables whose rows the formula names.
+    /// The tables whose row counts the formula uses.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &str> {
         let factors = self.terms.iter().flat_map(|term| &term.factors);
         factors.filter_map(|(_, factor)| match factor {
@@ -90,7 +90,7 @@ impl Amount {
                 None => return Ok(Self { terms }),
                 Some("+") => false,
                 Some("-") => true,
-                Some(word) => return Err(format!("an operator is expected before `{word}`")),
+                Some(word) => return Err(format!("an operator is missing before `{word}`")),
             };
         }
     }
@@ -113,7 +113,7 @@ fn factor(word: Option<&str>) -> Result<Factor, String> {
             }
             meant => meant,
         };
-        format!("`{word}` is no number; {hint}")
+        format!("`{word}` is not a number; {hint}")
     })
 }
 
@@ -159,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_told() {
+    fn amounts_without_a_value_are_reported() {
         assert_eq!(value("stock.rows"), Ok(None));
         assert_eq!(value("units / 0"), Ok(None));
         assert_eq!(value("9223372036854775807 * units"), Ok(None));
         assert!(value("10 units").is_err_and(|problem| problem.contains("operator")));
         assert!(value("units +").is_err_and(|problem| problem.contains("missing")));
-        assert!(value("w").is_err_and(|problem| problem.contains("no number")));
+        assert!(value("w").is_err_and(|problem| problem.contains("not a number")));
     }
 }

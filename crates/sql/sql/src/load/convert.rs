@@ -1,4 +1,4 @@
-//! One draw, checked against the type of what is drawn.
+//! Checks a draw of `workload.toml` against the type of the drawn value.
 
 use super::Amount;
 use super::distribution::{Alphabet, ArrayLength, Condition, Distribution, Draw, Literal, Range};
@@ -10,21 +10,21 @@ use crate::resolve::coerce::converts_implicitly;
 use crate::types::SqlType;
 use toml::Spanned;
 
-/// Most characters of drawn text, and most elements of a drawn array.
+/// Maximum length of drawn text in characters, and of a drawn array in elements.
 const LENGTH_MAX: u32 = 1024 * 1024;
-/// Most values that are put into a random order.
+/// Maximum number of distinct values that are shuffled.
 const DISTINCT_MAX: i64 = 1024 * 1024;
 
 /// Converts the draws of one row or call.
 pub(super) struct Converter<'a> {
     pub(super) reader: &'a LoadReader<'a>,
-    /// What was drawn before, by name.
+    /// Names and types of the arguments or columns that are drawn before.
     pub(super) earlier: Vec<(String, SqlType)>,
-    /// Whether it is rows that are drawn, which are counted.
+    /// Whether rows are drawn; only rows have a running number.
     pub(super) counts_rows: bool,
 }
 
-/// A draw as written, with its place.
+/// A draw as written, with its position.
 type Raw = Spanned<RawDistribution>;
 
 impl Converter<'_> {
@@ -34,7 +34,7 @@ impl Converter<'_> {
         self.check_companions(raw, kind)?;
         let null = written.null.unwrap_or(0.0);
         if !(0.0..=1.0).contains(&null) {
-            return Err(self.error(raw, "the share of nulls is from 0 to 1"));
+            return Err(self.error(raw, "the share of nulls must be from 0 to 1"));
         }
         let draw = match kind {
             "uniform" | "nurand" | "zipf" | "sequence" => self.number(raw, sql_type)?,
@@ -50,7 +50,7 @@ impl Converter<'_> {
         self.reader.error(raw.span(), sentence)
     }
 
-    /// The key that says what is drawn, of which there is exactly one.
+    /// The key that names the kind of draw; there must be exactly one.
     fn kind(&self, raw: &Raw) -> Result<&'static str> {
         let written = raw.get_ref();
         let kinds = [
@@ -75,17 +75,17 @@ impl Converter<'_> {
         match (given.next(), given.next()) {
             (Some(kind), None) => Ok(kind),
             (Some(first), Some(second)) => {
-                Err(self.error(raw, format!("`{first}` and `{second}` exclude each other")))
+                Err(self.error(raw, format!("`{first}` and `{second}` cannot be combined")))
             }
             (None, _) => {
                 let names: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
-                let error = self.error(raw, "nothing says how this is drawn");
+                let error = self.error(raw, "this has no draw");
                 Err(error.advise(format!("write one of {}", names.join(", "))))
             }
         }
     }
 
-    /// Keys that belong to another kind of draw.
+    /// Refuses keys that belong to another kind of draw.
     fn check_companions(&self, raw: &Raw, kind: &str) -> Result<()> {
         let written = raw.get_ref();
         let companions = [
@@ -113,10 +113,10 @@ impl Converter<'_> {
     }
 
     fn wrong_type(&self, raw: &Raw, what: &str, sql_type: &SqlType) -> Error {
-        self.error(raw, format!("this draws {what}, and {sql_type} is wanted"))
+        self.error(raw, format!("this draws {what}, but {sql_type} is required"))
     }
 
-    /// That there are the tables which a formula names.
+    /// Checks that the tables of a formula exist.
     fn check_tables(&self, raw: &Raw, amount: &Amount) -> Result<()> {
         let is_unknown = |table: &&str| self.reader.program.catalog.position(table).is_none();
         match amount.tables().find(is_unknown) {
@@ -131,12 +131,15 @@ impl Converter<'_> {
         self.check_tables(raw, &high)?;
         let drawn = low.tables().chain(high.tables()).find(|table| self.reader.is_drawn(table));
         if let Some(table) = drawn {
-            let sentence = format!("how many rows `{table}` has is drawn, and no formula knows it");
+            let sentence =
+                format!("the row count of `{table}` is drawn, so a formula cannot use it");
             return Err(self.error(raw, sentence));
         }
         match (self.reader.value(&low), self.reader.value(&high)) {
             (Some(least), Some(greatest)) if least <= greatest => Ok(Range { low, high }),
-            (Some(_), Some(_)) => Err(self.error(raw, "the lower bound is above the upper one")),
+            (Some(_), Some(_)) => {
+                Err(self.error(raw, "the lower bound is greater than the upper bound"))
+            }
             _ => Err(self.error(raw, "a bound has no value at the default scale")),
         }
     }
@@ -149,9 +152,7 @@ impl Converter<'_> {
         if let Some(bounds) = &written.uniform {
             let decimals = written.decimals.unwrap_or(0);
             if decimals > 18 || decimals > 0 && sql_type.is_integer() {
-                return Err(
-                    self.error(raw, format!("{sql_type} has not so many digits behind the point"))
-                );
+                return Err(self.error(raw, format!("{sql_type} has fewer decimal places")));
             }
             if let Some(name) = &written.except {
                 self.earlier_type(raw, name)?;
@@ -166,7 +167,7 @@ impl Converter<'_> {
         }
         if let Some(nurand) = &written.nurand {
             if nurand.a < 0 || nurand.c < 0 {
-                return Err(self.error(raw, "`a` and `c` are 0 or more"));
+                return Err(self.error(raw, "`a` and `c` must be at least 0"));
             }
             return Ok(Draw::Nurand {
                 a: nurand.a,
@@ -176,18 +177,18 @@ impl Converter<'_> {
         }
         if let Some(zipf) = &written.zipf {
             if !(0.0..1.0).contains(&zipf.theta) {
-                return Err(self.error(raw, "`theta` is at least 0 and less than 1"));
+                return Err(self.error(raw, "`theta` must be at least 0 and less than 1"));
             }
             let range = self.range(raw, &zipf.range)?;
             return Ok(Draw::Zipf { range, theta: zipf.theta, scrambled: zipf.scrambled });
         }
         let Some(bounds) = &written.sequence else {
-            return Err(self.error(raw, "nothing says how this is drawn"));
+            return Err(self.error(raw, "this has no draw"));
         };
         let each = written.each.clone().unwrap_or_else(|| Amount::constant(1));
         self.check_tables(raw, &each)?;
         if self.reader.value(&each).is_none_or(|each| each < 1) {
-            return Err(self.error(raw, "`each` is at least 1"));
+            return Err(self.error(raw, "`each` must be at least 1"));
         }
         Ok(Draw::Sequence { range: self.range(raw, bounds)?, each })
     }
@@ -217,10 +218,10 @@ impl Converter<'_> {
         }
         if let Some(chance) = written.chance {
             if *sql_type != SqlType::Bool {
-                return Err(self.wrong_type(raw, "truth values", sql_type));
+                return Err(self.wrong_type(raw, "booleans", sql_type));
             }
             if !(0.0..=1.0).contains(&chance) {
-                return Err(self.error(raw, "a chance is from 0 to 1"));
+                return Err(self.error(raw, "a chance must be from 0 to 1"));
             }
             return Ok(Draw::Chance(chance));
         }
@@ -233,7 +234,7 @@ impl Converter<'_> {
         }
     }
 
-    /// How many numbers a range has at the default scale.
+    /// The number of integers in a range at the default scale.
     fn width(&self, range: &Range) -> Option<i64> {
         let (low, high) = (self.reader.value(&range.low)?, self.reader.value(&range.high)?);
         high.checked_sub(low)?.checked_add(1)
@@ -241,14 +242,14 @@ impl Converter<'_> {
 
     fn check_distinct(&self, raw: &Raw, count: i64, excluded: bool, key: &str) -> Result<()> {
         if !self.counts_rows {
-            let sentence = "`distinct` is for columns of rows, and for arrays";
+            let sentence = "`distinct` applies only to columns of rows and to arrays";
             return Err(self.error(raw, sentence));
         }
         if excluded {
-            return Err(self.error(raw, format!("`distinct` and `{key}` exclude each other")));
+            return Err(self.error(raw, format!("`distinct` and `{key}` cannot be combined")));
         }
         if count > DISTINCT_MAX {
-            let sentence = format!("at most {DISTINCT_MAX} values are put into a random order");
+            let sentence = format!("`distinct` allows at most {DISTINCT_MAX} values");
             return Err(self.error(raw, sentence));
         }
         Ok(())
@@ -257,7 +258,8 @@ impl Converter<'_> {
     fn check_weights(&self, raw: &Raw, weights: &[f64], count: usize) -> Result<()> {
         let fit = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
         if count == 0 || weights.len() != count || !fit || weights.iter().sum::<f64>() <= 0.0 {
-            let sentence = "there is one weight of 0 or more for each value, and not all are 0";
+            let sentence =
+                "write one weight of at least 0 for each value, and at least one above 0";
             return Err(self.error(raw, sentence));
         }
         Ok(())
@@ -265,7 +267,7 @@ impl Converter<'_> {
 
     fn check_literal(&self, raw: &Raw, literal: &Literal, sql_type: &SqlType) -> Result<()> {
         let (fits, what) = match literal {
-            Literal::Bool(_) => (*sql_type == SqlType::Bool, "a truth value"),
+            Literal::Bool(_) => (*sql_type == SqlType::Bool, "a boolean"),
             Literal::Integer(number) => (integer_fits(*number, sql_type), "a whole number"),
             Literal::Float(_) => {
                 (matches!(sql_type, SqlType::Float8 | SqlType::Numeric(_)), "a number with a point")
@@ -275,7 +277,7 @@ impl Converter<'_> {
         if fits {
             Ok(())
         } else {
-            Err(self.error(raw, format!("{what} such as this is no {sql_type}")))
+            Err(self.error(raw, format!("this is {what}, but {sql_type} is required")))
         }
     }
 
@@ -286,21 +288,22 @@ impl Converter<'_> {
         let written = raw.get_ref();
         if let Some([least, most]) = written.text {
             if least > most || most > LENGTH_MAX {
-                return Err(
-                    self.error(raw, format!("the lengths are in order and at most {LENGTH_MAX}"))
-                );
+                return Err(self.error(
+                    raw,
+                    format!("lengths must be in ascending order and at most {LENGTH_MAX}"),
+                ));
             }
             let alphabet = written.alphabet.unwrap_or(Alphabet::Alphanumeric);
             let containing = written.containing.clone().unwrap_or_default();
             if containing.chars().count() > least as usize {
-                return Err(self.error(raw, "the least length has no room for `containing`"));
+                return Err(self.error(raw, "the minimum length is too short for `containing`"));
             }
             let ending = written.ending.clone().unwrap_or_default();
             return Ok(Draw::Text { length: (least, most), alphabet, containing, ending });
         }
         let inner = if kind == "digits" { &written.digits } else { &written.last_name };
         let Some(inner) = inner else {
-            return Err(self.error(raw, "nothing says how this is drawn"));
+            return Err(self.error(raw, "this has no draw"));
         };
         let number = Box::new(self.distribution(inner, &SqlType::Int8)?);
         if kind == "last_name" {
@@ -308,7 +311,7 @@ impl Converter<'_> {
         }
         let width = written.width.unwrap_or(1);
         if width > LENGTH_MAX {
-            return Err(self.error(raw, format!("a width is at most {LENGTH_MAX}")));
+            return Err(self.error(raw, format!("a width must be at most {LENGTH_MAX}")));
         }
         Ok(Draw::Digits { of: number, width })
     }
@@ -319,7 +322,7 @@ impl Converter<'_> {
         };
         let written = raw.get_ref();
         let Some(inner) = &written.array else {
-            return Err(self.error(raw, "nothing says how this is drawn"));
+            return Err(self.error(raw, "this has no draw"));
         };
         let of = Box::new(self.distribution(inner, element)?);
         let length = match (&written.length, &written.length_of) {
@@ -335,7 +338,7 @@ impl Converter<'_> {
                 }
                 ArrayLength::Same(name.clone())
             }
-            _ => return Err(self.error(raw, "an array has either `length` or `length_of`")),
+            _ => return Err(self.error(raw, "write either `length` or `length_of`")),
         };
         Ok(Draw::Array { of, length, distinct: written.distinct.unwrap_or(false) })
     }
@@ -346,7 +349,7 @@ impl Converter<'_> {
             let found = self.earlier_type(raw, name)?;
             if !converts_implicitly(found, sql_type) {
                 return Err(
-                    self.error(raw, format!("`{name}` is {found}, and {sql_type} is wanted"))
+                    self.error(raw, format!("`{name}` is {found}, but {sql_type} is required"))
                 );
             }
             return Ok(Draw::Same(name.clone()));
@@ -368,7 +371,7 @@ impl Converter<'_> {
         let always = converted.iter().position(|(condition, _)| *condition == Condition::Always);
         match always {
             Some(at) if at + 1 < cases.len() => {
-                let sentence = "this is never reached, since the case before it has no condition";
+                let sentence = "this case is unreachable: the case before it has no condition";
                 Err(self.error(&cases[at + 1].draw, sentence))
             }
             _ => Ok(Draw::Cases { by: by.clone(), cases: converted }),
@@ -383,7 +386,7 @@ impl Converter<'_> {
             }
             (None, Some(bound)) => {
                 if !by_type.is_number() {
-                    let sentence = format!("`below` compares numbers, and this is {by_type}");
+                    let sentence = format!("`below` compares numbers, but this is {by_type}");
                     return Err(self.error(&case.draw, sentence));
                 }
                 let bounds = [bound.clone(), bound.clone()];
@@ -391,7 +394,7 @@ impl Converter<'_> {
             }
             (None, None) => Ok(Condition::Always),
             (Some(_), Some(_)) => {
-                Err(self.error(&case.draw, "`is` and `below` exclude each other"))
+                Err(self.error(&case.draw, "`is` and `below` cannot be combined"))
             }
         }
     }
@@ -399,14 +402,15 @@ impl Converter<'_> {
     fn earlier_type(&self, raw: &Raw, name: &str) -> Result<&SqlType> {
         let found = self.earlier.iter().find(|(earlier, _)| earlier == name);
         found.map(|(_, sql_type)| sql_type).ok_or_else(|| {
-            let error = self.error(raw, format!("`{name}` is not drawn before this"));
+            let error =
+                self.error(raw, format!("`{name}` is not among the values drawn before this"));
             match self.earlier.is_empty() {
                 true => error,
                 false => {
                     let names: Vec<&str> = self.earlier.iter().map(|(name, _)| &**name).collect();
                     let advice = match meant(name, names.iter().copied()) {
                         none if none.is_empty() => {
-                            format!("before it are drawn {}", names.join(", "))
+                            format!("drawn before it: {}", names.join(", "))
                         }
                         meant => meant,
                     };
@@ -434,12 +438,14 @@ impl Converter<'_> {
             return Err(error.advise(meant(path, paths.iter().map(String::as_str))));
         };
         if !converts_implicitly(&column.sql_type.base(), &sql_type.base()) {
-            return Err(self
-                .error(raw, format!("`{path}` is {}, and {sql_type} is wanted", column.sql_type)));
+            return Err(self.error(
+                raw,
+                format!("`{path}` is {}, but {sql_type} is required", column.sql_type),
+            ));
         }
         if self.reader.is_drawn(&table.name) {
             let sentence = format!(
-                "how many rows `{}` has is drawn, so that none can be chosen by its number",
+                "the row count of `{}` is drawn, so `column` cannot choose one of its rows",
                 table.name
             );
             return Err(self.error(raw, sentence));

@@ -1,24 +1,25 @@
-//! What a load makes on the average: how many rows a table has, and how often a column is null.
+//! Averages of a load: the expected row count of a table and the expected share of nulls of a
+//! column.
 //!
 //! Decision: docs/decisions/0180-loads-draw-rows-per-parent-row-and-values-in-random-orders.md
 
 use super::{Amount, Condition, Distribution, Draw, Literal, Load, Range, Rows};
 
-/// How often a draw or a table may refer to another.
+/// Maximum length of a chain of references between draws and tables.
 const REFERENCES_MAX: u32 = 16;
 
-/// Averages of a load at some scale. Each is none where nobody can tell it from the file alone.
+/// Averages of a load at some scale. Each is `None` if `workload.toml` alone does not determine it.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation<'a> {
     load: &'a Load,
     units: u64,
 }
 
-/// What values a column has, and how often each.
+/// The values of a column, with their shares.
 enum Values {
-    /// Every whole number of a range alike, bounds included.
+    /// All whole numbers of a range, uniform, bounds included.
     Range(i64, i64),
-    /// These, with their shares.
+    /// Literals, with their shares.
     List(Vec<(Literal, f64)>),
 }
 
@@ -28,7 +29,6 @@ impl<'a> Expectation<'a> {
         Self { load, units }
     }
 
-    /// The value of a formula.
     pub fn amount(&self, amount: &Amount) -> Option<i64> {
         self.amount_within(amount, REFERENCES_MAX)
     }
@@ -41,12 +41,11 @@ impl<'a> Expectation<'a> {
         })
     }
 
-    /// Both bounds of a range.
     pub fn bounds(&self, range: &Range) -> Option<(i64, i64)> {
         Some((self.amount(&range.low)?, self.amount(&range.high)?))
     }
 
-    /// The rows of a table: as many as there are, or on the average.
+    /// The row count of a table: exact or expected.
     pub fn rows(&self, table: &str) -> Option<f64> {
         self.rows_within(table, REFERENCES_MAX)
     }
@@ -64,13 +63,13 @@ impl<'a> Expectation<'a> {
         }
     }
 
-    /// How a column is drawn, by its name in a row of `table` or as `TABLE.COLUMN` of another; with the table it is of.
+    /// The table and draw of a column, given by its name in `table` or as `TABLE.COLUMN`.
     pub fn column<'n>(&self, table: &'n str, name: &'n str) -> Option<(&'n str, &'a Distribution)> {
         let (table, column) = name.split_once('.').unwrap_or((table, name));
         Some((table, self.load.table(table)?.column(column)?))
     }
 
-    /// The share of rows of `table` in which what is drawn so is null.
+    /// The share of nulls of a draw in rows of `table`.
     pub fn null_share(&self, table: &str, distribution: &Distribution) -> Option<f64> {
         self.null_share_within(table, distribution, REFERENCES_MAX)
     }
@@ -99,7 +98,7 @@ impl<'a> Expectation<'a> {
         Some((drawn.null + (1.0 - drawn.null) * share).clamp(0.0, 1.0))
     }
 
-    /// The average of numbers, with null as 0.
+    /// The mean of drawn numbers; null counts as 0.
     fn mean(&self, table: &str, drawn: &Distribution, references: u32) -> Option<f64> {
         let references = references.checked_sub(1)?;
         let inner = |table: &str, drawn: &Distribution| self.mean(table, drawn, references);
@@ -131,7 +130,7 @@ impl<'a> Expectation<'a> {
         Some((1.0 - drawn.null) * mean)
     }
 
-    /// How often each case applies: the first that fits.
+    /// The share of each case: the first case that matches applies.
     fn shares<'c>(
         &self,
         table: &str,
@@ -140,7 +139,8 @@ impl<'a> Expectation<'a> {
     ) -> Option<Vec<f64>> {
         let (table, drawn) = self.column(table, by)?;
         let values = self.values(table, drawn, REFERENCES_MAX)?;
-        // Null fits no case but one without condition; a column with cases and nulls is no plain one.
+        // Null matches only a case without condition. Columns with cases and nulls are not
+        // computed.
         if drawn.null > 0.0 {
             return None;
         }
@@ -175,7 +175,7 @@ impl<'a> Expectation<'a> {
         conditions: impl Iterator<Item = &'c Condition>,
     ) -> Option<Vec<f64>> {
         let width = (i128::from(high) - i128::from(low) + 1) as f64;
-        // What is left is from here to the upper bound, without these.
+        // Numbers that no earlier case has matched: from `next` to the upper bound, except `taken`.
         let (mut next, mut taken) = (i128::from(low), Vec::new());
         let mut shares = Vec::new();
         for condition in conditions {
@@ -201,7 +201,7 @@ impl<'a> Expectation<'a> {
         Some(shares)
     }
 
-    /// The bound of a condition that has one; any number for another.
+    /// The bound of `Below`; 0 for other conditions, which have none.
     fn bound(&self, condition: &Condition) -> Option<i64> {
         match condition {
             Condition::Below(bound) => self.amount(bound),
@@ -236,7 +236,7 @@ impl<'a> Expectation<'a> {
     }
 }
 
-/// The average over a mixture.
+/// The weighted average of a mixture.
 fn weighted(
     draws: &[(f64, Distribution)],
     value: impl Fn(&Distribution) -> Option<f64>,

@@ -1,4 +1,4 @@
-//! `workload.toml` as it is written.
+//! The structure of `workload.toml` as written.
 
 use super::amount::Amount;
 use super::distribution::{Alphabet, Literal};
@@ -10,7 +10,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use toml::Spanned;
 
-/// Names in the order of the alphabet, each with its place in the file.
+/// Sorted by name, each name with its position in the file.
 pub(super) type Named<T> = BTreeMap<Spanned<String>, T>;
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ pub(super) struct RawTable {
     pub columns: Named<Spanned<RawDistribution>>,
 }
 
-/// How many rows there are: an amount, or how the number for one row of another table is drawn.
+/// The row count: an amount, or the draw of the number for one parent row.
 pub(super) enum RawRows {
     Amount(Amount),
     Drawn(Box<RawDistribution>),
@@ -91,7 +91,7 @@ pub(super) struct RawProcedure {
     pub arguments: Named<Spanned<RawDistribution>>,
 }
 
-/// A share of calls, or its bounds.
+/// A share of calls, or its minimum and maximum.
 #[derive(Clone, Copy)]
 pub(super) enum RawSuccess {
     One(f64),
@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for SuccessVisitor {
     }
 }
 
-/// A table with the name of one draw, and what goes with it.
+/// A TOML table with the key of one draw and that draw's further keys.
 #[derive(Clone, Deserialize, Default)]
 #[serde(deny_unknown_fields, default, expecting = "a draw such as { uniform = [1, 10] }")]
 pub(super) struct RawDistribution {
@@ -210,7 +210,7 @@ pub(super) struct RawCase {
     pub draw: Spanned<RawDistribution>,
 }
 
-/// Two values, and no more: what follows a pair is left out by serde itself.
+/// Refuses more than two values; serde's own tuples ignore the rest.
 struct PairVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for PairVisitor<T> {

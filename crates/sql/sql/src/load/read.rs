@@ -1,4 +1,4 @@
-//! From `workload.toml` as written to what is checked against the program.
+//! Checks the raw `workload.toml` against the program.
 //!
 //! Decision: docs/decisions/0279-rows-in-workload-toml-says-how-many-rows-calls-add.md
 
@@ -24,18 +24,18 @@ use std::mem::take;
 use std::ops::Range;
 use toml::Spanned;
 
-/// Deepest chain of tables whose rows depend on those of others.
+/// Maximum length of a chain of tables whose row counts depend on each other.
 const ROWS_DEPTH_MAX: u32 = 16;
 
-/// Longest name of a workload, and of its unit.
+/// Maximum length of the names of a workload and of its unit, in bytes.
 const SHOWN_BYTES_MAX: usize = 128;
 
 /// Reads `workload.toml` for the tables and procedures of `program`.
 ///
 /// # Errors
 ///
-/// Keys that do not exist, tables, procedures and arguments that are missing or unknown, and draws that do not fit, with
-/// their places.
+/// Unknown keys; missing or unknown tables, procedures and arguments; and draws of a wrong type,
+/// with positions.
 pub fn read_load(source: &Source, program: &Program) -> Result<Load, Errors> {
     let mut findings = Findings::default();
     match read(source, program, &mut findings) {
@@ -44,7 +44,7 @@ pub fn read_load(source: &Source, program: &Program) -> Result<Load, Errors> {
     }
 }
 
-/// As [`read_load`], of a program in which some may be wrong already. `None` if anything is wrong in the load.
+/// As [`read_load`], for a program that may have errors already. `None` if the load has an error.
 pub(crate) fn read(source: &Source, program: &Program, findings: &mut Findings) -> Option<Load> {
     let errors_before = findings.count();
     let written = written(source, findings);
@@ -66,7 +66,8 @@ pub(crate) fn read(source: &Source, program: &Program, findings: &mut Findings) 
     load.filter(|_| findings.count() == errors_before)
 }
 
-/// Reports unknown names that are near a known one without an entry, and takes their entries for its.
+/// Reports each unknown name that is similar to a known name without an entry, and treats its entry
+/// as that of the known name.
 fn correct<T>(
     named: &mut Named<T>,
     known: &[&str],
@@ -88,18 +89,18 @@ fn correct<T>(
     }
 }
 
-/// What draws are checked against.
+/// The context of the checks of draws.
 pub(super) struct LoadReader<'a> {
     pub(super) source: &'a Source,
     pub(super) program: &'a Program,
     pub(super) units: u64,
     rows: BTreeMap<String, Amount>,
     findings: RefCell<Findings>,
-    /// Names whose entries are wrong, which is reported already.
+    /// Names whose entries have errors that are already reported.
     left_out: BTreeSet<String>,
 }
 
-/// The rows of tables that are counted and not drawn.
+/// The tables with a given row count.
 fn row_amounts(tables: &Named<RawTable>) -> BTreeMap<String, Amount> {
     let amount = |(name, table): (&Spanned<String>, &RawTable)| {
         let RawRows::Amount(rows) = table.rows.get_ref() else { return None };
@@ -118,16 +119,17 @@ impl LoadReader<'_> {
         place_error(self.source, range, sentence.into())
     }
 
-    /// That there is no such table.
+    /// The error that there is no such table.
     pub(super) fn no_table(&self, range: Range<usize>, name: &str) -> Error {
         let tables = self.program.catalog.tables.iter().map(|table| table.name.as_str());
         self.error(range, no_table(name)).advise(meant(name, tables))
     }
 
-    /// The value, or `None` with its error reported.
+    /// The value, or `None` after reporting its error.
     fn keep<T>(&self, read: Result<T>) -> Option<T> {
         let report = |error: Error| {
-            // A table that could not be read is missing for that reason alone. Without a whole file, anything may be.
+            // Do not report a table as missing if its definition has an error, or if a whole file
+            // is unreadable.
             let mut findings = self.findings.borrow_mut();
             if !findings.has_damaged(|name| error.sentence == no_table(name)) {
                 findings.add(error);
@@ -136,7 +138,7 @@ impl LoadReader<'_> {
         read.map_err(report).ok()
     }
 
-    /// Whether an entry of this name, or its definition, is wrong, which is reported already.
+    /// Whether the entry or the definition of `name` has an error, which is already reported.
     fn is_damaged(&self, name: &str) -> bool {
         self.left_out.contains(name) || self.findings.borrow().is_damaged(name)
     }
@@ -144,7 +146,7 @@ impl LoadReader<'_> {
     fn load(&self, raw: RawLoad) -> Option<Load> {
         let errors_before = self.findings.borrow().count();
         if self.units == 0 {
-            let error = self.error(raw.units.span(), "there is at least one unit");
+            let error = self.error(raw.units.span(), "`units` must be at least 1");
             self.keep::<()>(Err(error));
         }
         let machines = self.keep(self.machines(&raw.machines));
@@ -159,12 +161,12 @@ impl LoadReader<'_> {
         Some(load)
     }
 
-    /// Whether it takes draws to tell how many rows a table has.
+    /// Whether the row count of a table is drawn.
     pub(super) fn is_drawn(&self, table: &str) -> bool {
         !self.rows.contains_key(table)
     }
 
-    /// The value of `amount` at the default scale, or none if it has none.
+    /// The value of `amount` at the default scale, if it has one.
     pub(super) fn value(&self, amount: &Amount) -> Option<i64> {
         self.value_within(amount, ROWS_DEPTH_MAX)
     }
@@ -174,20 +176,20 @@ impl LoadReader<'_> {
         amount.evaluate(self.units, &|table| self.value_within(self.rows.get(table)?, deeper))
     }
 
-    /// A text that is printed, and that names files and crates.
+    /// Checks a text that is printed and used in names of files and crates.
     fn shown(&self, text: Spanned<String>) -> Result<String> {
         let place = text.span();
         let text = text.into_inner();
         if text.trim().is_empty() {
-            return Err(self.error(place, "this is shown to people, and is empty"));
+            return Err(self.error(place, "this name is empty"));
         }
         if text.len() > SHOWN_BYTES_MAX {
             let sentence =
-                format!("this has {} bytes; at most {SHOWN_BYTES_MAX} are taken", text.len());
+                format!("this has {} bytes; the maximum is {SHOWN_BYTES_MAX}", text.len());
             return Err(self.error(place, sentence));
         }
         if text.contains(char::is_control) {
-            return Err(self.error(place, "there are characters in it that cannot be seen"));
+            return Err(self.error(place, "this contains invisible characters"));
         }
         Ok(text)
     }
@@ -195,14 +197,14 @@ impl LoadReader<'_> {
     fn machines(&self, raw: &RawMachines) -> Result<Machines> {
         for number in raw.count.iter().chain(&raw.threads) {
             if *number.get_ref() == 0 {
-                return Err(self.error(number.span(), "this is at least 1"));
+                return Err(self.error(number.span(), "this must be at least 1"));
             }
         }
         let memory_gib = raw.memory_gib.as_ref().map(|memory| *memory.get_ref());
         if let (Some(gib), Some(raw)) = (memory_gib, &raw.memory_gib)
             && !(gib.is_finite() && gib > 0.0)
         {
-            return Err(self.error(raw.span(), "memory is more than 0 GiB"));
+            return Err(self.error(raw.span(), "memory must be more than 0 GiB"));
         }
         let said = |number: &Option<Spanned<u32>>| number.as_ref().map(|number| *number.get_ref());
         let (count, threads) = (said(&raw.count), said(&raw.threads));
@@ -223,7 +225,7 @@ impl LoadReader<'_> {
                 None if self.left_out.contains(&table.name) => {}
                 None => {
                     let sentence =
-                        format!("[tables] does not say how many rows `{}` has", table.name);
+                        format!("[tables] has no entry for `{}`; write its `rows`", table.name);
                     self.keep::<()>(Err(self.error(0..0, sentence)));
                 }
             }
@@ -253,7 +255,7 @@ impl LoadReader<'_> {
         Ok(TableLoad { table: table.name.clone(), line, rows, columns })
     }
 
-    /// What the parent's rows are known by, which a row may refer to.
+    /// The columns of the parent row, which a row may refer to as `TABLE.COLUMN`.
     fn columns_of_parent(
         &self,
         parent: &Spanned<String>,
@@ -278,12 +280,12 @@ impl LoadReader<'_> {
         }
         let count = match (raw.rows.get_ref(), &raw.for_each) {
             (RawRows::Amount(rows), None) if self.value(rows).is_none_or(|rows| rows < 0) => {
-                let sentence = "this is no number of rows at the default scale";
+                let sentence = "this is not a valid row count at the default scale";
                 return Err(self.error(raw.rows.span(), sentence));
             }
             (RawRows::Amount(rows), None) => return Ok(Rows::Counted(rows.clone())),
             (RawRows::Drawn(_), None) => {
-                let sentence = "rows are drawn for each row of a table, which `for_each` names";
+                let sentence = "a drawn row count needs `for_each` with the parent table";
                 return Err(self.error(raw.rows.span(), sentence));
             }
             (RawRows::Amount(rows), Some(_)) => {
@@ -302,7 +304,7 @@ impl LoadReader<'_> {
         Ok(Rows::ForEach { parent: parent.unwrap_or_default(), count })
     }
 
-    /// It has to be known how many rows each table has, or has on the average.
+    /// Refuses tables whose expected row count is unknown.
     fn check_rows(&self, raw: &Named<RawTable>, load: &Load) -> Result<()> {
         let expectation = Expectation::new(load, load.units);
         for (name, table) in raw {
@@ -310,7 +312,7 @@ impl LoadReader<'_> {
             if !is_known || expectation.rows(name.get_ref()).is_some() {
                 continue;
             }
-            let sentence = "nobody can tell how many rows this makes on the average; use `uniform`, `one_of`, \
+            let sentence = "the expected row count is unknown; use `uniform`, `one_of`, \
                 `mixture`, `same` or `cases` over columns that are drawn so, and no table that has itself as a parent";
             return Err(self.error(table.rows.span(), sentence));
         }
@@ -335,7 +337,7 @@ impl LoadReader<'_> {
             else {
                 if !self.left_out.contains(&procedure.name) {
                     let sentence = format!(
-                        "[procedures] does not say how often `{}` is called",
+                        "[procedures] has no entry for `{}`; write its `frequency`",
                         procedure.name
                     );
                     let place = raw.span().start..raw.span().start;
@@ -348,12 +350,14 @@ impl LoadReader<'_> {
             procedures.extend(self.keep(self.procedure(procedure, one, name.span())));
         }
         if !is_called && self.left_out.is_empty() {
-            self.keep::<()>(Err(self.error(raw.span(), "at least one frequency is more than 0")));
+            self.keep::<()>(Err(
+                self.error(raw.span(), "at least one frequency must be more than 0")
+            ));
         }
         procedures
     }
 
-    /// The share of calls that succeed, as bounds.
+    /// The share of calls that succeed, as minimum and maximum.
     fn share(&self, raw: &RawProcedure) -> Result<Option<(f64, f64)>> {
         let Some(share) = &raw.succeeds else { return Ok(None) };
         let (low, high) = match *share.get_ref() {
@@ -376,7 +380,7 @@ impl LoadReader<'_> {
     ) -> Result<ProcedureLoad> {
         let frequency = *raw.frequency.get_ref();
         if !(frequency.is_finite() && frequency >= 0.0) {
-            return Err(self.error(raw.frequency.span(), "a frequency is 0 or more"));
+            return Err(self.error(raw.frequency.span(), "a frequency must be at least 0"));
         }
         let inputs = procedure.inputs().map(|(_, variable)| Drawn {
             name: &variable.name,
@@ -389,7 +393,7 @@ impl LoadReader<'_> {
         let inputs = inputs.collect();
         let arguments = self.drawn(&raw.arguments, inputs, "parameter", needed, converter);
         let succeeds = self.keep(self.share(raw)).flatten();
-        // Which tables a body changes is not known if it is wrong.
+        // If the body has an error, it is unknown which tables it changes.
         let rows = match self.is_damaged(&procedure.name) {
             true => Vec::new(),
             false => self.row_changes(procedure, &raw.rows)?,
@@ -398,7 +402,8 @@ impl LoadReader<'_> {
         Ok(ProcedureLoad { procedure, frequency, succeeds, rows, arguments })
     }
 
-    /// The draws of arguments or columns in their order. `needed` is where to say that one is missing.
+    /// The draws of the `wanted` arguments or columns, in their order. `needed` is the position for
+    /// errors about missing ones; they are optional if it is `None`.
     fn drawn(
         &self,
         raw: &Named<Spanned<RawDistribution>>,
@@ -422,7 +427,7 @@ impl LoadReader<'_> {
         for one in wanted {
             let Some(raw) = raw.get(one.name) else {
                 if let Some(place) = needed.clone().filter(|_| !self.left_out.contains(one.name)) {
-                    let sentence = format!("nothing says how the {what} `{}` is drawn", one.name);
+                    let sentence = format!("the {what} `{}` has no draw", one.name);
                     self.keep::<()>(Err(self.error(place, sentence)));
                 }
                 continue;
@@ -449,7 +454,7 @@ fn no_table(name: &str) -> String {
     format!("schema.sql has no table `{name}`")
 }
 
-/// An argument or column that is to be drawn.
+/// An argument or column that needs a draw.
 struct Drawn<'a> {
     name: &'a str,
     sql_type: &'a SqlType,

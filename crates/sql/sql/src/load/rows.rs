@@ -1,4 +1,4 @@
-//! How many rows calls add to tables, as `rows` of a procedure says, checked against its statements.
+//! Checks `rows` of a procedure, the rows that a call adds to tables, against its statements.
 
 use super::raw::Named;
 use super::read::LoadReader;
@@ -7,8 +7,8 @@ use crate::procedure::Procedure;
 use toml::Spanned;
 
 impl LoadReader<'_> {
-    /// What is said of tables, in the order of the schema. What the procedure cannot do is refused: the check behind a run
-    /// would fail, and say less.
+    /// The row changes of a call, in schema order. A change that no statement of the procedure can
+    /// make is refused here, because the check after a run would only report a wrong count.
     pub(super) fn row_changes(
         &self,
         procedure: &Procedure,

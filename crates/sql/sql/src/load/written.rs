@@ -1,4 +1,5 @@
-//! `workload.toml` from text to its raw form. Wrong entries are reported and left out, so that the rest is read too.
+//! Parses `workload.toml` to its raw form. Entries with errors are reported and removed, so that
+//! the rest is checked, too.
 
 use super::raw::RawLoad;
 use super::read::place_error;
@@ -11,21 +12,21 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 use toml::{Deserializer, Spanned};
 
-/// Keys that every file has.
+/// Required top-level keys.
 const TOP_LEVEL: [&str; 5] = ["name", "unit", "units", "tables", "procedures"];
-/// Keys that every section has.
+/// Required keys of a section.
 const REQUIRED: [&str; 2] = ["rows", "frequency"];
-/// Most keys on the way to what is left out, such as `tables.item.columns.price`.
+/// Maximum length of the key path of a removed entry, such as `tables.item.columns.price`.
 const KEYS_MAX: usize = 4;
 
-/// A load as written.
+/// The raw load.
 pub(super) struct Written {
     pub(super) raw: RawLoad,
-    /// Names of tables, procedures, columns and arguments whose entries were left out.
+    /// Names of tables, procedures, columns and arguments whose entries were removed.
     pub(super) left_out: BTreeSet<String>,
 }
 
-/// Reads a text. `None` if the rest makes no load.
+/// Parses `source`. `None` if nothing useful remains without the removed entries.
 pub(super) fn written(source: &Source, findings: &mut Findings) -> Option<Written> {
     let (mut table, errors) = DeTable::parse_recoverable(source.text());
     if !errors.is_empty() {
@@ -51,8 +52,8 @@ pub(super) fn written(source: &Source, findings: &mut Findings) -> Option<Writte
     None
 }
 
-/// The key or word that was meant by an unknown one, which stands first of all that the message puts in backticks; the known
-/// ones follow it.
+/// The known key or word that is similar to an unknown one. serde's message has the unknown one
+/// first in backticks, then the known ones.
 fn meant_by(message: &str) -> Option<&str> {
     if !["unknown field `", "unknown variant `"].iter().any(|begin| message.starts_with(begin)) {
         return None;
@@ -62,8 +63,8 @@ fn meant_by(message: &str) -> Option<&str> {
     near(written, words)
 }
 
-/// Removes the entry that is wrong at `range`, where a key may be `meant`, and gives its name; `None` if the file makes no sense
-/// without it.
+/// Removes the entry with the error at `range` and returns its name. `meant` is the key that it was
+/// probably meant to be. `None` if the file is useless without the entry.
 fn leave_out(table: &mut DeTable<'_>, range: &Range<usize>, meant: Option<&str>) -> Option<String> {
     let mut path = path_to(table, range)?;
     path.truncate(KEYS_MAX);
@@ -71,7 +72,7 @@ fn leave_out(table: &mut DeTable<'_>, range: &Range<usize>, meant: Option<&str>)
     let is_section = matches!(&*path[0], "tables" | "procedures");
     match path.len() {
         1 if TOP_LEVEL.contains(&key) => return None,
-        // Without this key, the section has an error that says nothing new.
+        // Without this key the section would only cause a second error, so the whole section goes.
         3 if is_section && REQUIRED.contains(&key) => path.truncate(2),
         _ => {}
     }
@@ -86,7 +87,7 @@ fn leave_out(table: &mut DeTable<'_>, range: &Range<usize>, meant: Option<&str>)
     parent.remove(&*name).map(|_| name)
 }
 
-/// The keys on the way to the innermost entry at `range`.
+/// The key path of the innermost entry at `range`.
 fn path_to(table: &DeTable<'_>, range: &Range<usize>) -> Option<Vec<String>> {
     let is_at = |span: Range<usize>| span.contains(&range.start) || span == *range;
     for (key, value) in table {

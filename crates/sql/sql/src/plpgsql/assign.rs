@@ -1,4 +1,4 @@
-//! Assignments, and what may be assigned to.
+//! Assignments and their targets.
 
 use super::Compiler;
 use crate::error::{ErrorKind, Result};
@@ -10,8 +10,8 @@ use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token};
 
 impl Compiler<'_> {
-    /// Whether the next tokens are a variable and what follows one that is assigned to. Words of statements are no names of
-    /// variables here, unless an assignment follows.
+    /// Whether the next tokens begin an assignment. A keyword of a statement is a variable here
+    /// only if an assignment follows.
     pub(super) fn begins_assignment(&self) -> bool {
         let Some(Token::Word(word)) = self.cursor.peek() else {
             return matches!(self.cursor.peek(), Some(Token::Placeholder(_)));
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         Ok(StatementKind::Assign { target, value })
     }
 
-    /// A record takes the columns of the row that is assigned.
+    /// A record takes the columns of the assigned row.
     fn record_assignment(
         &mut self,
         variable: usize,
@@ -61,7 +61,7 @@ impl Compiler<'_> {
     ) -> Result<StatementKind> {
         let value = self.formula(tokens, span, None)?;
         let SqlType::Record(fields) = value.expr.sql_type.clone() else {
-            let sentence = format!("a record cannot become {}", value.expr.sql_type);
+            let sentence = format!("a record cannot be assigned {}", value.expr.sql_type);
             return Err(self.type_error(span, sentence));
         };
         self.check_row(tokens)?;
@@ -69,7 +69,7 @@ impl Compiler<'_> {
         Ok(StatementKind::Assign { target: Target::Variable(variable), value })
     }
 
-    /// A variable, field or element, with its type.
+    /// Parses a variable, field or element and returns its type.
     pub(super) fn target(&mut self) -> Result<(Target, SqlType)> {
         let from = self.cursor.position();
         let (variable, field) = self.datum()?;
@@ -88,7 +88,7 @@ impl Compiler<'_> {
             return Err(self.type_error(span, format!("{sql_type} has no elements")));
         };
         if field.is_some() {
-            let advice = "assign it to an array variable, and that back";
+            let advice = "copy the array to a variable, assign the element, and copy it back";
             return Err(self.outside(span, "an element of an array in a record", advice));
         }
         let place = self.cursor.span();
@@ -98,7 +98,7 @@ impl Compiler<'_> {
         if is_slice || self.cursor.peek() == Some(&Token::LBracket) {
             return Err(self.outside(
                 span,
-                "this way into an array",
+                "this form of array access",
                 "write array[index], with one index",
             ));
         }
@@ -106,7 +106,7 @@ impl Compiler<'_> {
         Ok((Target::Element { variable, index }, *element))
     }
 
-    /// A variable, or a field of a record variable.
+    /// Parses a variable or a field of a record variable.
     pub(super) fn datum(&mut self) -> Result<super::Datum> {
         let span = self.cursor.span();
         if let Some(Token::Placeholder(text)) = self.cursor.peek() {
@@ -114,7 +114,8 @@ impl Compiler<'_> {
             let place = number.and_then(|number| number.checked_sub(1));
             let variable = place.and_then(|place| self.names.positional.get(place)).copied();
             self.cursor.next();
-            let missing = || self.cursor.error(span, ErrorKind::Name, "there is no such parameter");
+            let missing =
+                || self.cursor.error(span, ErrorKind::Name, "this parameter does not exist");
             return variable.map(|variable| (variable, None)).ok_or_else(missing);
         }
         let (name, _) = self.cursor.name("a variable")?;
@@ -141,7 +142,7 @@ impl Compiler<'_> {
         };
         found.map(|variable| (variable, None)).ok_or_else(|| {
             let sentence = format!("there is no variable `{name}` here");
-            self.cursor.error(span, ErrorKind::Name, sentence).advise("declare it behind DECLARE")
+            self.cursor.error(span, ErrorKind::Name, sentence).advise("declare it after DECLARE")
         })
     }
 
@@ -160,7 +161,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Gives a record variable a row, whose columns are those of all rows that it ever has.
+    /// Gives a record variable its columns; all rows assigned to it must have the same ones.
     pub(super) fn shape_record(
         &mut self,
         variable: usize,

@@ -1,8 +1,9 @@
-//! Where records surely have a row.
+//! Definite assignment of records.
 //!
-//! PL/pgSQL has an error (55000) for whoever reads a field of a record that nothing was assigned to, which depends on the way that a call has
-//! taken. Here one is read only where a row was assigned on every way there: definite assignment, as Java has it for local variables. A query
-//! that finds nothing assigns a row of nulls, so that `SELECT INTO` and `FOR` always do. A record as a whole is null until then.
+//! In PL/pgSQL, reading a field of an unassigned record is a run-time error (55000) that depends on
+//! the path a call takes. Here a field may be read only where every path assigns the record first,
+//! as Java requires for local variables. A query that finds no row assigns a row of nulls, so
+//! `SELECT INTO` and `FOR` always assign. An unassigned record as a whole is null.
 //!
 //! Decision: docs/decisions/0284-a-records-fields-are-read-only-where-every-path-has-assigned.md
 
@@ -14,22 +15,23 @@ use crate::token::name_of;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 use std::collections::BTreeSet;
 
-/// The records that have a row by whichever way a place is reached; none if it is not reached at all.
+/// The records that are assigned on every path to a point of the program; `None` if the point is
+/// unreachable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Assigned(Option<BTreeSet<usize>>);
 
 impl Assigned {
-    /// Where a procedure begins.
+    /// The state at the beginning of a procedure.
     pub(crate) fn at_first() -> Self {
         Self(Some(BTreeSet::new()))
     }
 
-    /// Where nothing comes by.
+    /// The state of an unreachable point.
     pub(super) fn nowhere() -> Self {
         Self(None)
     }
 
-    /// Gives a record a row.
+    /// Marks a record as assigned.
     pub(super) fn put(&mut self, record: usize) {
         if let Some(records) = &mut self.0 {
             records.insert(record);
@@ -40,7 +42,7 @@ impl Assigned {
         self.0.as_ref().is_none_or(|records| records.contains(&record))
     }
 
-    /// Lets another way lead here, too.
+    /// Merges another path into this point.
     pub(super) fn join(&mut self, other: &Self) {
         match (&mut self.0, &other.0) {
             (Some(records), Some(others)) => records.retain(|record| others.contains(record)),
@@ -51,13 +53,13 @@ impl Assigned {
 }
 
 impl Compiler<'_> {
-    /// Refuses fields of records that may have no row here.
+    /// Refuses fields of records that may be unassigned here.
     pub(super) fn check_fields(&self, references: &[Reference]) -> Result<()> {
         let mut fields = references.iter().filter(|of| of.field.is_some());
         fields.try_for_each(|of| self.check_assigned(of.variable, of.span))
     }
 
-    /// Refuses a whole record that may have no row here, where one is wanted.
+    /// Refuses a record that may be unassigned here, where a whole row is required.
     pub(super) fn check_row(&self, tokens: &[TokenWithSpan]) -> Result<()> {
         let [TokenWithSpan { token: Token::Word(word), span }] = tokens else { return Ok(()) };
         let variable = self.names.find(&name_of(word));
@@ -70,12 +72,13 @@ impl Compiler<'_> {
         }
         let name = &self.variables[variable].name;
         let what =
-            format!("reading the record `{name}` where a call may come without having assigned it");
-        let advice = "assign it before, on every way here: PostgreSQL has an error for a call that comes another way";
+            format!("reading the record `{name}`, which is not assigned on every path to here,");
+        let advice =
+            "assign it on every path: PostgreSQL raises an error if a call takes another path";
         Err(self.outside(span, &what, advice))
     }
 
-    /// Goes on behind a statement.
+    /// The state after a statement.
     pub(super) fn pass(&mut self, statement: &Statement) {
         let ends = match &statement.kind {
             StatementKind::Return(_) => true,
@@ -88,14 +91,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// Ends the innermost loop or block: who has left it by `EXIT` comes here, too.
+    /// Ends the innermost loop or block, and merges the paths that leave it by `EXIT`.
     pub(super) fn leave_enclosing(&mut self) {
         if let Some(enclosing) = self.enclosing.pop() {
             self.assigned.join(&enclosing.left);
         }
     }
 
-    /// One of several ways that begin here: what it leads to is added to where they end, and the next one begins here, too.
+    /// Parses one branch: its end is merged into `ends`, and the state is reset for the next
+    /// branch.
     pub(super) fn way(&mut self, ends: &mut Assigned) -> Result<Vec<Statement>> {
         let before = self.assigned.clone();
         let statements = self.statements()?;

@@ -1,4 +1,4 @@
-//! Blocks, and which statement begins with which word.
+//! Blocks, and the dispatch of statements by their first word.
 
 use super::{Compiler, Enclosing};
 use crate::error::Result;
@@ -10,7 +10,6 @@ use sqlparser::tokenizer::{Span, Token};
 const END_WORDS: [&str; 6] = ["END", "ELSIF", "ELSEIF", "ELSE", "WHEN", "EXCEPTION"];
 
 impl Compiler<'_> {
-    /// The whole body of a procedure.
     pub(crate) fn body(&mut self) -> Result<Block> {
         let label = self.label()?;
         if !self.cursor.is_word("DECLARE") && !self.cursor.is_word("BEGIN") {
@@ -25,7 +24,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// From `DECLARE` or `BEGIN` to `END`, without the semicolon.
+    /// Parses from `DECLARE` or `BEGIN` to `END`, without the semicolon.
     pub(super) fn block(&mut self, label: Option<String>) -> Result<Block> {
         self.names.open(label.as_deref());
         let mut declarations = Vec::new();
@@ -38,7 +37,8 @@ impl Compiler<'_> {
         self.leave_enclosing();
         let span = self.cursor.span();
         if self.cursor.is_word("EXCEPTION") {
-            let advice = "test for the case before it happens, with IF; an error undoes the whole transaction";
+            let advice =
+                "check the condition beforehand with IF; an error aborts the whole transaction";
             return Err(self.outside(span, "a block with EXCEPTION", advice));
         }
         self.cursor.expect_word("END")?;
@@ -47,7 +47,7 @@ impl Compiler<'_> {
         Ok(Block { label, declarations, statements })
     }
 
-    /// `<<label>>`, if there is one.
+    /// Parses `<<label>>`, if there is one.
     pub(super) fn label(&mut self) -> Result<Option<String>> {
         if !self.cursor.accept(&Token::ShiftLeft) {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Compiler<'_> {
         Ok(Some(label))
     }
 
-    /// The label that may stand behind `END`.
+    /// Parses the optional label after `END`.
     pub(super) fn end_label(&mut self, label: Option<&str>) -> Result<()> {
         if !matches!(self.cursor.peek(), Some(Token::Word(_))) {
             return Ok(());
@@ -66,11 +66,11 @@ impl Compiler<'_> {
         match label {
             Some(label) if label == found => Ok(()),
             Some(label) => Err(self.syntax(span, format!("this ends `{label}`, not `{found}`"))),
-            None => Err(self.syntax(span, "what ends here has no label")),
+            None => Err(self.syntax(span, "the block or loop that ends here has no label")),
         }
     }
 
-    /// Statements up to a word that ends them.
+    /// Parses statements up to a word that ends them.
     pub(super) fn statements(&mut self) -> Result<Vec<Statement>> {
         self.deeper(|compiler| {
             let mut statements = Vec::new();
@@ -107,7 +107,7 @@ impl Compiler<'_> {
         }
         let span = self.cursor.span();
         if label.is_some() {
-            return Err(self.cursor.expected("a block or loop behind the label"));
+            return Err(self.cursor.expected("a block or loop after the label"));
         }
         if self.begins_assignment() {
             return self.assignment();
@@ -142,9 +142,9 @@ impl Compiler<'_> {
     fn refused_statement(&self, word: &str, span: Span) -> crate::error::Error {
         let advice = match word {
             "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "START" => {
-                "leave it out: each call is one transaction, and RAISE EXCEPTION undoes it"
+                "leave it out: each call is one transaction, and RAISE EXCEPTION rolls it back"
             }
-            "EXECUTE" => "write the statement itself, without text put together at run time",
+            "EXECUTE" => "write the statement itself, not text built at run time",
             "CALL" | "DO" => "write the statements of the procedure here",
             "OPEN" | "FETCH" | "MOVE" | "CLOSE" => "write FOR row IN query LOOP",
             "ASSERT" => "write IF ... THEN RAISE EXCEPTION",
@@ -154,11 +154,12 @@ impl Compiler<'_> {
             | "EXPLAIN" | "DECLARE" | "PREPARE" | "DEALLOCATE" | "DISCARD" | "COMMENT"
             | "IMPORT" | "REINDEX" | "CLUSTER" | "CHECKPOINT" | "SHOW" | "TABLE" | "ABORT"
             | "SECURITY" | "UNLISTEN" | "LOAD" | "REASSIGN" | "RELEASE" | "END" => {
-                "a procedure reads and writes rows, by SELECT, INSERT, UPDATE and DELETE"
+                "a procedure only reads and writes rows, by SELECT, INSERT, UPDATE and DELETE"
             }
             _ => {
                 let shown = self.source.piece(span);
-                let sentence = format!("`{shown}` is no variable and begins no statement");
+                let sentence =
+                    format!("`{shown}` is neither a variable nor the beginning of a statement");
                 return self.syntax(span, sentence).advise(keyword_meant(self.cursor.peek()));
             }
         };

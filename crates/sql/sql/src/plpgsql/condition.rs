@@ -1,6 +1,6 @@
-//! Names of conditions and their codes [PostgreSQL 15, appendix A].
+//! Condition names and their SQLSTATE codes [PostgreSQL 15, appendix A].
 
-/// The conditions that procedures have reason to raise, by name.
+/// The conditions that a procedure may want to raise, sorted by name.
 const CONDITIONS: [(&str, &str); 67] = [
     ("array_subscript_error", "2202E"),
     ("assert_failure", "P0004"),
@@ -71,13 +71,13 @@ const CONDITIONS: [(&str, &str); 67] = [
     ("with_check_option_violation", "44000"),
 ];
 
-/// The code of the condition called `name`.
+/// The SQLSTATE of the condition called `name`.
 pub(super) fn sqlstate(name: &str) -> Option<&'static str> {
     let found = CONDITIONS.binary_search_by_key(&name, |(name, _)| name);
     found.ok().map(|at| CONDITIONS[at].1)
 }
 
-/// Whether `code` is five digits or capitals.
+/// Whether `code` has five digits or capital letters.
 pub(super) fn is_sqlstate(code: &str) -> bool {
     code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
 }

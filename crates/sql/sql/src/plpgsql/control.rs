@@ -35,7 +35,7 @@ impl Compiler<'_> {
         Ok(StatementKind::If { branches, otherwise })
     }
 
-    /// A condition, `THEN`, and what is done.
+    /// Parses a condition, `THEN`, and the branch's statements.
     fn branch(&mut self, ends: &mut Assigned) -> Result<(Formula, Vec<Statement>)> {
         let (from, span) = (self.cursor.position(), self.cursor.span());
         let condition = self.until_word("THEN");
@@ -43,7 +43,7 @@ impl Compiler<'_> {
         Ok((self.or_any_truth(from, condition)?, self.way(ends)?))
     }
 
-    /// Tokens up to `word`, which is taken, too.
+    /// Takes tokens up to and including `word`.
     pub(super) fn until_word(&mut self, word: &str) -> Result<Vec<TokenWithSpan>> {
         let stops = |token: &Token| token_is_word(token, word) || *token == Token::SemiColon;
         let tokens = self.cursor.take_until(stops)?;
@@ -73,7 +73,7 @@ impl Compiler<'_> {
         self.cursor.expect_word("END")?;
         self.cursor.expect_word("CASE")?;
         self.semicolon()?;
-        // None that fits is an error.
+        // A CASE without a matching branch raises an error, so no path skips all branches.
         self.assigned = ends;
         Ok(StatementKind::Case { operand, branches, otherwise })
     }
@@ -87,7 +87,7 @@ impl Compiler<'_> {
         Ok((variable, value))
     }
 
-    /// Whether the operand is one of the values in `tokens`.
+    /// The condition that the operand equals one of the values in `tokens`.
     fn case_condition(
         &mut self,
         variable: usize,
@@ -104,7 +104,7 @@ impl Compiler<'_> {
                 resolver.compare(BinaryOperator::Equal, operand, value, span)
             })?;
             if equal.has_subquery() {
-                return Err(self.outside(span, "a sub-select behind WHEN", "write IF"));
+                return Err(self.outside(span, "a sub-select after WHEN", "write IF"));
             }
             condition = Some(match condition {
                 None => equal,
@@ -118,7 +118,7 @@ impl Compiler<'_> {
                 ),
             });
         }
-        let expr = condition.ok_or_else(|| self.syntax(span, "a value is missing behind WHEN"))?;
+        let expr = condition.ok_or_else(|| self.syntax(span, "a value is missing after WHEN"))?;
         Ok(Formula { expr, number: None })
     }
 
@@ -149,9 +149,11 @@ impl Compiler<'_> {
             (Some(enclosing), _) if !continues => enclosing.left.join(&self.assigned),
             (_, Some(label)) => {
                 let what = if continues { "loop" } else { "loop or block" };
-                return Err(self.syntax(span, format!("there is no {what} `{label}` around this")));
+                return Err(
+                    self.syntax(span, format!("no enclosing {what} has the label `{label}`"))
+                );
             }
-            (_, None) => return Err(self.syntax(span, "there is no loop around this")),
+            (_, None) => return Err(self.syntax(span, "this is not inside a loop")),
         }
         self.semicolon()?;
         Ok(StatementKind::Leave { label, continues, when })
@@ -187,7 +189,7 @@ impl Compiler<'_> {
                     }
                     _ => "assign the output parameters, and write RETURN alone",
                 };
-                Err(self.syntax(span, "RETURN has no value here").advise(advice))
+                Err(self.syntax(span, "RETURN may not have a value here").advise(advice))
             }
             (Some(wanted), true) => {
                 let sentence = format!("RETURN needs a value of type {wanted} here");
@@ -198,7 +200,8 @@ impl Compiler<'_> {
 
     fn return_next(&mut self, start: Span) -> Result<StatementKind> {
         let Returns::Rows(fields) = self.returns.clone() else {
-            let error = self.syntax(start, "RETURN NEXT is for functions that return rows");
+            let error =
+                self.syntax(start, "RETURN NEXT is only allowed in functions that return rows");
             return Err(error.advise("write RETURNS SETOF or RETURNS TABLE"));
         };
         let span = self.cursor.span();
@@ -206,8 +209,10 @@ impl Compiler<'_> {
         self.semicolon()?;
         if self.has_outputs {
             if !tokens.is_empty() {
-                let error =
-                    self.syntax(span, "RETURN NEXT has no value where there are output parameters");
+                let error = self.syntax(
+                    span,
+                    "RETURN NEXT may not have a value in a function with output parameters",
+                );
                 return Err(error.advise("assign them, and write RETURN NEXT alone"));
             }
             return Ok(StatementKind::ReturnNext(None));
@@ -226,7 +231,8 @@ impl Compiler<'_> {
 
     fn return_query(&mut self, start: Span) -> Result<StatementKind> {
         let Returns::Rows(fields) = self.returns.clone() else {
-            let error = self.syntax(start, "RETURN QUERY is for functions that return rows");
+            let error =
+                self.syntax(start, "RETURN QUERY is only allowed in functions that return rows");
             return Err(error.advise("write RETURNS SETOF or RETURNS TABLE"));
         };
         let span = self.cursor.span();
@@ -238,15 +244,18 @@ impl Compiler<'_> {
         let sql = self.embedded_query(&[&tokens], "", span)?;
         let found = sql.query.outputs();
         if found.len() != fields.len() {
-            let sentence =
-                format!("the query has {} columns, and {} are returned", found.len(), fields.len());
+            let sentence = format!(
+                "the number of columns differs: the query has {}, the function returns {}",
+                found.len(),
+                fields.len()
+            );
             return Err(self.type_error(span, sentence));
         }
         let mut columns = Vec::new();
         for (at, (found, wanted)) in found.iter().zip(&fields).enumerate() {
             if found.sql_type.base() != wanted.sql_type.base() {
                 let sentence = format!(
-                    "column {} of the query is {}, and {} is returned",
+                    "column {} of the query is {}, but the function returns {}",
                     at + 1,
                     found.sql_type,
                     wanted.sql_type
@@ -276,7 +285,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The parts of `tokens` between commas outside all brackets.
+/// Splits `tokens` at the commas outside all parentheses.
 pub(super) fn split_at_commas(tokens: &[TokenWithSpan]) -> Vec<&[TokenWithSpan]> {
     let mut parts = Vec::new();
     let (mut depth, mut from) = (0_i32, 0);

@@ -9,7 +9,7 @@ use crate::types::SqlType;
 use sqlparser::tokenizer::Token;
 
 impl Compiler<'_> {
-    /// Declarations up to `BEGIN` or another `DECLARE`.
+    /// Parses declarations up to `BEGIN` or another `DECLARE`.
     pub(super) fn declarations(
         &mut self,
         declared: &mut Vec<(usize, Option<Formula>)>,
@@ -24,7 +24,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// One variable with its first value; `None` for another name of a variable.
+    /// Parses one variable with its initial value; `None` for an alias.
     fn declaration(&mut self) -> Result<Option<(usize, Option<Formula>)>> {
         let (name, place) = self.cursor.name("a variable's name or `BEGIN`")?;
         if self.names.is_declared(&name) {
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         }
         let value = self.initial(&sql_type, variable)?;
         if is_not_null && value.is_none() {
-            let sentence = format!("`{name}` is NOT NULL and begins as null");
+            let sentence = format!("`{name}` is NOT NULL but has no initial value");
             return Err(self.syntax(place, sentence));
         }
         self.variables[variable].is_constant = is_constant;
@@ -76,7 +76,7 @@ impl Compiler<'_> {
         if self.open_records.contains(&variable) {
             return Err(self.outside(
                 span,
-                "a first value of a record",
+                "an initial value of a record",
                 "assign its fields by SELECT INTO",
             ));
         }
@@ -99,7 +99,7 @@ impl Compiler<'_> {
             return Err(self.cursor.error(
                 span,
                 ErrorKind::Name,
-                "there is no such parameter or variable",
+                "this parameter or variable does not exist",
             ));
         };
         self.cursor.next();
@@ -107,7 +107,7 @@ impl Compiler<'_> {
         self.cursor.expect(&Token::SemiColon)
     }
 
-    /// A type, also `variable%TYPE`, `table.column%TYPE`, `table%ROWTYPE` and `table`.
+    /// Parses a type, including `variable%TYPE`, `table.column%TYPE`, `table%ROWTYPE` and `table`.
     pub(crate) fn declared_type(&mut self) -> Result<SqlType> {
         let from = self.cursor.position();
         if let Some(sql_type) = self.copied_type()? {
@@ -124,7 +124,8 @@ impl Compiler<'_> {
         parse_type(&mut self.cursor)
     }
 
-    /// A type with `%TYPE` or `%ROWTYPE` behind a name, if that is what stands here.
+    /// Parses a type written as a name with `%TYPE` or `%ROWTYPE`; `None` if the next tokens are
+    /// something else.
     fn copied_type(&mut self) -> Result<Option<SqlType>> {
         let from = self.cursor.position();
         let Some(Token::Word(_)) = self.cursor.peek() else {
@@ -174,7 +175,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a list of tokens has the word `word` outside all brackets.
+/// Whether the tokens contain the word `word` outside all parentheses.
 pub(super) fn has_word(
     tokens: &[sqlparser::tokenizer::TokenWithSpan],
     word: &str,

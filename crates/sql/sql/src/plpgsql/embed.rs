@@ -1,4 +1,4 @@
-//! A statement with `$1` to `$n` for its variables.
+//! Builds the text of an embedded statement, with `$1` to `$n` for its variables.
 
 use super::Compiler;
 use crate::embedded::{EmbeddedStatement, VariableName};
@@ -8,8 +8,8 @@ use crate::types::SqlType;
 use sqlparser::tokenizer::TokenWithSpan;
 
 impl Compiler<'_> {
-    /// Adds the statement of `parts`, one behind the other, and gives its number. `references` says where they name
-    /// variables.
+    /// Adds the statement that consists of `parts` and returns its number. `references` are the
+    /// positions of its variables.
     pub(crate) fn embed(
         &mut self,
         prefix: &str,
@@ -41,7 +41,7 @@ impl Compiler<'_> {
         Ok(number)
     }
 
-    /// The tokens as they stand, with one blank for blanks and comments.
+    /// Appends the tokens as written; each gap of blanks and comments becomes one blank.
     fn append<'r>(
         &self,
         text: &mut String,
@@ -84,12 +84,8 @@ impl Compiler<'_> {
     fn check_parameter(&self, reference: &Reference) -> Result<()> {
         let is_row = matches!(self.variables[reference.variable].sql_type, SqlType::Record(_));
         if is_row && reference.field.is_none() {
-            let advice = "name its fields, each with a point behind the variable";
-            return Err(self.outside(
-                reference.span,
-                "a whole record in a statement of SQL",
-                advice,
-            ));
+            let advice = "write its fields as VARIABLE.FIELD";
+            return Err(self.outside(reference.span, "a whole record in an SQL statement", advice));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 impl Compiler<'_> {
     pub(super) fn loop_statement(&mut self, label: Option<String>) -> Result<StatementKind> {
-        // A loop is a label of its own variable.
+        // The loop's label qualifies its variable.
         self.names.open(label.as_deref());
         let from = self.cursor.position();
         let over = match self.loop_head() {
@@ -36,7 +36,7 @@ impl Compiler<'_> {
         Ok(StatementKind::Loop { label, over, body })
     }
 
-    /// What is looped over, up to `LOOP`.
+    /// Parses the loop's head up to `LOOP`.
     fn loop_head(&mut self) -> Result<Over> {
         if self.cursor.accept_word("LOOP") {
             Ok(Over::Forever)
@@ -67,13 +67,17 @@ impl Compiler<'_> {
         self.cursor.rewind(from);
         let over = match points(&tokens) {
             Some(at) => self.range(&tokens, at, reverse, span)?,
-            None if reverse => return Err(self.syntax(span, "REVERSE is for ranges of integers")),
+            None if reverse => {
+                return Err(self.syntax(span, "REVERSE is only allowed for ranges of integers"));
+            }
             None => {
                 let into = self.row_targets(place)?;
                 let sql = self.embedded_query(&[&tokens], "", span)?;
                 let fields = sql.query.outputs();
                 if fields.is_empty() {
-                    return Err(self.type_error(span, "this gives no rows to loop over"));
+                    return Err(
+                        self.type_error(span, "this statement returns no rows to loop over")
+                    );
                 }
                 Over::Rows { into: self.row_into(into, false, &fields, span)?, sql }
             }
@@ -82,7 +86,7 @@ impl Compiler<'_> {
         Ok(over)
     }
 
-    /// `FOR i IN from .. to BY step`: the variable is the loop's own.
+    /// `FOR i IN from .. to BY step`; the loop has its own variable.
     fn range(
         &mut self,
         tokens: &[TokenWithSpan],
@@ -92,7 +96,7 @@ impl Compiler<'_> {
     ) -> Result<Over> {
         let (name, place) = self.cursor.name("a variable")?;
         if !self.cursor.is_word("IN") {
-            return Err(self.syntax(place, "a loop over a range has one variable"));
+            return Err(self.syntax(place, "a loop over a range has exactly one variable"));
         }
         let upper = &tokens[points + 2..];
         let (upper, by) = match has_word(upper, "BY") {
@@ -111,7 +115,6 @@ impl Compiler<'_> {
         Ok(Over::Range { variable, from, to, by, reverse })
     }
 
-    /// `FOREACH element IN ARRAY array LOOP`
     fn foreach(&mut self) -> Result<Over> {
         let place = self.cursor.span();
         let (variable, field) = self.datum()?;
@@ -126,7 +129,8 @@ impl Compiler<'_> {
         let tokens = self.until_word("LOOP")?;
         let array: Formula = self.formula(&tokens, span, None)?;
         let SqlType::Array(element) = &array.expr.sql_type else {
-            let sentence = format!("an array is wanted here, and this is {}", array.expr.sql_type);
+            let sentence =
+                format!("an array is required here, but this is {}", array.expr.sql_type);
             return Err(self.type_error(span, sentence));
         };
         let wanted = self.datum_type(variable, field);
@@ -138,15 +142,15 @@ impl Compiler<'_> {
         Ok(Over::Elements { target, element, array })
     }
 
-    /// What stands between `FOR` and `IN`: a record variable, or several others.
+    /// Parses the targets between `FOR` and `IN`: a record variable, or several other variables.
     fn row_targets(&mut self, place: Span) -> Result<Vec<super::Datum>> {
         if let Some(Token::Word(word)) = self.cursor.peek()
             && self.names.find(&name_of(word)).is_none()
             && self.cursor.peek_at(1) != Some(&Token::Period)
         {
-            let sentence = "a loop over rows needs variables that are declared";
+            let sentence = "a loop over rows needs declared variables";
             let error = self.cursor.error(place, ErrorKind::Name, sentence);
-            return Err(error.advise("declare a variable of type record behind DECLARE"));
+            return Err(error.advise("declare a variable of type record after DECLARE"));
         }
         let targets = self.targets()?;
         self.cursor.expect_word("IN")?;
@@ -154,7 +158,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Where `..` stands, outside all brackets.
+/// Position of `..` outside all parentheses.
 fn points(tokens: &[TokenWithSpan]) -> Option<usize> {
     let mut depth = 0_i32;
     for (at, token) in tokens.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! PL/pgSQL: from tokens to statements with every name resolved.
+//! PL/pgSQL: from tokens to statements with resolved names.
 //!
-//! A [`Compiler`] goes through the text once, as PostgreSQL does, since names mean what is declared before them. `block` and
-//! `declare` have the structure, `assigned` what records have by then, `control`, `loops`, `raise` and `assign` the statements of the language, `statement` those
-//! of SQL; `embed` makes of the latter what a planner gets.
+//! A [`Compiler`] makes one pass over the text, as PostgreSQL does, because names refer to earlier
+//! declarations. `block` and `declare` parse the structure; `control`, `loops`, `raise` and
+//! `assign` parse PL/pgSQL's statements, and `statement` SQL statements; `embed` builds the text
+//! that a planner gets; `assigned` checks that records are assigned before use.
 //!
 //! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
@@ -37,10 +38,10 @@ use sqlparser::ast;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
 use std::collections::BTreeSet;
 
-/// Deepest nesting of blocks, loops and branches.
+/// Maximum nesting of blocks, loops and branches.
 const NESTING_MAX: u32 = 64;
 
-/// What is known at a place of a procedure.
+/// The state of the compiler at a point of a procedure.
 pub(crate) struct Compiler<'a> {
     pub(crate) source: &'a Source,
     pub(crate) catalog: &'a Catalog,
@@ -50,29 +51,29 @@ pub(crate) struct Compiler<'a> {
     pub(crate) variables: Vec<Variable>,
     pub(crate) statements: Vec<EmbeddedStatement>,
     pub(crate) returns: Returns,
-    /// Whether results are what output parameters hold.
+    /// Whether output parameters hold the result.
     pub(crate) has_outputs: bool,
-    /// Record variables that have the columns of what is assigned to them.
+    /// Variables declared as `record`, which take the columns of the assigned row.
     pub(crate) open_records: Vec<usize>,
-    /// Those that surely have a row here.
+    /// Records that are assigned on every path to here.
     pub(crate) assigned: Assigned,
-    /// What `EXIT` may name, innermost last.
+    /// The enclosing loops and blocks, innermost last.
     pub(crate) enclosing: Vec<Enclosing>,
     pub(crate) nesting: u32,
-    /// What is wrong so far.
+    /// Errors found so far.
     pub(crate) findings: Findings,
-    /// Variables whose declaration or columns are not known, since a statement is wrong.
+    /// Variables with unknown declaration or columns, because of an error.
     pub(crate) lost: BTreeSet<String>,
 }
 
-/// A variable by position, and a field of it if it is a record.
+/// Position of a variable, and of a field if the variable is a record.
 type Datum = (usize, Option<usize>);
 
-/// A loop or block around a statement.
+/// A loop or block that encloses a statement.
 pub(crate) struct Enclosing {
     label: Option<String>,
     is_loop: bool,
-    /// Records that have a row wherever it is left by `EXIT`.
+    /// Records that are assigned on every path that leaves it by `EXIT`.
     left: Assigned,
 }
 
@@ -99,7 +100,7 @@ impl<'a> Compiler<'a> {
         span.start.line as u32
     }
 
-    /// Adds a variable and gives its position; it is not yet visible.
+    /// Adds a variable and returns its position; it is not yet visible.
     pub(crate) fn add_variable(&mut self, name: &str, sql_type: SqlType, span: Span) -> usize {
         let line = self.line(span);
         let name = name.to_owned();
@@ -113,7 +114,8 @@ impl<'a> Compiler<'a> {
         self.variables.len() - 1
     }
 
-    /// Runs `resolve` with what is visible here, and keeps which variables it found.
+    /// Runs `resolve` with the names that are visible here, and returns the variables that it
+    /// found.
     pub(crate) fn resolve<T>(
         &self,
         place: Span,
@@ -126,7 +128,7 @@ impl<'a> Compiler<'a> {
         Ok((resolved, resolver.references))
     }
 
-    /// An expression of `tokens`, as `wanted` if that is given.
+    /// Resolves `tokens` as an expression; converts it to `wanted` if that is given.
     fn formula(
         &mut self,
         tokens: &[TokenWithSpan],
@@ -145,12 +147,12 @@ impl<'a> Compiler<'a> {
         Ok(Formula { expr, number })
     }
 
-    /// A truth value.
+    /// Resolves a boolean expression.
     fn condition_formula(&mut self, tokens: &[TokenWithSpan], place: Span) -> Result<Formula> {
         self.formula(tokens, place, Some(&SqlType::Bool))
     }
 
-    /// `column` of a row, converted for a variable of type `wanted`.
+    /// Column number `column` of a row, converted for a variable of type `wanted`.
     fn converted_column(
         &self,
         column: usize,
@@ -166,7 +168,7 @@ impl<'a> Compiler<'a> {
         Ok(expr)
     }
 
-    /// Runs `inside` one level deeper.
+    /// Runs `inside` one nesting level deeper.
     fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting >= NESTING_MAX {
             let what = format!("nesting of more than {NESTING_MAX} blocks and branches");

@@ -10,7 +10,7 @@ use crate::resolve::coerce::Context;
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
-/// What `RAISE EXCEPTION` without a code has.
+/// The SQLSTATE of `RAISE EXCEPTION` without a code.
 const RAISE_EXCEPTION: &str = "P0001";
 
 impl Compiler<'_> {
@@ -18,8 +18,12 @@ impl Compiler<'_> {
         let start = self.cursor.span();
         self.cursor.expect_word("RAISE")?;
         if self.cursor.peek() == Some(&Token::SemiColon) {
-            let advice = "say what is raised";
-            return Err(self.outside(start, "RAISE of what was caught", advice));
+            let advice = "write a message or the name of a condition";
+            return Err(self.outside(
+                start,
+                "RAISE without arguments, which raises a caught error again,",
+                advice,
+            ));
         }
         let level = self.level();
         let mut raise = Raise {
@@ -71,7 +75,7 @@ impl Compiler<'_> {
         found.map_or(Level::Exception, |(_, level)| *level)
     }
 
-    /// A value for each `%` of the message.
+    /// Parses a value for each `%` of the message.
     fn raise_values(&mut self, raise: &mut Raise, span: Span) -> Result<()> {
         let tokens = self.cursor.take_until(|token| {
             *token == Token::SemiColon || crate::token::token_is_word(token, "USING")
@@ -83,7 +87,7 @@ impl Compiler<'_> {
         };
         if given.len() + 1 != raise.message.len() {
             let sentence = format!(
-                "the message has {} places % and {} values",
+                "the message has {} placeholders % and needs as many values, not {}",
                 raise.message.len() - 1,
                 given.len()
             );
@@ -97,11 +101,15 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A value as the text that PostgreSQL shows.
+    /// A value as text, as PostgreSQL prints it.
     fn raised_text(&mut self, tokens: &[TokenWithSpan], place: Span) -> Result<Formula> {
         let value = self.formula(tokens, place, None)?;
         if matches!(value.expr.sql_type, SqlType::Record(_) | SqlType::Array(_)) {
-            return Err(self.outside(place, "a record or array in a message", "name its parts"));
+            return Err(self.outside(
+                place,
+                "a record or array in a message",
+                "write its fields or elements",
+            ));
         }
         if value.expr.sql_type == SqlType::Unknown {
             let (expr, _) = self.resolve(place, |resolver| {
@@ -109,14 +117,14 @@ impl Compiler<'_> {
             })?;
             return Ok(Formula { expr, number: value.number });
         }
-        // As it is printed, which is not what a conversion gives: `t` for true, and blanks at the end.
+        // RAISE prints values differently from a cast: `t` for true, and trailing blanks are kept.
         let operand = Box::new(value.expr);
         let kind = ExprKind::Cast { operand, kind: CastKind::ThroughText };
         let expr = Expr::new(kind, SqlType::Text);
         Ok(Formula { expr, number: value.number })
     }
 
-    /// The name of a condition, which is also the message if there is no other; or `SQLSTATE '22012'`.
+    /// Parses a condition name, which is also the default message, or `SQLSTATE '22012'`.
     fn raise_condition(&mut self, raise: &mut Raise) -> Result<Option<String>> {
         let span = self.cursor.span();
         if self.cursor.accept_word("SQLSTATE") {
@@ -125,7 +133,7 @@ impl Compiler<'_> {
                 _ => {
                     return Err(self.syntax(
                         span,
-                        "SQLSTATE is followed by five digits or capitals in quotes",
+                        "SQLSTATE must be followed by five digits or capital letters in quotes",
                     ));
                 }
             };
@@ -140,7 +148,7 @@ impl Compiler<'_> {
     fn condition_code(&self, name: &str, span: Span) -> Result<String> {
         sqlstate(name).map(str::to_owned).ok_or_else(|| {
             let error = self.syntax(span, format!("there is no condition `{name}`"));
-            error.advise("write its five characters, as SQLSTATE 'P0001'")
+            error.advise("write its code, such as SQLSTATE 'P0001'")
         })
     }
 
@@ -172,7 +180,7 @@ impl Compiler<'_> {
                 "DETAIL" => raise.detail = Some(self.raised_text(value, name.span)?),
                 "HINT" => raise.hint = Some(self.raised_text(value, name.span)?),
                 "COLUMN" | "CONSTRAINT" | "DATATYPE" | "TABLE" | "SCHEMA" => {
-                    return Err(self.outside(name.span, &option, "say it in the message"));
+                    return Err(self.outside(name.span, &option, "write it into the message"));
                 }
                 _ => return Err(self.syntax(name.span, format!("RAISE has no option `{option}`"))),
             }
@@ -180,7 +188,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A constant: the name of a condition, or a code.
+    /// Parses a constant: a condition name or a code.
     fn errcode(&self, value: &[TokenWithSpan], span: Span) -> Result<String> {
         let [TokenWithSpan { token: Token::SingleQuotedString(text), span }] = value else {
             let advice = "write ERRCODE = 'P0001' or the name of a condition between quotes";
@@ -190,7 +198,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The message between its places `%`; `%%` is a sign of its own.
+/// Splits the message at its placeholders `%`; `%%` is a percent sign.
 fn pieces(format: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut letters = format.chars().peekable();

@@ -1,4 +1,4 @@
-//! Going on behind an error in a body, so that the next one is found in the same run.
+//! Error recovery in a body: parsing continues after an error, so that one run finds all errors.
 
 use super::Compiler;
 use crate::error::{Error, ErrorKind, Result};
@@ -9,9 +9,9 @@ use crate::token::{name_of, token_is_word};
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Words of statements that have others inside, where those have been read by themselves.
+/// Words that begin statements with inner statements, which are parsed separately.
 const COMPOUND: [&str; 8] = ["IF", "CASE", "LOOP", "WHILE", "FOR", "FOREACH", "DECLARE", "BEGIN"];
-/// Words of statements behind which nothing may be done.
+/// Words that begin statements after which no statement may follow.
 const LEAVING: [&str; 4] = ["RETURN", "RAISE", "EXIT", "CONTINUE"];
 
 impl Compiler<'_> {
@@ -26,18 +26,19 @@ impl Compiler<'_> {
         }
     }
 
-    /// Reports an error of the structure of a body. Behind a part that is misspelt, there may be none.
+    /// Reports an error in the structure of a body. After a syntax error it may be a consequence,
+    /// so it is dropped.
     pub(crate) fn report_body(&mut self, error: Error, errors_before: usize) {
         if !self.findings.has_syntax_error_from(errors_before) {
             self.findings.add(error);
         }
     }
 
-    /// Reports an error of the statement at `from`, and goes behind it.
+    /// Reports an error of the statement at `from`, and skips the statement.
     ///
     /// # Errors
     ///
-    /// The error itself, if it is not known where the statement ends.
+    /// The error itself, if the end of the statement is unknown.
     pub(super) fn skip_statement(&mut self, from: usize, error: Error) -> Result<StatementKind> {
         self.cursor.rewind(from);
         let is_word = |words: &[&str]| words.iter().any(|word| self.cursor.is_word(word));
@@ -52,11 +53,12 @@ impl Compiler<'_> {
         Ok(if leaves { StatementKind::Return(None) } else { StatementKind::Nothing })
     }
 
-    /// Reports an error of the condition or head at `from`, and goes behind the `word` that ends it.
+    /// Reports an error of the condition or head at `from`, and skips to after the `word` that ends
+    /// it.
     ///
     /// # Errors
     ///
-    /// The error itself, if there is no such word.
+    /// The error itself, if `word` does not follow.
     pub(super) fn skip_head(&mut self, from: usize, word: &str, error: Error) -> Result<()> {
         self.cursor.rewind(from);
         let ends = |token: &Token| *token == Token::SemiColon || token_is_word(token, word);
@@ -74,11 +76,11 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Reports an error of the declaration at `from`, and goes behind it.
+    /// Reports an error of the declaration at `from`, and skips the declaration.
     ///
     /// # Errors
     ///
-    /// The error itself, if it is not known where the declaration ends.
+    /// The error itself, if the end of the declaration is unknown.
     pub(super) fn skip_declaration(&mut self, from: usize, error: Error) -> Result<()> {
         self.cursor.rewind(from);
         let declared = self.cursor.peek().and_then(name);
@@ -91,7 +93,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A condition before `THEN`, or any truth value if it is wrong, which is reported.
+    /// The condition before `THEN`, or, after reporting its error, any boolean.
     pub(super) fn or_any_truth(&mut self, from: usize, read: Result<Formula>) -> Result<Formula> {
         match read {
             Ok(condition) => Ok(condition),
@@ -102,7 +104,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Takes tokens up to one for which `ends` holds, and that one; whether there is one.
+    /// Takes tokens up to and including the first one for which `ends` holds; whether there is one.
     fn skip_to(&mut self, ends: impl Fn(&Token) -> bool) -> bool {
         while let Some(token) = self.cursor.next() {
             if ends(&token.token) {
@@ -112,9 +114,9 @@ impl Compiler<'_> {
         false
     }
 
-    /// Notes records that a statement assigns which is wrong: which columns they have is not known.
+    /// Marks the columns of the records that a statement with an error assigns as unknown.
     fn lose_records(&mut self, tokens: &[TokenWithSpan]) {
-        // Without INTO, what an assignment begins with.
+        // Without INTO, the targets are at the beginning of the assignment.
         let into = tokens.iter().rposition(|token| token_is_word(&token.token, "INTO"));
         let targets = tokens[into.map_or(0, |into| into + 1)..].iter().map_while(|token| {
             match &token.token {

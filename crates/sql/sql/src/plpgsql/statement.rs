@@ -1,4 +1,4 @@
-//! Statements of SQL in PL/pgSQL, `INTO`, and `GET DIAGNOSTICS`.
+//! SQL statements in PL/pgSQL, `INTO`, and `GET DIAGNOSTICS`.
 
 use super::Compiler;
 use super::declare::has_word;
@@ -25,36 +25,36 @@ impl Compiler<'_> {
         let (targets, is_strict, end) = self.read_into(&tokens, at)?;
         let (before, after) = (&tokens[..at], &tokens[end..]);
         if into_position(after).is_some() {
-            return Err(self.syntax(tokens[at].span, "INTO stands twice in this statement"));
+            return Err(self.syntax(tokens[at].span, "this statement has two INTO clauses"));
         }
         let parts: Vec<&[TokenWithSpan]> =
             [before, after].into_iter().filter(|part| !part.is_empty()).collect();
         let sql = self.embedded_query(&parts, "", span)?;
         let fields = sql.query.outputs();
         if fields.is_empty() {
-            let error = self.type_error(tokens[at].span, "this statement gives no row for INTO");
+            let error = self.type_error(tokens[at].span, "this statement returns no row for INTO");
             return Err(error.advise("write RETURNING and the columns"));
         }
         let into = self.row_into(targets, is_strict, &fields, tokens[at].span)?;
         Ok(StatementKind::Sql { sql, into: Some(into) })
     }
 
-    /// PostgreSQL refuses this when the statement is run.
+    /// PostgreSQL refuses this only at run time.
     fn expect_no_rows(&self, sql: &Sql, span: Span) -> Result<()> {
         match &sql.query {
             Query::Select(_) => {
-                let error = self.type_error(span, "nothing says where the rows of this query go");
+                let error = self.type_error(span, "the rows of this query have no target");
                 Err(error.advise("write INTO and variables, or PERFORM in place of SELECT"))
             }
             query if !query.outputs().is_empty() => {
-                let error = self.type_error(span, "nothing says where the rows of RETURNING go");
+                let error = self.type_error(span, "the rows of RETURNING have no target");
                 Err(error.advise("write INTO and variables, or leave RETURNING out"))
             }
             _ => Ok(()),
         }
     }
 
-    /// What stands behind the `INTO` at position `at`, and the position behind it.
+    /// Parses the targets after the `INTO` at position `at`, and returns the position after them.
     fn read_into(
         &mut self,
         tokens: &[TokenWithSpan],
@@ -71,7 +71,7 @@ impl Compiler<'_> {
         Ok((targets?, is_strict, end))
     }
 
-    /// Variables with commas between them.
+    /// Parses variables separated by commas.
     pub(super) fn targets(&mut self) -> Result<Vec<super::Datum>> {
         let mut targets = Vec::new();
         loop {
@@ -79,14 +79,14 @@ impl Compiler<'_> {
             let (variable, field) = self.datum()?;
             self.check_assignable(variable, span)?;
             if self.cursor.peek() == Some(&Token::LBracket) {
-                let error = self.syntax(span, "an element of an array may not stand here");
+                let error = self.syntax(span, "an array element is not allowed here");
                 return Err(error.advise("use a variable, and assign the element afterwards"));
             }
             targets.push((variable, field));
             let is_row = matches!(self.datum_type(variable, field), SqlType::Record(_));
             let more = self.cursor.accept(&Token::Comma);
             if is_row && (more || targets.len() > 1) {
-                return Err(self.syntax(span, "a record stands alone behind INTO"));
+                return Err(self.syntax(span, "a record must be the only target of INTO"));
             }
             if !more {
                 return Ok(targets);
@@ -94,7 +94,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The conversions from a row of `fields` to the targets.
+    /// The casts from a row of `fields` to the targets.
     pub(super) fn row_into(
         &mut self,
         targets: Vec<super::Datum>,
@@ -134,7 +134,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A row of `fields` as the record variable takes it.
+    /// A row of `fields`, converted for the record variable.
     fn row_of(&mut self, variable: usize, fields: &[Field], place: Span) -> Result<Expr> {
         if self.open_records.contains(&variable) {
             self.shape_record(variable, fields, place)?;
@@ -149,7 +149,7 @@ impl Compiler<'_> {
         Ok(Expr::new(ExprKind::Row(values.collect::<Result<_>>()?), sql_type))
     }
 
-    /// The statement of `parts`, behind `prefix`, with a number of its own.
+    /// Resolves the statement that consists of `parts`, after `prefix`, and gives it a number.
     pub(crate) fn embedded_query(
         &mut self,
         parts: &[&[TokenWithSpan]],
@@ -194,7 +194,7 @@ impl Compiler<'_> {
             return Err(self.outside(
                 span,
                 "GET STACKED DIAGNOSTICS",
-                "there is no EXCEPTION block it could serve",
+                "leave it out: namdb has no EXCEPTION blocks",
             ));
         }
         self.cursor.accept_word("CURRENT");
@@ -223,7 +223,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Where `INTO` stands that is not that of `INSERT INTO`, outside all brackets.
+/// Position of an `INTO` outside all parentheses that does not follow INSERT.
 fn into_position(tokens: &[TokenWithSpan]) -> Option<usize> {
     let mut from = 0;
     loop {

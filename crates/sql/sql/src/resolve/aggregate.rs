@@ -1,4 +1,4 @@
-//! Functions of the rows of a group, and which columns may stand beside them.
+//! Aggregate functions, and the check that other columns are grouped.
 
 use super::Resolver;
 use super::coerce::Context;
@@ -10,7 +10,7 @@ use crate::types::{Numeric, SqlType};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments};
 use sqlparser::tokenizer::Span;
 
-/// The aggregate of that name.
+/// The aggregate called `name`.
 pub(super) fn named(name: &str) -> Option<Aggregate> {
     Some(match name {
         "count" => Aggregate::Count,
@@ -34,11 +34,15 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<Expr> {
         if let Some(place) = self.no_aggregates {
-            let sentence = format!("an aggregate may not stand {place}");
+            let sentence = format!("an aggregate is not allowed {place}");
             return Err(self.type_error(span, sentence).advise("compute it in a sub-select"));
         }
         let FunctionArguments::List(list) = &function.args else {
-            return Err(self.error(span, ErrorKind::Syntax, "an aggregate has one argument"));
+            return Err(self.error(
+                span,
+                ErrorKind::Syntax,
+                "an aggregate has exactly one argument",
+            ));
         };
         let advice = "leave it out, or order the rows in a sub-select";
         self.refuse(!list.clauses.is_empty(), span, "an order inside an aggregate", advice)?;
@@ -54,9 +58,10 @@ impl Resolver<'_> {
                 Some(self.with_aggregates(Some("inside another aggregate"), inside)?)
             }
             _ => {
-                return Err(
-                    self.type_error(span, "an aggregate has one argument, and only count has *")
-                );
+                return Err(self.type_error(
+                    span,
+                    "an aggregate has exactly one argument; only count accepts *",
+                ));
             }
         };
         let (argument, sql_type) = self.aggregate_types(aggregate, argument, span)?;
@@ -81,7 +86,7 @@ impl Resolver<'_> {
         let Some(argument) = argument else {
             return Ok((None, SqlType::Int8));
         };
-        let refused = format!("there is no such aggregate of {}", argument.sql_type);
+        let refused = format!("this aggregate does not accept {}", argument.sql_type);
         let open = SqlType::Numeric(Numeric::Open);
         let (wanted, result) = match (aggregate, argument.sql_type.base()) {
             (Aggregate::Count, SqlType::Unknown) => (SqlType::Text, SqlType::Int8),
@@ -134,7 +139,8 @@ impl Resolver<'_> {
         Ok((Some(argument), result))
     }
 
-    /// Refuses columns that differ within a group. `group` is what rows are grouped by.
+    /// Refuses columns that are neither in GROUP BY nor in an aggregate. `group` has the grouping
+    /// expressions.
     pub(super) fn check_grouped(
         &self,
         expr: &Expr,
@@ -152,7 +158,7 @@ impl Resolver<'_> {
             let source = &sources[column.source];
             let name = &source.columns[column.column].name;
             let sentence =
-                format!("`{}.{name}` is neither grouped by nor inside an aggregate", source.alias);
+                format!("`{}.{name}` is neither in GROUP BY nor inside an aggregate", source.alias);
             let error = self.type_error(span, sentence);
             return Err(error.advise("add it to GROUP BY, or write min(...) around it"));
         }

@@ -1,4 +1,4 @@
-//! Calls of functions.
+//! Function calls.
 
 use super::coerce::{Context, converts_implicitly};
 use super::operator::comparison_type;
@@ -13,7 +13,7 @@ use crate::types::SqlType;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 use sqlparser::tokenizer::Span;
 
-/// Most arguments of a call, as in PostgreSQL.
+/// Maximum number of arguments of a call, as in PostgreSQL.
 const ARGUMENTS_MAX: usize = 100;
 
 impl Resolver<'_> {
@@ -38,16 +38,17 @@ impl Resolver<'_> {
             return self.array_of_query(scope, query, span);
         }
         if function.filter.is_some() {
-            return Err(
-                self.type_error(span, format!("FILTER is for aggregates, and `{name}` is none"))
-            );
+            return Err(self.type_error(
+                span,
+                format!("FILTER is only allowed for aggregates, and `{name}` is not an aggregate"),
+            ));
         }
         self.check_function(&name, span)?;
         let nodes = self.plain_arguments(&name, &function.args, span)?;
         self.call_named(scope, &name, &nodes, span)
     }
 
-    /// A function by its lower-case name, which may have `pg_catalog` in front.
+    /// The name of a function in lower case; the schema `pg_catalog` may precede it.
     pub(super) fn function_name(&self, name: &ast::ObjectName, span: Span) -> Result<String> {
         let parts =
             object_parts(name).map(|parts| parts.into_iter().map(ident_name).collect::<Vec<_>>());
@@ -70,19 +71,20 @@ impl Resolver<'_> {
             FunctionArguments::List(list) if !is_bare => list,
             FunctionArguments::List(list) if list.args.len() == 1 && name != "current_date" => {
                 let what = format!("{name} with a precision");
-                let advice = "leave the precision out, or take it off with date_trunc";
+                let advice = "leave out the precision, or truncate the value with date_trunc";
                 return Err(self.outside(span, &what, advice));
             }
             _ => {
                 return Err(self.error(
                     span,
                     ErrorKind::Syntax,
-                    format!("`{name}` is not called like this"),
+                    format!("`{name}` is not called with this syntax"),
                 ));
             }
         };
         if !list.clauses.is_empty() || list.duplicate_treatment.is_some() {
-            let sentence = format!("`{name}` is no aggregate and has plain arguments");
+            let sentence =
+                format!("`{name}` is not an aggregate, so it accepts only plain arguments");
             return Err(self.error(span, ErrorKind::Syntax, sentence));
         }
         let advice = "write the arguments in order, without names";
@@ -93,7 +95,7 @@ impl Resolver<'_> {
         list.args.iter().map(node).collect()
     }
 
-    /// A call of `name` with `nodes`, however it is written.
+    /// Resolves a call of `name` with the arguments `nodes`.
     pub(super) fn call_named(
         &mut self,
         scope: &Scope<'_>,
@@ -102,7 +104,7 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<Expr> {
         if nodes.len() > ARGUMENTS_MAX {
-            let sentence = format!("a function has at most {ARGUMENTS_MAX} arguments");
+            let sentence = format!("a call has at most {ARGUMENTS_MAX} arguments");
             return Err(self.error(span, ErrorKind::Syntax, sentence));
         }
         let values = nodes.iter().map(|node| self.expr(scope, node)).collect::<Result<Vec<_>>>()?;
@@ -137,7 +139,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The first argument, as the comparison takes it, or null. Integers of two widths are compared as they are.
+    /// `nullif`: the first argument, converted to the type of the comparison, or null. Integers of
+    /// different widths are compared without conversion.
     fn null_if(&self, values: Vec<Expr>, span: Span) -> Result<Expr> {
         let [left, right] = <[Expr; 2]>::try_from(values)
             .map_err(|_| self.error(span, ErrorKind::Syntax, "NULLIF has two arguments"))?;
@@ -154,7 +157,7 @@ impl Resolver<'_> {
         Ok(Expr::new(kind, sql_type))
     }
 
-    /// The function of that name that the arguments fit best [PostgreSQL 15, 10.3].
+    /// The function called `name` that fits the arguments best [PostgreSQL 15, 10.3].
     fn signature_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
         let named: Vec<&Signature> = SIGNATURES.iter().filter(|one| one.name == name).collect();
         let fits = |signature: &&&Signature| {
@@ -168,7 +171,7 @@ impl Resolver<'_> {
         let fitting = named.iter().filter(fits);
         let Some(signature) = fitting.max_by_key(|signature| rank(signature, &values)) else {
             let types: Vec<String> = values.iter().map(|value| value.sql_type.name()).collect();
-            let sentence = format!("there is no {name}({})", types.join(", "));
+            let sentence = format!("the function {name}({}) does not exist", types.join(", "));
             return Err(self.type_error(span, sentence).advise(taken(&named)));
         };
         let pairs = values.into_iter().zip(signature.takes);
@@ -183,7 +186,7 @@ impl Resolver<'_> {
         Ok(Expr::new(ExprKind::Function { function: signature.function, arguments }, sql_type))
     }
 
-    /// `to_char` has a language of its own, of which we take counts of digits.
+    /// Refuses formats of `to_char` other than digit patterns, which are the only supported ones.
     fn check_format(&self, function: Function, arguments: &[Expr], span: Span) -> Result<()> {
         if function != Function::ToChar {
             return Ok(());
@@ -193,19 +196,19 @@ impl Resolver<'_> {
             !digits.is_empty() && digits.chars().all(|c| matches!(c, '0' | '9'))
         };
         let known = matches!(arguments.get(1).map(|format| &format.kind), Some(ExprKind::Text(text)) if is_plain(text));
-        let advice = "write a constant of FM, 0 and 9 alone, or lpad(n::text, digits, '0')";
+        let advice = "write a constant format of FM, 0 and 9 only, or lpad(n::text, digits, '0')";
         self.refuse(!known, span, "this format of to_char", advice)
     }
 
     fn array_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
         let signature = SIGNATURES.iter().find(|one| one.name == name);
         let Some(signature) = signature.filter(|one| one.takes.len() == values.len()) else {
-            return Err(self.type_error(span, format!("`{name}` has another number of arguments")));
+            return Err(self.type_error(span, format!("wrong number of arguments for `{name}`")));
         };
         let Some(SqlType::Array(element)) = values.first().map(|value| value.sql_type.clone())
         else {
             return Err(
-                self.type_error(span, format!("the first argument of `{name}` is an array"))
+                self.type_error(span, format!("the first argument of `{name}` must be an array"))
             );
         };
         let array = SqlType::Array(element.clone());
@@ -223,7 +226,7 @@ impl Resolver<'_> {
         Ok(Expr::new(ExprKind::Function { function: signature.function, arguments }, sql_type))
     }
 
-    /// Refuses a function that namdb cannot call, before its arguments are looked at.
+    /// Refuses an unsupported function before its arguments are resolved.
     pub(super) fn check_function(&self, name: &str, span: Span) -> Result<()> {
         if ANY_TYPES.contains(&name) || SIGNATURES.iter().any(|one| one.name == name) {
             return Ok(());
@@ -233,8 +236,9 @@ impl Resolver<'_> {
 
     fn unsupported_function(&self, name: &str, span: Span) -> Error {
         if self.names.is_routine(name) {
-            let sentence =
-                format!("`{name}` is a procedure of this file, and no procedure calls another yet");
+            let sentence = format!(
+                "`{name}` is a procedure of this file; procedures cannot call each other yet"
+            );
             let error = self.error(span, ErrorKind::Outside, sentence);
             return error.advise("write its statements here");
         }
@@ -244,17 +248,17 @@ impl Resolver<'_> {
         }
         let sentence = format!("neither PostgreSQL nor this file has a function `{name}`");
         let advice = match meant(name, ANY_TYPES.into_iter().chain(built_in())) {
-            none if none.is_empty() => "write what it computes here".to_owned(),
+            none if none.is_empty() => "write its expression here".to_owned(),
             meant => meant,
         };
         self.error(span, ErrorKind::Name, sentence).advise(advice)
     }
 }
 
-/// Functions that take arguments of any types.
+/// Functions with arguments of any type.
 const ANY_TYPES: [&str; 5] = ["coalesce", "concat", "greatest", "least", "nullif"];
 
-/// Names that PostgreSQL calls without parentheses and namdb does not support.
+/// Functions that PostgreSQL calls without parentheses and namdb does not support.
 const NO_PARENTHESES_YET: [&str; 8] = [
     "current_catalog",
     "current_role",
@@ -266,7 +270,7 @@ const NO_PARENTHESES_YET: [&str; 8] = [
     "user",
 ];
 
-/// What to write instead of a function of PostgreSQL.
+/// Advice for an unsupported function of PostgreSQL.
 fn instead_of(name: &str) -> &'static str {
     match name {
         "nextval" | "currval" | "setval" | "lastval" => "keep the counter in a column of a row",
@@ -276,7 +280,7 @@ fn instead_of(name: &str) -> &'static str {
             "pass the time as an argument, or CAST its text"
         }
         "age" => "subtract the times",
-        "format" | "concat_ws" => "put the text together with ||",
+        "format" | "concat_ws" => "concatenate the text with ||",
         "initcap" | "translate" | "regexp_replace" | "split_part" | "overlay" => {
             "use substr, replace and ||"
         }
@@ -294,17 +298,18 @@ fn instead_of(name: &str) -> &'static str {
         }
         "row_number" | "rank" | "lag" | "lead" => "count in a loop",
         "string_agg" | "json_agg" | "jsonb_agg" => {
-            "return the rows, and put them together in the client"
+            "return the rows, and combine them in the client"
         }
         "pg_sleep" | "pg_notify" => "leave it out",
         _ if name.starts_with("pg_advisory") || name.starts_with("pg_try_advisory") => {
             "lock a row with SELECT ... FOR UPDATE"
         }
-        _ => "compute it in the client and pass it as an argument, or write what it does here",
+        _ => "compute it in the client and pass it as an argument, or write its expression here",
     }
 }
 
-/// First by arguments that need no conversion, then by those that become the preferred type of their kind.
+/// Orders candidates by the number of arguments that need no conversion, then by the number of
+/// arguments that become the preferred type of their category.
 fn rank(signature: &Signature, values: &[Expr]) -> (usize, usize, usize) {
     let pairs = || signature.takes.iter().zip(values);
     let exact =

@@ -1,23 +1,23 @@
-//! Conversions between types, as PostgreSQL makes them [PostgreSQL 15, chapter 10].
+//! Type conversions by PostgreSQL's rules [PostgreSQL 15, chapter 10].
 
 use crate::expression::{CastKind, Expr, ExprKind};
 use crate::types::{Numeric, SqlType};
 
-/// Where a conversion is asked for; each allows what the one before it does.
+/// The context of a conversion; each context allows all conversions of the one before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Context {
     /// An operand or argument.
     Implicit,
     /// A value of a column.
     Assignment,
-    /// A value of a variable: what has no conversion goes through its text.
+    /// A value of a variable: types without a cast are converted through text.
     Variable,
     /// `CAST`
     Explicit,
 }
 
-/// `expr` as `target`, or `None` if there is no such conversion in `context`. For a literal that cannot be read
-/// as the type, the error says so.
+/// Converts `expr` to `target`; `None` if `context` does not allow it. The error is about a literal
+/// that is not valid for the type.
 pub(crate) fn coerce(
     expr: Expr,
     target: &SqlType,
@@ -36,7 +36,7 @@ pub(crate) fn coerce(
     Ok(Some(Expr::new(ExprKind::Cast { operand: Box::new(expr), kind }, sql_type)))
 }
 
-/// Whether a value of `from` is one of `target` as it is.
+/// Whether values of `from` are values of `target` without conversion.
 fn is_same(from: &SqlType, target: &SqlType) -> bool {
     match (from, target) {
         (SqlType::Numeric(_), SqlType::Numeric(Numeric::Open | Numeric::Exact { .. }))
@@ -51,7 +51,7 @@ fn is_same(from: &SqlType, target: &SqlType) -> bool {
     }
 }
 
-/// The type after a conversion: what is known of digits stays known.
+/// The type after a conversion; a known number of decimal places stays known.
 fn cast_type(from: &SqlType, target: &SqlType) -> SqlType {
     match target {
         SqlType::Numeric(Numeric::Open) if from.is_integer() => {
@@ -82,8 +82,8 @@ fn coerce_literal(expr: Expr, target: &SqlType, context: Context) -> Result<Expr
     }
 }
 
-/// PostgreSQL reads literals when it sees the statement. We leave those of dates, times and intervals to the run, since
-/// there are too many ways to write them.
+/// Refuses invalid literals, as PostgreSQL does when it parses the statement. Literals of dates,
+/// times and intervals are checked only at run time, because their syntax has too many variants.
 fn check_literal(text: &str, target: &SqlType) -> Result<(), String> {
     let trimmed = text.trim();
     let reads = match target {
@@ -110,7 +110,7 @@ fn is_truth(text: &str) -> bool {
     prefixes.iter().any(is_prefix) || ["on", "of", "off", "0", "1"].contains(&text)
 }
 
-/// How a value of `from` becomes one of `target`, or `None` if it cannot in `context`.
+/// The kind of cast from `from` to `target`, or `None` if `context` does not allow it.
 fn cast_kind(from: &SqlType, target: &SqlType, context: Context) -> Option<CastKind> {
     if let (SqlType::Array(from), SqlType::Array(target)) = (from, target) {
         return cast_kind(from, target, context);
@@ -141,7 +141,7 @@ fn cast_kind(from: &SqlType, target: &SqlType, context: Context) -> Option<CastK
     }
 }
 
-/// How wide a number is: each converts implicitly to the wider ones.
+/// Rank of a number type: each converts implicitly to types of a higher rank.
 fn number_rank(sql_type: &SqlType) -> Option<u8> {
     Some(match sql_type {
         SqlType::Int2 => 0,
@@ -153,7 +153,7 @@ fn number_rank(sql_type: &SqlType) -> Option<u8> {
     })
 }
 
-/// How much a date or time says.
+/// Rank of a date or time type: each converts implicitly to types of a higher rank.
 fn time_rank(sql_type: &SqlType) -> Option<u8> {
     Some(match sql_type {
         SqlType::Date => 0,
@@ -163,7 +163,8 @@ fn time_rank(sql_type: &SqlType) -> Option<u8> {
     })
 }
 
-/// Whether operands of type `from` are taken where `target` is wanted. Lengths and digits do not matter here.
+/// Whether operands of type `from` convert implicitly to `target`. Lengths and precisions do not
+/// matter.
 pub(crate) fn converts_implicitly(from: &SqlType, target: &SqlType) -> bool {
     if let (SqlType::Array(from), SqlType::Array(target)) = (from, target) {
         return from.base() == target.base();
@@ -190,7 +191,8 @@ fn converts_explicitly(from: &SqlType, target: &SqlType) -> bool {
         || from.is_text()
 }
 
-/// The type that all of `types` convert to, or `None` [PostgreSQL 15, 10.5]; text if all are literals.
+/// The type to which all of `types` convert, or `None` [PostgreSQL 15, 10.5]; text if all are
+/// untyped literals.
 pub(crate) fn common_type(types: &[SqlType]) -> Option<SqlType> {
     let mut known = types.iter().filter(|sql_type| **sql_type != SqlType::Unknown);
     let Some(first) = known.next() else {

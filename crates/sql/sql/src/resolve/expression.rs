@@ -1,4 +1,4 @@
-//! Expressions, by their kind.
+//! Expressions, by kind.
 
 use super::Resolver;
 use super::coerce::{Context, common_type};
@@ -145,9 +145,8 @@ impl Resolver<'_> {
                 let operand = Box::new(self.truth(resolved, operand.span())?);
                 Ok(Expr::boolean(ExprKind::Unary { operator: UnaryOperator::Not, operand }))
             }
-            ast::UnaryOperator::Plus => {
-                Err(self.type_error(span, format!("there is no + {}", resolved.sql_type)))
-            }
+            ast::UnaryOperator::Plus => Err(self
+                .type_error(span, format!("the operator + {} does not exist", resolved.sql_type))),
             other => {
                 let what = format!("the operator `{other}`");
                 Err(self.outside(span, &what, "write arithmetic, comparisons or LIKE"))
@@ -155,7 +154,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The sign belongs to the number: -2147483648 is an `integer`.
+    /// A minus sign before a number is part of it: -2147483648 is an `integer`.
     fn negative_number(&mut self, digits: &str, span: Span) -> Result<Expr> {
         if let Ok(number) = format!("-{digits}").parse::<i64>() {
             let sql_type =
@@ -197,7 +196,7 @@ impl Resolver<'_> {
         self.comparison(operator, left, right, span)
     }
 
-    /// All values as the type that the first is compared with the others by.
+    /// Converts all values to the type in which the first one is compared with the others.
     fn comparable(&self, values: Vec<Expr>, span: Span) -> Result<Vec<Expr>> {
         let first = values.first().map_or(SqlType::Unknown, |value| value.sql_type.clone());
         let mut common = first;
@@ -228,7 +227,7 @@ impl Resolver<'_> {
         let mut values = self.comparable(values, span)?.into_iter().map(Box::new);
         let (Some(operand), Some(low), Some(high)) = (values.next(), values.next(), values.next())
         else {
-            return Err(self.error(span, ErrorKind::Syntax, "BETWEEN has two bounds"));
+            return Err(self.error(span, ErrorKind::Syntax, "BETWEEN needs two bounds"));
         };
         Ok(Expr::boolean(ExprKind::Between { operand, low, high, negated }))
     }
@@ -245,7 +244,7 @@ impl Resolver<'_> {
             return Err(self.error(
                 span,
                 ErrorKind::Syntax,
-                "a list behind IN has at least one value",
+                "a list after IN needs at least one value",
             ));
         }
         let nodes = std::iter::once(operand).chain(list);
@@ -267,7 +266,7 @@ impl Resolver<'_> {
         let query = self.select(Some(scope), query)?;
         let fields = query.fields();
         let [field] = &fields[..] else {
-            return Err(self.type_error(span, "a query behind IN gives exactly one column"));
+            return Err(self.type_error(span, "a query after IN must return exactly one column"));
         };
         let Some(common) = comparison_type(&resolved.sql_type, &field.sql_type) else {
             let sentence =
@@ -304,13 +303,16 @@ impl Resolver<'_> {
         let element = match &array.sql_type {
             SqlType::Array(element) => (**element).clone(),
             SqlType::Unknown => operand.sql_type.clone(),
-            _ => return Err(self.type_error(span, "an array is wanted behind ANY and ALL")),
+            _ => return Err(self.type_error(span, "ANY and ALL need an array")),
         };
         let common =
             comparison_type(&operand.sql_type, &element).filter(|_| operator.is_comparison());
         let Some(common) = common else {
-            let sentence =
-                format!("there is no {} {} {element}", operand.sql_type, operator.sign());
+            let sentence = format!(
+                "the operator {} {} {element} does not exist",
+                operand.sql_type,
+                operator.sign()
+            );
             return Err(self.type_error(span, sentence).advise("convert one side with CAST"));
         };
         let operand = Box::new(self.convert(operand, &common, Context::Implicit, span)?);
@@ -355,21 +357,19 @@ impl Resolver<'_> {
         Ok(Expr::new(ExprKind::Case { branches, otherwise }, sql_type))
     }
 
-    /// All values as the type common to them.
+    /// Converts all values to their common type.
     pub(super) fn unify(&self, values: Vec<Expr>, what: &str, span: Span) -> Result<Vec<Expr>> {
         let types: Vec<SqlType> = values.iter().map(|value| value.sql_type.clone()).collect();
         let Some(common) = common_type(&types) else {
             let mut names: Vec<String> = types.iter().map(SqlType::name).collect();
             names.dedup();
-            let sentence = format!(
-                "the values of {what} have types that do not go together: {}",
-                names.join(", ")
-            );
+            let sentence =
+                format!("the values of {what} have incompatible types: {}", names.join(", "));
             return Err(self.type_error(span, sentence).advise("convert them with CAST"));
         };
         let convert = |value| self.convert(value, &common, Context::Implicit, span);
         let values = values.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
-        // A conversion has its length and digits from its type, which is narrower than the common one.
+        // A cast keeps its own type, which has the length and precision that it applies.
         let typed = |value: Expr| match value.kind {
             ExprKind::Cast { .. } => value,
             _ => Expr { sql_type: common.clone(), ..value },
@@ -392,14 +392,15 @@ impl Resolver<'_> {
         let query = self.select(Some(scope), query)?;
         let fields = query.fields();
         let [field] = &fields[..] else {
-            return Err(self.type_error(span, "a query used as a value gives exactly one column"));
+            return Err(
+                self.type_error(span, "a query used as a value must return exactly one column")
+            );
         };
         let sql_type = field.sql_type.clone();
         let kind = ExprKind::Subquery { kind: SubqueryKind::Scalar, query: Box::new(query) };
         Ok(Expr::new(kind, sql_type))
     }
 
-    /// `ARRAY(SELECT ...)`
     pub(super) fn array_of_query(
         &mut self,
         scope: &Scope<'_>,
@@ -409,7 +410,9 @@ impl Resolver<'_> {
         let query = Box::new(self.select(Some(scope), query)?);
         let fields = query.fields();
         let [field] = &fields[..] else {
-            return Err(self.type_error(span, "a query used as an array gives exactly one column"));
+            return Err(
+                self.type_error(span, "a query used as an array must return exactly one column")
+            );
         };
         let sql_type = SqlType::Array(Box::new(field.sql_type.clone()));
         Ok(Expr::new(ExprKind::Subquery { kind: SubqueryKind::Array, query }, sql_type))
@@ -423,7 +426,7 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<Expr> {
         let (root, chain) = match (root, chain) {
-            // `record.field[i]` and `label.array[i]`, which the parser takes apart.
+            // The parser splits `record.field[i]` and `label.array[i]` into several accesses.
             (
                 ast::Expr::Identifier(first),
                 [AccessExpr::Dot(ast::Expr::Identifier(second)), rest @ ..],
@@ -432,7 +435,7 @@ impl Resolver<'_> {
         };
         let [AccessExpr::Subscript(Subscript::Index { index })] = chain else {
             let advice = "write array[index], with one index";
-            return Err(self.outside(span, "this way into an array or record", advice));
+            return Err(self.outside(span, "this form of access to an array or record", advice));
         };
         let SqlType::Array(element) = root.sql_type.clone() else {
             let sentence = format!("{} has no elements", root.sql_type);

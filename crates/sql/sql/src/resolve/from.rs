@@ -15,10 +15,10 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-/// Most tables of one query.
+/// Maximum number of tables in a query.
 const SOURCES_MAX: usize = 64;
 
-/// What stands behind `FROM`, while it is read.
+/// The state of a `FROM` clause while it is resolved.
 pub(super) struct FromClause<'p> {
     pub(super) scope: Scope<'p>,
     pub(super) sources: Vec<From>,
@@ -98,7 +98,7 @@ impl Resolver<'_> {
         Ok(paired(left, right, kind, Some(condition)))
     }
 
-    /// Columns of equal names are equal, and stand for one.
+    /// Resolves `USING`: columns of the same name are compared and merged into one.
     fn using(
         &self,
         clause: &mut FromClause<'_>,
@@ -139,7 +139,7 @@ impl Resolver<'_> {
             });
         }
         condition
-            .ok_or_else(|| self.error(span, ErrorKind::Syntax, "USING names at least one column"))
+            .ok_or_else(|| self.error(span, ErrorKind::Syntax, "USING needs at least one column"))
     }
 
     fn factor(&mut self, clause: &mut FromClause<'_>, factor: &TableFactor) -> Result<Join> {
@@ -225,7 +225,7 @@ impl Resolver<'_> {
         self.add_source(clause, FromKind::Table(table), columns, Some(own), alias, span)
     }
 
-    /// The table of that name, by position.
+    /// Position of the table called `name`.
     pub(super) fn table(&mut self, name: &ObjectName) -> Result<usize> {
         let span = object_span(name);
         let idents = object_parts(name).unwrap_or_default();
@@ -244,7 +244,7 @@ impl Resolver<'_> {
         };
         self.reads_tables = true;
         self.catalog.position(own).ok_or_else(|| {
-            let sentence = format!("there is no table `{own}` in the schema");
+            let sentence = format!("the schema has no table `{own}`");
             let tables = self.catalog.tables.iter().map(|table| &*table.name);
             self.error(span, ErrorKind::Name, sentence).advise(meant(own, tables))
         })
@@ -261,7 +261,7 @@ impl Resolver<'_> {
         let scope = clause.scope.clone();
         let values =
             nodes.iter().map(|node| self.expr(&scope, node)).collect::<Result<Vec<_>>>()?;
-        // A function of one column gives it the alias as its name.
+        // The alias of a function with a single column is also the column's name.
         let single = alias.map_or_else(|| function.to_owned(), |alias| ident_name(&alias.name));
         let (kind, columns) = match function {
             "unnest" if !values.is_empty() => {
@@ -270,7 +270,7 @@ impl Resolver<'_> {
                     |value: &Expr| match &value.sql_type {
                         SqlType::Array(element) => Ok(field(&name, (**element).clone())),
                         other => Err(self
-                            .type_error(span, format!("unnest takes arrays, and this is {other}"))),
+                            .type_error(span, format!("unnest needs arrays, but this is {other}"))),
                     };
                 let columns = values.iter().map(element).collect::<Result<Vec<_>>>()?;
                 (FromKind::Unnest(values), columns)
@@ -280,7 +280,11 @@ impl Resolver<'_> {
                 let sql_type = values[0].sql_type.clone();
                 if !matches!(sql_type, SqlType::Int4 | SqlType::Int8) {
                     let advice = "write whole numbers";
-                    return Err(self.outside(span, "a series of other than integers", advice));
+                    return Err(self.outside(
+                        span,
+                        "a series of values other than integers",
+                        advice,
+                    ));
                 }
                 (FromKind::Series(values), vec![field(&single, sql_type)])
             }
@@ -314,7 +318,7 @@ impl Resolver<'_> {
             self.check_name(&alias.name)?;
             if alias.columns.len() > columns.len() {
                 let sentence = format!(
-                    "there are {} columns to name, not {}",
+                    "the source has {} columns, but the alias names {}",
                     columns.len(),
                     alias.columns.len()
                 );
@@ -333,7 +337,7 @@ impl Resolver<'_> {
         }
         let alias = alias.map(|alias| ident_name(&alias.name)).or(own).unwrap_or_default();
         if clause.scope.source(&alias).is_some() {
-            let sentence = format!("`{alias}` stands twice in FROM");
+            let sentence = format!("FROM has two sources called `{alias}`");
             let error = self.error(span, ErrorKind::Name, sentence);
             return Err(error.advise("give one of them another alias"));
         }
@@ -348,7 +352,7 @@ impl Resolver<'_> {
         Ok(Join::Source(clause.sources.len() - 1))
     }
 
-    /// `count` rows from a clause such as `LIMIT`.
+    /// The row count of a clause such as `LIMIT`.
     pub(super) fn row_count(&mut self, node: &ast::Expr) -> Result<Expr> {
         let scope = Scope::default();
         let value = self.expr(&scope, node)?;
@@ -360,7 +364,7 @@ fn paired(left: Join, right: Join, kind: JoinKind, condition: Option<Expr>) -> J
     Join::Pair { left: Box::new(left), right: Box::new(right), kind, condition }
 }
 
-/// The scope in which only the sources from `first` on are visible, as a join sees them.
+/// The scope that a join sees: only the sources from `first` on.
 fn only<'p>(scope: &Scope<'p>, first: usize) -> Scope<'p> {
     let mut only = scope.clone();
     for hidden in &mut only.sources[..first] {

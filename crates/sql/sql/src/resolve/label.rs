@@ -1,4 +1,4 @@
-//! The names that PostgreSQL gives to columns without an alias.
+//! The names that PostgreSQL gives to output columns without an alias.
 
 use super::{ident_name, object_parts};
 use sqlparser::ast::{self, SelectItem, SetExpr};
@@ -40,13 +40,13 @@ pub(super) fn name_of(node: &ast::Expr) -> String {
     fixed.to_owned()
 }
 
-/// A conversion has the name of what is converted, or else of the type.
+/// A cast has the name of its operand, or else of its type.
 fn cast_name(inner: &ast::Expr, data_type: &ast::DataType) -> String {
     let name = name_of(inner);
     if name != "?column?" { name } else { type_name(data_type) }
 }
 
-/// What PostgreSQL calls a type inside.
+/// PostgreSQL's internal name of a type.
 fn type_name(data_type: &ast::DataType) -> String {
     let written = data_type.to_string().to_lowercase();
     let name = written.split('(').next().unwrap_or("").trim();

@@ -1,4 +1,4 @@
-//! Numbers, texts and other constants.
+//! Literals.
 
 use super::Resolver;
 use crate::error::Result;
@@ -37,15 +37,15 @@ impl Resolver<'_> {
             return Ok(Expr::new(ExprKind::Integer(number), sql_type));
         }
         let Some(scale) = scale_of(digits) else {
-            let advice = "write a number of fewer digits";
-            return Err(self.outside(span, "a number of so many digits", advice));
+            let advice = "write a number with fewer digits";
+            return Err(self.outside(span, "a number with this many digits", advice));
         };
         let sql_type = SqlType::Numeric(Numeric::Exact { scale });
         Ok(Expr::new(ExprKind::Number(digits.to_owned()), sql_type))
     }
 }
 
-/// Digits behind the point of a number as written: 2 of `1.50`, 4 of `1.5e-3`.
+/// The number of decimal places of a number as written: 2 for `1.50`, 4 for `1.5e-3`.
 fn scale_of(digits: &str) -> Option<u8> {
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let exponent: i32 = exponent.parse().ok().filter(|exponent: &i32| exponent.abs() < 200)?;

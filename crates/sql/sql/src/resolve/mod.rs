@@ -1,8 +1,8 @@
-//! From SQL as parsed to SQL with every name resolved and every type known.
+//! Resolves parsed SQL: every name and every type.
 //!
-//! A [`Resolver`] works on one statement or expression. `expression` goes by the kind of expression, with `operator`,
-//! `call` and `name` for the larger kinds; `select`, `from` and `write` go by the clauses of statements; `coerce` has
-//! PostgreSQL's rules of conversion.
+//! A [`Resolver`] works on one statement or expression. `expression` handles each kind of
+//! expression, with `operator`, `call` and `name` for the larger kinds; `select`, `from` and
+//! `write` handle the clauses of statements; `coerce` has PostgreSQL's conversion rules.
 //!
 //! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
@@ -34,27 +34,26 @@ use names::Names;
 use sqlparser::ast::{self, Ident, Spanned};
 use sqlparser::tokenizer::Span;
 
-/// Deepest nesting of an expression or query.
+/// Maximum nesting of an expression or query.
 const DEPTH_MAX: u32 = 150;
 
-/// Resolves one statement or expression.
 pub(crate) struct Resolver<'a> {
     pub(crate) source: &'a Source,
     pub(crate) catalog: &'a Catalog,
     pub(crate) names: &'a Names,
     pub(crate) variables: &'a [Variable],
-    /// The statement's place, for what has none of its own.
+    /// The statement's position, for nodes without their own.
     pub(crate) place: Span,
-    /// Where variables were found, in the order in which they were resolved.
+    /// The variables found, in the order of resolution.
     pub(crate) references: Vec<Reference>,
-    /// Whether tables were found.
+    /// Whether the statement uses a table.
     pub(crate) reads_tables: bool,
-    /// Why aggregates may not stand here, if they may not.
+    /// The reason why aggregates are not allowed here, if they are not.
     no_aggregates: Option<&'static str>,
     depth: u32,
 }
 
-/// A place where the text names a variable.
+/// A use of a variable in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Reference {
     pub(crate) span: Span,
@@ -97,12 +96,12 @@ impl<'a> Resolver<'a> {
         self.error(span, ErrorKind::Outside, sentence).advise(advice)
     }
 
-    /// Refuses what PostgreSQL has and we do not, if it is there.
+    /// If `is_there`, refuses SQL that PostgreSQL accepts and this crate does not support.
     fn refuse(&self, is_there: bool, span: Span, what: &str, advice: &str) -> Result<()> {
         if is_there { Err(self.outside(span, what, advice)) } else { Ok(()) }
     }
 
-    /// Refuses what the parser takes for the sake of other databases, if it is there.
+    /// If `is_there`, refuses syntax of other databases that the parser accepts.
     fn refuse_foreign(&self, is_there: bool, span: Span, what: &str) -> Result<()> {
         if is_there {
             return Err(self.error(span, ErrorKind::Syntax, format!("PostgreSQL has no {what}")));
@@ -110,7 +109,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Runs `inside` one level deeper.
+    /// Runs `inside` one nesting level deeper.
     fn nested<T>(
         &mut self,
         span: impl Fn() -> Span,
@@ -126,7 +125,7 @@ impl<'a> Resolver<'a> {
         result
     }
 
-    /// Runs `inside` with aggregates allowed, or refused for the reason given.
+    /// Runs `inside` with aggregates allowed, or refused for the given reason.
     fn with_aggregates<T>(
         &mut self,
         refused: Option<&'static str>,
@@ -138,7 +137,7 @@ impl<'a> Resolver<'a> {
         result
     }
 
-    /// Runs `inside` where aggregates may stand.
+    /// Runs `inside` with aggregates allowed.
     pub(crate) fn with_all_aggregates<T>(
         &mut self,
         inside: impl FnOnce(&mut Self) -> Result<T>,
@@ -146,7 +145,7 @@ impl<'a> Resolver<'a> {
         self.with_aggregates(None, inside)
     }
 
-    /// `expr` as `target`, or an error at `span` that says what does not go together.
+    /// Converts `expr` to `target`; the error at `span` names both types.
     pub(crate) fn convert(
         &self,
         expr: Expr,
@@ -164,17 +163,16 @@ impl<'a> Resolver<'a> {
             {
                 return self.outside(span, "an array as text", "give back the array itself");
             }
-            let sentence = format!("{target} is wanted here, and this is {found}");
+            let sentence = format!("{target} is required here, but this is {found}");
             let error = self.type_error(span, sentence);
             let has_none = matches!(target, SqlType::Record(_) | SqlType::Void | SqlType::Array(_));
             if has_none || context == Context::Explicit {
                 return error;
             }
-            error.advise(format!("write CAST(... AS {target}) if that is meant"))
+            error.advise(format!("write CAST(... AS {target}) if that is intended"))
         })
     }
 
-    /// A comparison of two values.
     pub(crate) fn compare(
         &self,
         operator: crate::expression::BinaryOperator,
@@ -185,7 +183,7 @@ impl<'a> Resolver<'a> {
         self.comparison(operator, left, right, span)
     }
 
-    /// Refuses reserved words, which the parser takes as names of tables and columns.
+    /// Refuses reserved words, which the parser accepts as names of tables and columns.
     fn check_name(&self, ident: &Ident) -> Result<()> {
         if ident.quote_style.is_none() && is_reserved(&ident.value.to_lowercase()) {
             let sentence = format!("`{}` is a reserved word", ident.value);
@@ -195,19 +193,19 @@ impl<'a> Resolver<'a> {
         self.check_quotes(ident)
     }
 
-    /// Refuses texts, which the parser takes as names.
+    /// Refuses text literals, which the parser accepts as names.
     fn check_quotes(&self, ident: &Ident) -> Result<()> {
         if ident.quote_style != Some('\'') {
             return Ok(());
         }
-        // The parser forgets where such a name stands.
+        // The parser does not record the position of such a name.
         let span = if ident.span.start.line == 0 { self.place } else { ident.span };
-        let sentence = format!("the text '{}' is no name", ident.value);
+        let sentence = format!("the text '{}' is not a name", ident.value);
         let error = self.error(span, ErrorKind::Syntax, sentence);
         Err(error.advise("write it between double quotes if it is a name"))
     }
 
-    /// A truth value.
+    /// Converts to a boolean.
     pub(crate) fn truth(&self, expr: Expr, span: Span) -> Result<Expr> {
         self.convert(expr, &SqlType::Bool, Context::Implicit, span)
     }
@@ -218,12 +216,12 @@ pub(crate) fn ident_name(ident: &Ident) -> String {
     if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 
-/// The identifiers of a dotted name; `None` for what is no plain name.
+/// The identifiers of a dotted name; `None` if a part is not an identifier.
 fn object_parts(name: &ast::ObjectName) -> Option<Vec<&Ident>> {
     name.0.iter().map(|part| part.as_ident()).collect()
 }
 
-/// A dotted name's place.
+/// Position of a dotted name.
 fn object_span(name: &ast::ObjectName) -> Span {
     name.span()
 }

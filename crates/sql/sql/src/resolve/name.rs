@@ -10,14 +10,14 @@ use sqlparser::ast::Ident;
 use sqlparser::tokenizer::Span;
 
 impl Resolver<'_> {
-    /// A name without a point in it: a column or a variable, an error if both are meant
+    /// Resolves an unqualified name: a column or a variable; refused if it could be both
     /// [PostgreSQL 15, 43.11.1].
     pub(super) fn identifier(&mut self, scope: &Scope<'_>, ident: &Ident) -> Result<Expr> {
         self.check_name(ident)?;
         let name = ident_name(ident);
         let found = scope.find(&name);
         let variable = self.names.find(&name).map(|variable| (variable, None));
-        // To PostgreSQL the name of a source is its whole row.
+        // In PostgreSQL the name of a source means its whole row.
         if variable.is_some() && matches!(found, Found::Nothing) && scope.has_source(&name) {
             let sentence = format!("`{name}` is both a table and a variable here");
             let advice = "give the table another alias, or rename the variable";
@@ -57,12 +57,11 @@ impl Resolver<'_> {
         self.choose(scope, &shown, span, found, variable)
     }
 
-    /// `$1`: a parameter by position.
     pub(super) fn positional(&mut self, text: &str, span: Span) -> Result<Expr> {
         let number: Option<usize> = text.strip_prefix('$').and_then(|digits| digits.parse().ok());
         let place = number.and_then(|number| number.checked_sub(1));
         let Some(&variable) = place.and_then(|place| self.names.positional.get(place)) else {
-            let sentence = format!("there is no parameter {text}");
+            let sentence = format!("the procedure has no parameter {text}");
             return Err(self.error(span, ErrorKind::Name, sentence));
         };
         Ok(self.variable(variable, None, span))
@@ -81,14 +80,12 @@ impl Resolver<'_> {
     ) -> Result<(usize, Option<usize>)> {
         let record = &self.variables[variable];
         let SqlType::Record(fields) = &record.sql_type else {
-            let sentence = format!("`{}` is no record", record.name);
+            let sentence = format!("`{}` is not a record", record.name);
             return Err(self.type_error(span, sentence));
         };
         if fields.is_empty() {
-            let sentence = format!(
-                "nothing before this line says what columns the record `{}` has",
-                record.name
-            );
+            let sentence =
+                format!("the columns of the record `{}` are unknown before this line", record.name);
             let error = self.error(span, ErrorKind::Outside, sentence);
             return Err(error
                 .advise("assign it by SELECT INTO or FOR first, or declare it as TABLE%ROWTYPE"));
@@ -114,7 +111,7 @@ impl Resolver<'_> {
             (Found::Ambiguous, _) => {
                 let sentence = format!("`{name}` is a column of several tables here");
                 let error = self.error(span, ErrorKind::Name, sentence);
-                Err(error.advise("write the table's name and a point before it"))
+                Err(error.advise("qualify it: TABLE.COLUMN"))
             }
             (Found::Column(..), Some(_)) if !self.names.columns_win => {
                 Err(self.two_meanings(name, span))
@@ -126,7 +123,8 @@ impl Resolver<'_> {
                 let columns = scope.names();
                 let variables = self.variables.iter().map(|variable| &*variable.name);
                 let names = columns.iter().map(|column| &**column).chain(variables);
-                // A point is no slip: with it a column of some source is meant, without it any name.
+                // Suggest only names that are qualified like the written one: a point is not a
+                // typing error.
                 let alike = names.filter(|other| other.contains('.') == name.contains('.'));
                 let advice = meant(name, alike);
                 Err(self.error(span, ErrorKind::Name, sentence).advise(advice))

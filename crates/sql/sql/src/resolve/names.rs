@@ -1,16 +1,17 @@
-//! What the names of variables mean at a place of a procedure.
+//! The variables that are visible at a point of a procedure.
 
 use std::rc::Rc;
 
-/// The variables that are visible, innermost block last.
+/// The visible variables, innermost block last.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Names {
     levels: Vec<Level>,
-    /// Whether a column hides a variable of the same name, as in `sql` functions; otherwise that is an error.
+    /// Whether a column hides a variable of the same name, as in `sql` functions; otherwise such a
+    /// name is an error.
     pub(crate) columns_win: bool,
-    /// The parameters that `$1` and so on mean, by variable.
+    /// The variables of the parameters `$1`, `$2`, ...
     pub(crate) positional: Vec<usize>,
-    /// The procedures of the file; none may call another.
+    /// The names of the file's procedures, which cannot call each other.
     routines: Rc<[String]>,
 }
 
@@ -21,7 +22,7 @@ struct Level {
 }
 
 impl Names {
-    /// No variables yet, in a file with these procedures.
+    /// Creates a scope without variables, in a file with these procedures.
     pub(crate) fn in_file(routines: Rc<[String]>) -> Self {
         Self { routines, ..Self::default() }
     }
@@ -31,12 +32,12 @@ impl Names {
         self.routines.iter().any(|routine| routine == name)
     }
 
-    /// Opens a block; its variables hide those further out.
+    /// Opens a block; its variables hide those of enclosing blocks.
     pub(crate) fn open(&mut self, label: Option<&str>) {
         self.levels.push(Level { label: label.map(str::to_owned), entries: Vec::new() });
     }
 
-    /// Ends the innermost block.
+    /// Closes the innermost block.
     pub(crate) fn close(&mut self) {
         self.levels.pop();
     }
@@ -53,12 +54,12 @@ impl Names {
         }
     }
 
-    /// The variable called `name`.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.levels.iter().rev().find_map(|level| level.find(name))
     }
 
-    /// The variable called `name` of the block labelled `label`; a procedure is a label of its parameters.
+    /// The variable `name` of the block labelled `label`; a procedure's name is the label of its
+    /// parameters.
     pub(crate) fn find_in(&self, label: &str, name: &str) -> Option<usize> {
         let labelled = |level: &&Level| level.label.as_deref() == Some(label);
         self.levels.iter().rev().find(labelled).and_then(|level| level.find(name))

@@ -1,4 +1,4 @@
-//! Operators: which types they work on, and what they give.
+//! Operators: operand and result types.
 
 use super::Resolver;
 use super::coerce::{Context, common_type, converts_implicitly};
@@ -39,11 +39,11 @@ impl Resolver<'_> {
         right: &SqlType,
         span: Span,
     ) -> Error {
-        let sentence = format!("there is no {left} {} {right}", operator.sign());
+        let sentence = format!("the operator {left} {} {right} does not exist", operator.sign());
         self.type_error(span, sentence).advise("convert one side with CAST")
     }
 
-    /// Both sides as the type that they are compared by.
+    /// Compares both sides in their common type.
     pub(super) fn comparison(
         &self,
         operator: BinaryOperator,
@@ -81,7 +81,7 @@ impl Resolver<'_> {
         }
         let refused = self.no_operator(operator, &left.sql_type, &right.sql_type, span);
         if left.sql_type == SqlType::Unknown && right.sql_type == SqlType::Unknown {
-            return Err(refused.advise("say the type of one side with CAST"));
+            return Err(refused.advise("give one side a type with CAST"));
         }
         let Some(common) = common_type(&[left.sql_type.base(), right.sql_type.base()]) else {
             return Err(refused);
@@ -101,7 +101,7 @@ impl Resolver<'_> {
         Ok(pair(operator, left, right, sql_type))
     }
 
-    /// [PostgreSQL 15, table 9.31]
+    /// Arithmetic with dates, times and intervals [PostgreSQL 15, table 9.31].
     fn time_arithmetic(
         &self,
         operator: BinaryOperator,
@@ -196,7 +196,7 @@ impl Resolver<'_> {
         Ok(pair(operator, left, right, left_type))
     }
 
-    /// Of texts, of a text and anything, of arrays.
+    /// Concatenates texts, a text and another value, or arrays.
     fn concatenate(&self, left: Expr, right: Expr, span: Span) -> Result<Expr> {
         let refused =
             self.no_operator(BinaryOperator::Concatenate, &left.sql_type, &right.sql_type, span);
@@ -237,7 +237,7 @@ impl Resolver<'_> {
             }
             sql_type if sql_type.is_number() || sql_type == SqlType::Interval => sql_type,
             other => {
-                let sentence = format!("there is no - {other}");
+                let sentence = format!("the operator - {other} does not exist");
                 return Err(self.type_error(span, sentence).advise("convert it with CAST"));
             }
         };
@@ -251,8 +251,8 @@ pub(super) fn pair(operator: BinaryOperator, left: Expr, right: Expr, sql_type: 
     Expr::new(kind, sql_type)
 }
 
-/// By what type two values are compared: `char` with `text` by text, with anything else by `char`, where blanks at the end
-/// do not count.
+/// The type in which two values are compared: `char` and `text` as text; `char` and any other type
+/// as `char`, which ignores trailing blanks.
 pub(super) fn comparison_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let common = common_type(&[left.base(), right.base()])?;
     let either = |t: &SqlType| left.base() == *t || right.base() == *t;
@@ -264,7 +264,8 @@ pub(super) fn comparison_type(left: &SqlType, right: &SqlType) -> Option<SqlType
     Some(if either(&char_type) && !either(&SqlType::Text) { char_type } else { SqlType::Text })
 }
 
-/// Digits behind the point of a result [PostgreSQL 15, `numeric.c`]: those of a quotient depend on the values.
+/// The number of decimal places of a result [PostgreSQL 15, `numeric.c`]; in a division it depends
+/// on the values.
 fn scale_after(operator: BinaryOperator, left: &SqlType, right: &SqlType) -> Numeric {
     let (SqlType::Numeric(left), SqlType::Numeric(right)) = (left, right) else {
         return Numeric::Open;

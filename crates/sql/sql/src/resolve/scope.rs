@@ -1,31 +1,31 @@
-//! The columns that a query sees.
+//! The columns that are visible in a query.
 
 use crate::expression::ColumnRef;
 use crate::types::{Field, SqlType};
 
-/// The sources of a query, and the query around it.
+/// The sources of a query, and the enclosing query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope<'p> {
-    /// What a sub-select sees besides its own sources.
+    /// The scope of the enclosing query; a sub-select sees its columns, too.
     pub(crate) parent: Option<&'p Scope<'p>>,
-    /// The query's own sources; the position is that of the source.
+    /// The query's own sources, by position.
     pub(crate) sources: Vec<Visible>,
 }
 
-/// A source with the name by which it is visible.
 #[derive(Clone, Debug)]
 pub(crate) struct Visible {
     pub(crate) alias: String,
     pub(crate) columns: Vec<Field>,
-    /// Columns that are not found without the alias, since `USING` has merged them with those of another source.
+    /// Columns that are visible only with the alias, because `USING` has merged them with those of
+    /// another source.
     pub(crate) merged: Vec<usize>,
 }
 
-/// What a name of a column means.
+/// The result of a lookup of a column name.
 pub(crate) enum Found {
     Nothing,
     Column(ColumnRef, SqlType),
-    /// Two sources have it.
+    /// Several sources have such a column.
     Ambiguous,
 }
 
@@ -34,7 +34,7 @@ impl<'p> Scope<'p> {
         Self { parent, sources: Vec::new() }
     }
 
-    /// The column called `name`, of the innermost query that has one.
+    /// The column called `name` of the innermost query that has one.
     pub(crate) fn find(&self, name: &str) -> Found {
         self.search(&|visible: &Visible| {
             let is_it =
@@ -51,7 +51,7 @@ impl<'p> Scope<'p> {
         })
     }
 
-    /// The columns that can be named here, each with the alias of its source and without, the nearest query's first.
+    /// The visible column names, both with and without the alias, innermost query first.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut scope = Some(self);
@@ -67,13 +67,13 @@ impl<'p> Scope<'p> {
         names
     }
 
-    /// Whether a source of this query, or of one around it, is called so.
+    /// Whether this query or an enclosing one has a source called `alias`.
     pub(crate) fn has_source(&self, alias: &str) -> bool {
         let around = self.parent.is_some_and(|parent| parent.has_source(alias));
         around || self.source(alias).is_some()
     }
 
-    /// The position of the source called `alias` in this query.
+    /// Position of the source called `alias` in this query.
     pub(crate) fn source(&self, alias: &str) -> Option<usize> {
         self.sources.iter().position(|visible| visible.alias == alias)
     }

@@ -15,7 +15,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-/// Most columns of a query, as in PostgreSQL.
+/// Maximum number of output columns, as in PostgreSQL.
 const OUTPUTS_MAX: usize = 1664;
 
 impl Resolver<'_> {
@@ -52,7 +52,7 @@ impl Resolver<'_> {
                 self.refuse(
                     !bare || !query.locks.is_empty(),
                     span,
-                    "a clause behind a query in parentheses",
+                    "a clause after a query in parentheses",
                     advice,
                 )?;
                 return self.select(parent, inner);
@@ -82,7 +82,9 @@ impl Resolver<'_> {
         let lockable =
             matches!(body, SelectBody::Plain(plain) if !plain.is_grouped && !plain.distinct);
         if !lockable {
-            return Err(self.type_error(span, "rows that are grouped or united cannot be locked"));
+            return Err(
+                self.type_error(span, "rows of a grouped query or a union cannot be locked")
+            );
         }
         let updates = query.locks.iter().any(|lock| lock.lock_type == ast::LockType::Update);
         Ok(Some(if updates { RowLock::Update } else { RowLock::Share }))
@@ -156,7 +158,7 @@ impl Resolver<'_> {
             }
         };
         if distinct && order.iter().any(|key| matches!(key.by, OrderBy::Expr(_))) {
-            let sentence = "with DISTINCT, rows are ordered by columns of the result only";
+            let sentence = "with DISTINCT, ORDER BY may only contain output columns";
             return Err(self.type_error(span, sentence));
         }
         let plain = Plain { sources, joins, filter, group, is_grouped, having, distinct, outputs };
@@ -165,9 +167,9 @@ impl Resolver<'_> {
 
     fn refuse_clauses(&self, select: &ast::Select, span: Span) -> Result<()> {
         if select.into.is_some() {
-            let sentence = "INTO may not stand here";
+            let sentence = "INTO is not allowed here";
             let error = self.error(span, ErrorKind::Syntax, sentence);
-            return Err(error.advise("write it once, right behind the columns"));
+            return Err(error.advise("write it once, directly after the columns"));
         }
         let advice = "write the loop or sub-select that computes it";
         self.refuse(!select.named_window.is_empty(), span, "WINDOW", advice)?;
@@ -186,7 +188,6 @@ impl Resolver<'_> {
         self.refuse_foreign(foreign, span, "such clause")
     }
 
-    /// A condition of `WHERE`, `HAVING` or `ON`.
     pub(super) fn condition(
         &mut self,
         scope: &Scope<'_>,
@@ -201,7 +202,7 @@ impl Resolver<'_> {
         self.truth(condition, node.span()).map(Some)
     }
 
-    /// The columns of a result: also those of `RETURNING`.
+    /// The output columns of a query, or of `RETURNING`.
     pub(super) fn outputs(
         &mut self,
         scope: &Scope<'_>,
@@ -241,7 +242,7 @@ impl Resolver<'_> {
                     columns_of(scope, source, &mut outputs, true);
                 }
                 SelectItem::QualifiedWildcard(..) => {
-                    return Err(self.outside(span, "a row taken apart", "name its columns"));
+                    return Err(self.outside(span, "the expansion of a row", "name its columns"));
                 }
             }
         }
@@ -271,11 +272,7 @@ impl Resolver<'_> {
 
     fn all_columns(&self, scope: &Scope<'_>, outputs: &mut Vec<Output>, span: Span) -> Result<()> {
         if scope.sources.is_empty() {
-            return Err(self.error(
-                span,
-                ErrorKind::Syntax,
-                "there is no table whose columns * could be",
-            ));
+            return Err(self.error(span, ErrorKind::Syntax, "* needs a table in FROM"));
         }
         let merges = scope.sources.iter().any(|visible| !visible.merged.is_empty());
         self.refuse(merges, span, "* over a join with USING", "name the columns")?;
@@ -307,21 +304,20 @@ impl Resolver<'_> {
                     outputs[number - 1].expr.clone()
                 }
                 Some(_) => {
-                    return Err(
-                        self.type_error(node.span(), "there is no such column in the result")
-                    );
+                    return Err(self.type_error(node.span(), "the result has no such column"));
                 }
                 None => self.grouping(scope, node, outputs)?,
             };
             if expr.has_aggregate() {
-                return Err(self.type_error(node.span(), "rows are not grouped by an aggregate"));
+                return Err(self.type_error(node.span(), "GROUP BY may not contain an aggregate"));
             }
             group.push(expr);
         }
         Ok(group)
     }
 
-    /// A name is a column of the tables first, and else one of the result.
+    /// An expression of GROUP BY. A name is first looked up among the columns of the sources, then
+    /// among the output columns.
     fn grouping(
         &mut self,
         scope: &Scope<'_>,
@@ -407,7 +403,7 @@ impl Resolver<'_> {
                     keys.push(self.order_key(OrderBy::Output(position), options, node.span())?)
                 }
                 _ => {
-                    let sentence = "a union is ordered by columns of its result only";
+                    let sentence = "ORDER BY of a union may only contain output columns";
                     return Err(self.type_error(node.span(), sentence));
                 }
             }
@@ -427,7 +423,7 @@ fn columns_of(scope: &Scope<'_>, source: usize, outputs: &mut Vec<Output>, with_
     }
 }
 
-/// The number of a column that stands for it in `ORDER BY` and `GROUP BY`.
+/// The number of an output column in `ORDER BY` or `GROUP BY`.
 fn output_number(node: &ast::Expr) -> Option<usize> {
     match node {
         ast::Expr::Value(value) => match &value.value {
@@ -438,7 +434,8 @@ fn output_number(node: &ast::Expr) -> Option<usize> {
     }
 }
 
-/// A column of the result by number or by name, which comes before columns of tables here.
+/// Position of an output column given by number or name; in ORDER BY, output columns hide columns
+/// of tables.
 fn order_output<'n>(
     node: &ast::Expr,
     names: impl Iterator<Item = &'n str>,
@@ -446,7 +443,7 @@ fn order_output<'n>(
     let names: Vec<&str> = names.collect();
     if let Some(number) = output_number(node) {
         let position = number.checked_sub(1).filter(|position| *position < names.len());
-        return Some(position.ok_or("there is no such column in the result"));
+        return Some(position.ok_or("the result has no such column"));
     }
     let ast::Expr::Identifier(ident) = node else {
         return None;

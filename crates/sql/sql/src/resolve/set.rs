@@ -1,4 +1,4 @@
-//! Queries that are no plain `SELECT`: unions and lists of rows.
+//! Queries other than plain `SELECT`: unions and `VALUES`.
 
 use super::Resolver;
 use super::coerce::common_type;
@@ -68,13 +68,17 @@ impl Resolver<'_> {
     fn union(&self, all: bool, left: Select, right: Select, span: Span) -> Result<SelectBody> {
         let (ours, theirs) = (left.fields(), right.fields());
         if ours.len() != theirs.len() {
-            return Err(self.type_error(span, "both sides of a union have as many columns"));
+            return Err(
+                self.type_error(span, "both sides of a union must have the same number of columns")
+            );
         }
         let common = |(ours, theirs): (&Field, &Field)| {
             let types = [ours.sql_type.clone(), theirs.sql_type.clone()];
             let sql_type = common_type(&types).ok_or_else(|| {
-                let sentence =
-                    format!("column `{}` of the union is {} and {}", ours.name, types[0], types[1]);
+                let sentence = format!(
+                    "column `{}` of the union is {} on one side and {} on the other",
+                    ours.name, types[0], types[1]
+                );
                 self.type_error(span, sentence).advise("convert one with CAST")
             })?;
             Ok(Field { name: ours.name.clone(), sql_type })
@@ -100,7 +104,7 @@ impl Resolver<'_> {
             return Err(self.error(
                 span,
                 ErrorKind::Syntax,
-                "the rows of VALUES have as many columns each",
+                "the rows of VALUES must have the same number of columns",
             ));
         }
         let mut columns = Vec::new();

@@ -1,4 +1,5 @@
-//! Expressions with a syntax of their own: `CAST`, `LIKE`, `EXTRACT`, `SUBSTRING ... FROM`, `TRIM`, `POSITION`.
+//! Expressions with special syntax: `CAST`, `LIKE`, `EXTRACT`, `SUBSTRING ... FROM`, `TRIM`,
+//! `POSITION`.
 
 use super::Resolver;
 use super::coerce::Context;
@@ -75,7 +76,7 @@ impl Resolver<'_> {
             Node::IsUnknown(_) | Node::IsNotUnknown(_) => ("IS UNKNOWN", "write IS NULL"),
             Node::SimilarTo { .. } => ("SIMILAR TO", "write LIKE"),
             Node::AtTimeZone { .. } => ("AT TIME ZONE", "keep times in UTC"),
-            Node::Overlay { .. } => ("OVERLAY", "put the text together with substr and ||"),
+            Node::Overlay { .. } => ("OVERLAY", "build the text with substr and ||"),
             Node::Collate { .. } => ("COLLATE", "leave it out; texts are compared by their bytes"),
             Node::GroupingSets(_) | Node::Cube(_) | Node::Rollup(_) => {
                 ("GROUPING SETS", "write one query for each grouping")
@@ -85,8 +86,7 @@ impl Resolver<'_> {
             }
             Node::IsJson { .. } | Node::JsonAccess { .. } => ("JSON", "use columns"),
             _ => {
-                let sentence =
-                    format!("PostgreSQL has no such expression as `{}`", shortened(node));
+                let sentence = format!("PostgreSQL has no expression `{}`", shortened(node));
                 return self.error(span, ErrorKind::Syntax, sentence);
             }
         };
@@ -96,19 +96,20 @@ impl Resolver<'_> {
     fn cast(&mut self, value: Expr, data_type: &ast::DataType, span: Span) -> Result<Expr> {
         let target = self.data_type(data_type, span)?;
         if matches!(target, SqlType::Void | SqlType::Record(_)) {
-            return Err(self.type_error(span, format!("nothing is converted to {target}")));
+            return Err(self.type_error(span, format!("no value can be converted to {target}")));
         }
         let empty_array = matches!(&value.kind, ExprKind::Array(values) if values.is_empty());
         if empty_array && matches!(target, SqlType::Array(_)) {
             return Ok(Expr { sql_type: target, ..value });
         }
         let converted = self.convert(value, &target, Context::Explicit, span)?;
-        // Texts of one kind serve as another as they are; who asks for a kind gets it.
+        // Conversions between text types may change only the type; an explicit cast always shows
+        // the requested type.
         let is_other = converted.sql_type.base() != target.base();
         Ok(if is_other { converted.relabelled(target) } else { converted })
     }
 
-    /// A type as the parser of queries read it, by the rules of [`parse_type`].
+    /// A type that the query parser has parsed, checked by the rules of [`parse_type`].
     fn data_type(&self, data_type: &ast::DataType, span: Span) -> Result<SqlType> {
         let text = data_type.to_string();
         let source = Source::new(self.source.name(), &text);
@@ -127,13 +128,15 @@ impl Resolver<'_> {
     fn interval(&mut self, interval: &ast::Interval, span: Span) -> Result<Expr> {
         let plain = interval.leading_field.is_none() && interval.last_field.is_none();
         let advice = "write INTERVAL '3 days', with the unit between the quotes";
-        self.refuse(!plain, span, "a unit behind an interval", advice)?;
+        self.refuse(!plain, span, "a unit after an interval", advice)?;
         match &*interval.value {
             ast::Expr::Value(value) => {
                 let value = self.literal(value)?;
                 self.convert(value, &SqlType::Interval, Context::Explicit, span)
             }
-            _ => Err(self.error(span, ErrorKind::Syntax, "INTERVAL is followed by a constant")),
+            _ => {
+                Err(self.error(span, ErrorKind::Syntax, "INTERVAL must be followed by a constant"))
+            }
         }
     }
 
@@ -149,7 +152,7 @@ impl Resolver<'_> {
         self.refuse(!plain, span, "ESCAPE", "escape with a backslash, which needs no clause")?;
         let operand = self.expr(scope, operand)?;
         let operand = match operand.sql_type {
-            // The blanks at the end of `char(n)` take part.
+            // `char(n)` is matched with its trailing blanks.
             SqlType::Char(_) => operand,
             _ => self.convert(operand, &SqlType::Text, Context::Implicit, span)?,
         };
@@ -179,7 +182,7 @@ impl Resolver<'_> {
         };
         let value = self.expr(scope, node)?;
         if !value.sql_type.is_time() && value.sql_type != SqlType::Interval {
-            let sentence = format!("{} has no fields of time", value.sql_type);
+            let sentence = format!("{} has no date or time fields", value.sql_type);
             return Err(self.type_error(span, sentence));
         }
         let scale = if value.sql_type == SqlType::Date { 0 } else { scale };

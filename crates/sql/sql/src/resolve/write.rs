@@ -14,7 +14,6 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 impl Resolver<'_> {
-    /// A statement that reads or writes tables.
     pub(crate) fn query(&mut self, statement: &Statement) -> Result<Query> {
         match statement {
             Statement::Query(query) => match &*query.body {
@@ -60,7 +59,11 @@ impl Resolver<'_> {
             || !insert.into;
         self.refuse_foreign(foreign, span, "such INSERT")?;
         let TableObject::TableName(name) = &insert.table else {
-            return Err(self.error(span, ErrorKind::Syntax, "INSERT INTO is followed by a table"));
+            return Err(self.error(
+                span,
+                ErrorKind::Syntax,
+                "INSERT INTO must be followed by a table",
+            ));
         };
         let table = self.table(name)?;
         let columns = self.insert_columns(table, &insert.columns)?;
@@ -84,7 +87,8 @@ impl Resolver<'_> {
         Ok(Insert { table, columns, source, on_conflict, returning })
     }
 
-    /// The other name of the table, which only `AS` gives it: without that PostgreSQL takes it for the list of columns.
+    /// The alias of the table. PostgreSQL requires `AS`: without it, the name would be the list of
+    /// columns.
     fn insert_alias(&self, insert: &ast::Insert) -> Result<Option<String>> {
         let Some(alias) = &insert.table_alias else { return Ok(None) };
         self.check_name(&alias.alias)?;
@@ -92,7 +96,7 @@ impl Resolver<'_> {
             let name = &alias.alias.value;
             let sentence = format!("`{name}` does not continue INSERT INTO");
             let error = self.error(alias.alias.span, ErrorKind::Syntax, sentence);
-            return Err(error.advise(format!("write AS {name} if it is the table's other name")));
+            return Err(error.advise(format!("write AS {name} if it is the table's alias")));
         }
         Ok(Some(ident_name(&alias.alias)))
     }
@@ -113,7 +117,7 @@ impl Resolver<'_> {
         Ok(columns)
     }
 
-    /// A column of the table that is written to, which is never a variable.
+    /// A column of the changed table; such a name is never a variable.
     fn own_column(&self, table: usize, name: &ObjectName) -> Result<usize> {
         let table = &self.catalog.tables[table];
         let first = object_parts(name).unwrap_or_default().first().copied();
@@ -143,7 +147,7 @@ impl Resolver<'_> {
                 return Err(self.error(
                     span,
                     ErrorKind::Syntax,
-                    "the rows of VALUES have as many columns each",
+                    "the rows of VALUES must have the same number of columns",
                 ));
             }
             let pairs = nodes.iter().zip(columns);
@@ -163,7 +167,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// A value for a column; none for `DEFAULT`.
+    /// A value for a column; `None` for `DEFAULT`.
     fn column_value(
         &mut self,
         scope: &Scope<'_>,
@@ -276,7 +280,7 @@ impl Resolver<'_> {
             None => {}
             Some(UpdateTableFromKind::AfterSet(items)) => self.sources(&mut clause, items)?,
             Some(UpdateTableFromKind::BeforeSet(_)) => {
-                return Err(self.error(span, ErrorKind::Syntax, "FROM stands behind SET"));
+                return Err(self.error(span, ErrorKind::Syntax, "FROM must follow SET"));
             }
         }
         let FromClause { scope, sources, joins } = clause;
@@ -323,7 +327,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// The table that is changed; it becomes source 0.
+    /// The changed table, which becomes source 0.
     fn target(
         &mut self,
         clause: &mut FromClause<'_>,
@@ -333,7 +337,11 @@ impl Resolver<'_> {
         clause.joins.clear();
         match clause.sources.as_slice() {
             [crate::query::From { kind: crate::query::FromKind::Table(table), .. }] => Ok(*table),
-            _ => Err(self.error(self.place, ErrorKind::Syntax, "one table is changed at a time")),
+            _ => Err(self.error(
+                self.place,
+                ErrorKind::Syntax,
+                "a statement changes exactly one table",
+            )),
         }
     }
 
@@ -347,11 +355,15 @@ impl Resolver<'_> {
         let tables = match &delete.from {
             FromTable::WithFromKeyword(tables) => tables,
             FromTable::WithoutKeyword(_) => {
-                return Err(self.error(span, ErrorKind::Syntax, "DELETE is followed by FROM"));
+                return Err(self.error(span, ErrorKind::Syntax, "DELETE must be followed by FROM"));
             }
         };
         let [table] = &tables[..] else {
-            return Err(self.error(span, ErrorKind::Syntax, "one table is changed at a time"));
+            return Err(self.error(
+                span,
+                ErrorKind::Syntax,
+                "a statement changes exactly one table",
+            ));
         };
         let mut clause = FromClause::within(None);
         let table = self.target(&mut clause, table)?;

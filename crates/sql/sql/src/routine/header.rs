@@ -1,4 +1,4 @@
-//! What stands around the body of a routine.
+//! Parses the parts of a routine around its body.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyword::misspelt;
@@ -6,7 +6,7 @@ use crate::plpgsql::Compiler;
 use crate::procedure::{Parameter, Returns, RoutineKind, Volatility};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
-/// A routine without its body's meaning.
+/// A routine with an unparsed body.
 pub(super) struct Header {
     pub(super) name: String,
     pub(super) kind: RoutineKind,
@@ -19,17 +19,17 @@ pub(super) struct Header {
     pub(super) body: TokenWithSpan,
 }
 
-/// What a body is written in.
+/// The language of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     PlPgSql,
     Sql,
 }
 
-/// Words of statements that belong into the schema.
+/// Words of statements that belong in the schema.
 const TABLE_WORDS: [&str; 4] = ["TABLE", "INDEX", "UNIQUE", "ALTER"];
 
-/// What stands behind the parameters, as far as it has been read.
+/// The attributes after the parameters that are parsed so far.
 #[derive(Default)]
 struct Attributes {
     language: Option<Language>,
@@ -43,7 +43,7 @@ impl Compiler<'_> {
         let start = self.cursor.span();
         let kind = self.routine_kind(start)?;
         let name = self.routine_name()?;
-        // The procedure is a label of its parameters.
+        // The procedure's name is the label of its parameters.
         self.names.open(Some(&name));
         let mut parameters = self.parameters()?;
         let (returns, has_outputs) = self.returns(kind, &mut parameters, start)?;
@@ -56,7 +56,7 @@ impl Compiler<'_> {
         let body = attributes.body.ok_or_else(|| missing("body: write AS $$ ... $$"))?;
         let language = attributes
             .language
-            .ok_or_else(|| missing("language: write LANGUAGE plpgsql or sql"))?;
+            .ok_or_else(|| missing("language; write LANGUAGE plpgsql or sql"))?;
         self.names.columns_win = language == Language::Sql;
         Ok(Header {
             name,
@@ -85,7 +85,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// That the statement at `start` makes no procedure; the cursor is at the word that says so.
+    /// The error that the statement at `start` creates no procedure; the cursor is at the word that
+    /// shows this.
     fn no_routine(&self, start: Span) -> Error {
         if let Some(word) = self.cursor.peek().and_then(misspelt) {
             let shown = self.cursor.span();
@@ -123,7 +124,7 @@ impl Compiler<'_> {
             RoutineKind::Procedure => Err(compiler.cursor.error(
                 span,
                 ErrorKind::Syntax,
-                "a procedure has no such attribute",
+                "a procedure does not have this attribute",
             )),
         };
         if self.cursor.accept_word("LANGUAGE") {
@@ -159,7 +160,7 @@ impl Compiler<'_> {
         self.idle_attribute(span, kind)
     }
 
-    /// What means nothing to us, or may not be.
+    /// Skips attributes without meaning here, and refuses unsupported ones.
     fn idle_attribute(&mut self, span: Span, kind: RoutineKind) -> Result<()> {
         let is_function = kind == RoutineKind::Function;
         if is_function && self.cursor.accept_word("PARALLEL") {
@@ -180,7 +181,7 @@ impl Compiler<'_> {
                 _ => Err(self.cursor.error(
                     span,
                     ErrorKind::Syntax,
-                    "a number is expected behind this",
+                    "a number is expected after this",
                 )),
             };
         }
@@ -207,7 +208,11 @@ impl Compiler<'_> {
 
     fn once<T>(&self, slot: &mut Option<T>, value: T, span: Span) -> Result<()> {
         if slot.is_some() {
-            return Err(self.cursor.error(span, ErrorKind::Syntax, "this is said twice"));
+            return Err(self.cursor.error(
+                span,
+                ErrorKind::Syntax,
+                "this attribute is given twice",
+            ));
         }
         *slot = Some(value);
         Ok(())
@@ -258,7 +263,7 @@ impl Compiler<'_> {
             return Err(self.cursor.error(
                 span,
                 ErrorKind::Syntax,
-                "these languages have one body",
+                "a body in these languages is a single text",
             ));
         }
         Ok(token)

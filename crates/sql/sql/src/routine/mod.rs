@@ -1,7 +1,7 @@
 //! `procedures.sql`: `CREATE FUNCTION` and `CREATE PROCEDURE`.
 //!
-//! [`header`] reads what stands around the body, [`parameter`] and [`returns`] what calls look like, [`sql_body`] the bodies
-//! in `sql`; those in `plpgsql` are [`crate::plpgsql`]'s.
+//! [`header`] parses the parts around the body, [`parameter`] and [`returns`] the signature, and
+//! [`sql_body`] bodies in `sql`. [`crate::plpgsql`] parses bodies in `plpgsql`.
 //!
 //! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
@@ -25,11 +25,12 @@ use std::collections::BTreeSet;
 use std::mem::take;
 use std::rc::Rc;
 
-/// Reads the functions and procedures of `procedures.sql` over the tables of `catalog`.
+/// Parses the functions and procedures of `procedures.sql` against the tables of `catalog`.
 ///
 /// # Errors
 ///
-/// All that PostgreSQL would refuse, and that it takes and we do not, with its places.
+/// All errors that PostgreSQL would report, and all SQL that it accepts and this crate does not
+/// support, with positions.
 pub fn read_procedures(
     source: &Source,
     catalog: &Catalog,
@@ -39,7 +40,7 @@ pub fn read_procedures(
     findings.into_result(procedures)
 }
 
-/// As [`read_procedures`]; gives the procedures whose headers could be read.
+/// As [`read_procedures`]; returns the procedures whose headers are valid.
 pub(crate) fn read(source: &Source, catalog: &Catalog, findings: &mut Findings) -> Vec<Procedure> {
     let tokens = match tokenize(source, 0, source.text()) {
         Ok(tokens) => tokens,
@@ -73,7 +74,7 @@ pub(crate) fn read(source: &Source, catalog: &Catalog, findings: &mut Findings) 
     procedures
 }
 
-/// The names behind `FUNCTION` and `PROCEDURE` in a file.
+/// The names after `FUNCTION` and `PROCEDURE` in a file.
 fn routine_names(tokens: &[TokenWithSpan]) -> Rc<[String]> {
     let named = tokens.windows(3).filter_map(|part| {
         let [before, kind, Token::Word(name)] = [&part[0].token, &part[1].token, &part[2].token]
@@ -87,13 +88,13 @@ fn routine_names(tokens: &[TokenWithSpan]) -> Rc<[String]> {
     named.collect()
 }
 
-/// Reports an error of the statement at `from`, and goes to the next one.
+/// Reports an error of the statement at `from`, and skips to the next statement.
 fn skip_routine(cursor: &mut Cursor<'_>, from: usize, error: Error, findings: &mut Findings) {
     cursor.rewind(from);
     let mut is_atomic = false;
     while let Some(token) = cursor.next() {
         is_atomic |= token_is_word(&token.token, "ATOMIC");
-        // A body without quotes has semicolons of its own, but creates nothing.
+        // An unquoted body contains semicolons, but no `CREATE`.
         let ends = !is_atomic || cursor.is_at_end() || cursor.is_word("CREATE");
         if token.token == Token::SemiColon && ends {
             break;
@@ -130,7 +131,8 @@ fn compiler<'a>(
 }
 
 impl Compiler<'_> {
-    /// One statement that creates a procedure. `None` if there is one of its name `before` it, which is reported.
+    /// Parses one statement that creates a procedure. If `before` has one of the same name, reports
+    /// this and returns `None`.
     fn routine(&mut self, before: &[Procedure]) -> Result<Option<Procedure>> {
         let place = self.cursor.span();
         let header = self.header()?;
@@ -141,13 +143,13 @@ impl Compiler<'_> {
             let sentence =
                 format!("a second procedure called `{}` is outside the supported SQL", header.name);
             let error = Error::at(self.source, place, ErrorKind::Outside, sentence);
-            self.findings.add(error.advise("give each a name of its own"));
+            self.findings.add(error.advise("give each procedure a different name"));
             return Ok(None);
         }
         Ok(Some(self.procedure(header, place)))
     }
 
-    /// The procedure with its body; with a body of no statements if that cannot be read, which is reported.
+    /// The procedure with its body; the body is empty if it has an error, which is reported.
     fn procedure(&mut self, header: Header, place: Span) -> Procedure {
         self.procedure = header.name.clone();
         self.returns = header.returns.clone();
@@ -198,7 +200,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The tokens of a body between its quotes, and the byte at which it ends.
+/// The tokens of a body between its quotes, and the byte where it ends.
 fn body_tokens(source: &Source, body: &TokenWithSpan) -> Result<(Vec<TokenWithSpan>, usize)> {
     let (start, end) = (source.offset(body.span.start), source.offset(body.span.end));
     let quote = match &body.token {

@@ -10,10 +10,10 @@ use crate::resolve::scope::Scope;
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token};
 
-/// Most parameters, as in PostgreSQL.
+/// Maximum number of parameters, as in PostgreSQL.
 const PARAMETERS_MAX: usize = 100;
 
-/// Types of two words, of which the first is no name of a parameter.
+/// Types of two words; the first word is not a parameter's name.
 const TWO_WORDS: [(&str, &str); 6] = [
     ("DOUBLE", "PRECISION"),
     ("CHARACTER", "VARYING"),
@@ -34,7 +34,7 @@ impl Compiler<'_> {
             let parameter = self.parameter(&parameters)?;
             parameters.push(parameter);
             if parameters.len() > PARAMETERS_MAX {
-                let sentence = format!("there are at most {PARAMETERS_MAX} parameters");
+                let sentence = format!("a procedure has at most {PARAMETERS_MAX} parameters");
                 return Err(self.cursor.error(self.cursor.span(), ErrorKind::Syntax, sentence));
             }
             if self.cursor.accept(&Token::RParen) {
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         Ok(Parameter { variable, mode, default })
     }
 
-    /// Makes a parameter, also a column of `RETURNS TABLE`, a variable.
+    /// Declares the variable of a parameter, or of a column of `RETURNS TABLE`.
     pub(super) fn declare_parameter(
         &mut self,
         name: Option<(String, Span)>,
@@ -93,7 +93,7 @@ impl Compiler<'_> {
         Ok(self.cursor.accept_word("OUT").then_some(ParameterMode::Out))
     }
 
-    /// A word is a name if a type or a mode follows it.
+    /// A word is the parameter's name if a type or a mode follows it.
     fn parameter_name(&mut self) -> Result<Option<(String, Span)>> {
         let two = TWO_WORDS.iter().any(|(first, second)| self.cursor.is_words(&[first, second]));
         let follows = matches!(self.cursor.peek_at(1), Some(Token::Word(_)))
@@ -104,7 +104,7 @@ impl Compiler<'_> {
         self.cursor.routine_identifier("a parameter").map(Some)
     }
 
-    /// Lengths and digits of parameters mean nothing in PostgreSQL.
+    /// PostgreSQL ignores the length and precision of parameter types.
     fn parameter_type(&mut self, start: Span) -> Result<SqlType> {
         let sql_type = self.declared_type()?;
         match sql_type {
@@ -131,7 +131,7 @@ impl Compiler<'_> {
             let needed = mode != ParameterMode::Out
                 && before.iter().any(|parameter| parameter.default.is_some());
             if needed {
-                let sentence = "a parameter behind one with a default needs a default, too";
+                let sentence = "a parameter after one with a default needs a default, too";
                 return Err(self.cursor.error(span, ErrorKind::Syntax, sentence));
             }
             return Ok(None);
@@ -140,7 +140,7 @@ impl Compiler<'_> {
             return Err(self.cursor.error(
                 span,
                 ErrorKind::Syntax,
-                "an output parameter has no default",
+                "an output parameter cannot have a default",
             ));
         }
         let place = self.cursor.span();
@@ -155,7 +155,11 @@ impl Compiler<'_> {
         self.names = hidden;
         let (value, _) = resolved?;
         if value.has_subquery() {
-            return Err(self.cursor.error(place, ErrorKind::Type, "a default has no sub-select"));
+            return Err(self.cursor.error(
+                place,
+                ErrorKind::Type,
+                "a default may not contain a sub-select",
+            ));
         }
         Ok(Some(value))
     }

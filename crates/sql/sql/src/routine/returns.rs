@@ -1,4 +1,4 @@
-//! What a routine gives back.
+//! The result type of a routine.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::plpgsql::Compiler;
@@ -8,7 +8,7 @@ use crate::types::{Field, SqlType};
 use sqlparser::tokenizer::{Span, Token};
 
 impl Compiler<'_> {
-    /// `RETURNS`, and whether output parameters have the results.
+    /// Parses `RETURNS`; also returns whether output parameters hold the result.
     pub(super) fn returns(
         &mut self,
         kind: RoutineKind,
@@ -30,7 +30,8 @@ impl Compiler<'_> {
             };
         }
         if kind == RoutineKind::Procedure {
-            let error = self.cursor.error(span, ErrorKind::Syntax, "a procedure has no RETURNS");
+            let error =
+                self.cursor.error(span, ErrorKind::Syntax, "a procedure may not have RETURNS");
             return Err(error.advise("give it output parameters"));
         }
         self.cursor.next();
@@ -83,18 +84,18 @@ impl Compiler<'_> {
             [single] => single.sql_type.name(),
             _ => "record".to_owned(),
         };
-        let sentence = format!("the output parameters make this {wanted}");
+        let sentence = format!("with these output parameters, the result type is {wanted}");
         self.cursor.error(place, ErrorKind::Type, sentence).advise("leave RETURNS out")
     }
 
-    /// The columns are output parameters.
+    /// `RETURNS TABLE`; its columns are output parameters.
     fn returns_table(
         &mut self,
         parameters: &mut Vec<Parameter>,
         span: Span,
     ) -> Result<(Returns, bool)> {
         if !self.outputs(parameters).is_empty() {
-            let sentence = "RETURNS TABLE and output parameters exclude each other";
+            let sentence = "RETURNS TABLE and output parameters cannot be combined";
             return Err(self.cursor.error(span, ErrorKind::Syntax, sentence));
         }
         self.cursor.expect(&Token::LParen)?;

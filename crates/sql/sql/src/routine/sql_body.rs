@@ -1,4 +1,4 @@
-//! Bodies in `sql`: statements one after the other.
+//! Bodies in `sql`: a sequence of statements.
 
 use crate::error::{ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
@@ -35,7 +35,7 @@ impl Compiler<'_> {
         Ok(Body::Statements { statements, results })
     }
 
-    /// The columns of the last statement as the function returns them.
+    /// The casts from the columns of the last statement to the function's result.
     fn results(&self, last: Option<&Sql>, place: Span) -> Result<Vec<Expr>> {
         let wanted: Vec<Field> = match &self.returns {
             Returns::Nothing => return Ok(Vec::new()),
@@ -45,7 +45,7 @@ impl Compiler<'_> {
         let found = last.map(|sql| sql.query.outputs()).unwrap_or_default();
         if found.len() != wanted.len() {
             let sentence = format!(
-                "the last statement gives {} columns, and {} are returned",
+                "the number of columns differs: the last statement returns {}, the function {}",
                 found.len(),
                 wanted.len()
             );

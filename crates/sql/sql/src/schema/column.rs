@@ -1,4 +1,4 @@
-//! A column in `CREATE TABLE`, with what stands behind its type.
+//! Parses a column in `CREATE TABLE`, with its constraints.
 
 use super::SchemaReader;
 use super::draft::refusal;
@@ -14,7 +14,7 @@ use crate::token::token_is_word;
 use crate::types::SqlType;
 use sqlparser::tokenizer::Token;
 
-/// Words that a constraint of a column begins with, where a default ends.
+/// First words of column constraints; a default ends before them.
 const COLUMN_WORDS: [&str; 10] = [
     "NOT",
     "NULL",
@@ -40,7 +40,7 @@ impl SchemaReader<'_> {
         let sql_type = self.column_type(table)?;
         let span = self.cursor.span_from(from);
         if let Some((what, advice)) = refusal(&sql_type) {
-            // A type that stands in for a refused one was reported already.
+            // A type that replaces a refused one was reported already.
             if self.findings.count() == errors_before {
                 self.findings.add(self.cursor.outside(span, &what, advice));
             }
@@ -73,7 +73,7 @@ impl SchemaReader<'_> {
                     self.say_nullable(&mut said, true, span)?;
                 }
             } else if self.cursor.is_word("GENERATED") {
-                let advice = "have the procedures count, from a column of a parent row";
+                let advice = "let the procedures count in a column of a parent row";
                 return Err(self.cursor.outside(span, "GENERATED", advice));
             } else if self.cursor.is_word("COLLATE") {
                 let advice = "leave it out; texts are compared by their bytes";
@@ -95,13 +95,14 @@ impl SchemaReader<'_> {
         span: sqlparser::tokenizer::Span,
     ) -> Result<()> {
         if said.replace(nullable).is_some_and(|before| before != nullable) {
-            let sentence = "this column is declared NULL and NOT NULL";
+            let sentence = "this column is declared both NULL and NOT NULL";
             return Err(self.cursor.error(span, ErrorKind::Syntax, sentence));
         }
         Ok(())
     }
 
-    /// Whether a constraint begins here that says nothing of columns, since it belongs to one.
+    /// Whether the next tokens begin a constraint without a column list, which belongs to one
+    /// column.
     fn is_column_constraint(&self) -> bool {
         let at = if self.cursor.is_word("CONSTRAINT") { 2 } else { 0 };
         ["PRIMARY", "UNIQUE", "REFERENCES", "CHECK"]
@@ -109,7 +110,7 @@ impl SchemaReader<'_> {
             .any(|word| self.cursor.is_word_at(at, word))
     }
 
-    /// Takes tokens up to the next constraint of the column.
+    /// Skips to the next constraint of the column.
     fn skip_column_constraint(&mut self) -> Result<()> {
         if self.cursor.accept_word("CONSTRAINT") {
             self.cursor.identifier("the constraint's name")?;
@@ -122,7 +123,8 @@ impl SchemaReader<'_> {
         };
         loop {
             self.cursor.take_until(stops)?;
-            // `ON DELETE SET NULL` and its kin.
+            // In `ON DELETE SET NULL` and similar clauses, `NULL` and `DEFAULT` begin no
+            // constraint.
             let sets = self.cursor.span_before();
             let before = self.source.slice(sets);
             if !(before.eq_ignore_ascii_case("set")
@@ -133,7 +135,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// Reads a default, and whether `NULL` stands behind it.
+    /// Parses a default; returns whether `NULL` follows it.
     fn default(&mut self, table: usize, column: usize) -> Result<bool> {
         let span = self.cursor.span();
         let stops = |token: &Token| {
@@ -157,7 +159,7 @@ impl SchemaReader<'_> {
         Ok(is_null)
     }
 
-    /// An expression without columns, as a value of a column.
+    /// Resolves an expression without columns as a value of a column.
     fn constant(
         &self,
         node: &sqlparser::ast::Expr,
@@ -169,14 +171,14 @@ impl SchemaReader<'_> {
         let value = resolver.expr(&Scope::default(), node)?;
         let has_query = value.has_subquery() || matches!(value.kind, ExprKind::Subquery { .. });
         if has_query {
-            let sentence = "a default has no sub-select";
+            let sentence = "a default may not contain a sub-select";
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }
         resolver.convert(value, sql_type, Context::Assignment, span)
     }
 }
 
-/// `DEFAULT 0 NULL` is a default and a constraint, of which the second says nothing.
+/// `DEFAULT 0 NULL` is a default followed by the constraint `NULL`, which has no effect.
 fn without_null(
     mut tokens: Vec<sqlparser::tokenizer::TokenWithSpan>,
 ) -> (Vec<sqlparser::tokenizer::TokenWithSpan>, bool) {

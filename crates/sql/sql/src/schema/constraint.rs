@@ -1,4 +1,4 @@
-//! Keys, references and conditions, of a table or of one column of it.
+//! Keys, foreign keys and CHECK constraints, of a table or of a column.
 
 use super::SchemaReader;
 use super::draft::Key;
@@ -14,7 +14,7 @@ use layout::IndexKind;
 use sqlparser::tokenizer::{Span, Token};
 
 impl SchemaReader<'_> {
-    /// Whether a constraint of a table begins here, rather than a column.
+    /// Whether a table constraint begins here, rather than a column.
     pub(super) fn is_constraint(&self) -> bool {
         let at = if self.cursor.is_word("CONSTRAINT") { 2 } else { 0 };
         let keyed = (self.cursor.is_word_at(at, "PRIMARY")
@@ -25,7 +25,7 @@ impl SchemaReader<'_> {
         keyed || listed || self.cursor.is_word_at(at, "EXCLUDE") || self.cursor.is_word("LIKE")
     }
 
-    /// A constraint of a table, or of the last column before this place.
+    /// Parses a constraint of a table, or of the column declared last before it.
     pub(super) fn late_constraint(&mut self, table: usize) -> Result<()> {
         let owner = self.owner(table);
         let named = if self.cursor.accept_word("CONSTRAINT") {
@@ -55,12 +55,12 @@ impl SchemaReader<'_> {
         self.deferrable()
     }
 
-    /// The column that a constraint without a list of columns belongs to: the last whose declaration begins before it.
+    /// The column of a constraint without a column list: the last one declared before it.
     fn owner(&self, table: usize) -> Option<usize> {
         let before = self.cursor.position();
         let mut depth = 0_i32;
         let mut position = before;
-        // Back to the comma or bracket in front of the column.
+        // Go back to the comma or parenthesis before the column.
         while position > 0 {
             match &self.cursor.slice(position - 1, position).first()?.token {
                 Token::RParen => depth += 1,
@@ -92,7 +92,7 @@ impl SchemaReader<'_> {
                 return Err(self.cursor.error(
                     span,
                     ErrorKind::Name,
-                    "a key names each column once",
+                    "a key may not have a column twice",
                 ));
             }
             columns.push(column);
@@ -166,8 +166,7 @@ impl SchemaReader<'_> {
         };
         let (ours, theirs) = (&self.drafts[table], &self.drafts[target]);
         if references.len() != columns.len() || !theirs.has_unique(&references) {
-            let sentence =
-                format!("this refers to no key of `{}` with as many columns", theirs.name);
+            let sentence = format!("`{}` has no key with these columns", theirs.name);
             return Err(self.cursor.error(span, ErrorKind::Name, sentence));
         }
         for (&column, &reference) in columns.iter().zip(&references) {
@@ -194,7 +193,7 @@ impl SchemaReader<'_> {
         self.reference_actions()
     }
 
-    /// Deleting and changing keys under references is refused, which is PostgreSQL's default.
+    /// Accepts only actions that refuse to delete or change referenced keys, PostgreSQL's default.
     fn reference_actions(&mut self) -> Result<()> {
         loop {
             let span = self.cursor.span();
@@ -212,7 +211,7 @@ impl SchemaReader<'_> {
             }
             if !self.cursor.accept_words(&["NO", "ACTION"]) && !self.cursor.accept_word("RESTRICT")
             {
-                let advice = "leave it out, and have procedures delete what depends";
+                let advice = "leave it out, and let the procedures delete the referencing rows";
                 return Err(self.cursor.outside(span, "this action of a foreign key", advice));
             }
         }
@@ -230,7 +229,7 @@ impl SchemaReader<'_> {
         {
             return Err(self.cursor.outside(
                 self.cursor.span(),
-                "a clause behind a constraint",
+                "a clause after a constraint",
                 "leave it out",
             ));
         }
@@ -255,7 +254,11 @@ impl SchemaReader<'_> {
         let condition = resolver.expr(&scope, &node)?;
         let condition = resolver.truth(condition, span)?;
         if condition.has_subquery() {
-            return Err(self.cursor.error(span, ErrorKind::Type, "a CHECK has no sub-select"));
+            return Err(self.cursor.error(
+                span,
+                ErrorKind::Type,
+                "a CHECK may not contain a sub-select",
+            ));
         }
         let name = match named {
             Some((name, _)) => name,

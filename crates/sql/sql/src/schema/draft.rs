@@ -1,4 +1,4 @@
-//! A table while its keys may still come.
+//! A parsed table whose keys may be added by later statements.
 
 use crate::catalog::{Check, ForeignKey, HIDDEN_KEY, Index, Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
@@ -7,7 +7,7 @@ use crate::types::SqlType;
 use layout::{Column, ColumnType, Schema};
 use sqlparser::tokenizer::Span;
 
-/// A table that has been read, before its rows are laid out.
+/// A parsed table without its row layout.
 pub(super) struct Draft {
     pub(super) name: String,
     pub(super) place: Span,
@@ -18,7 +18,6 @@ pub(super) struct Draft {
     pub(super) checks: Vec<Check>,
 }
 
-/// A key with its name.
 pub(super) struct Key {
     pub(super) name: String,
     pub(super) columns: Vec<usize>,
@@ -29,7 +28,7 @@ impl Draft {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Whether some key of the table has exactly these columns.
+    /// Whether a key of the table has exactly these columns.
     pub(super) fn has_unique(&self, columns: &[usize]) -> bool {
         let same = |key: &[usize]| {
             key.len() == columns.len() && columns.iter().all(|column| key.contains(column))
@@ -38,15 +37,16 @@ impl Draft {
         primary || self.indexes.iter().any(|index| index.unique && same(&index.columns))
     }
 
-    /// The table. If errors were reported before, columns of refused types are laid out as numbers.
+    /// Builds the table. If errors were reported before, columns of refused types are stored as
+    /// numbers.
     pub(super) fn finish(mut self, source: &Source, has_errors: bool) -> Result<Table> {
-        // In this order PostgreSQL asks them, and tells of the first that does not hold.
+        // PostgreSQL checks them in this order and reports the first violation.
         self.checks.sort_by(|one, other| one.name.cmp(&other.name));
         let mut stored = Vec::new();
         for column in &self.columns {
             let stand_in = has_errors.then_some(ColumnType::Int8);
             let Some(column_type) = column.sql_type.column_type().or(stand_in) else {
-                let sentence = format!("a column cannot be {}", column.sql_type);
+                let sentence = format!("a column cannot have the type {}", column.sql_type);
                 return Err(Error::at(source, self.place, ErrorKind::Outside, sentence));
             };
             stored.push(Column {
@@ -80,7 +80,7 @@ impl Draft {
     }
 }
 
-/// Why no column can have the type, and what to write instead.
+/// The error and the advice if columns cannot have this type.
 pub(super) fn refusal(sql_type: &SqlType) -> Option<(String, &'static str)> {
     let advice = match sql_type {
         SqlType::Text | SqlType::Varchar(None) => {
@@ -91,7 +91,7 @@ pub(super) fn refusal(sql_type: &SqlType) -> Option<(String, &'static str)> {
         SqlType::Bytes => {
             "namdb has no column type for raw bytes yet: encode them in the client, as hexadecimal digits in varchar(n)"
         }
-        SqlType::Array(_) => "write a table with a row for each element",
+        SqlType::Array(_) => "write a second table with a row for each element",
         SqlType::Interval => "write bigint, and count microseconds",
         _ => return None,
     };

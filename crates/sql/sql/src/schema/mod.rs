@@ -1,7 +1,8 @@
 //! `schema.sql`: tables, keys and indexes.
 //!
-//! The statements are `CREATE TABLE`, `CREATE INDEX` and `ALTER TABLE ... ADD` of a key. [`statement`] has one function
-//! for each, [`column`] and [`constraint`] what stands inside a table, and [`draft`] makes a table of it.
+//! The statements are `CREATE TABLE`, `CREATE INDEX` and `ALTER TABLE ... ADD` of a constraint.
+//! [`statement`] has one function for each, [`column`] and [`constraint`] parse the parts of a
+//! table, and [`draft`] builds the table.
 //!
 //! [`statement`]: self::statement
 //!
@@ -21,18 +22,19 @@ use crate::source::Source;
 use crate::token::{Cursor, tokenize};
 use draft::Draft;
 
-/// Reads the statements of `schema.sql`.
+/// Parses the statements of `schema.sql`.
 ///
 /// # Errors
 ///
-/// All that PostgreSQL would refuse, and that it takes and we do not, with its places.
+/// All errors that PostgreSQL would report, and all SQL that it accepts and this crate does not
+/// support, with positions.
 pub fn read_schema(source: &Source) -> Result<Catalog, Errors> {
     let mut findings = Findings::default();
     let catalog = read(source, &mut findings);
     findings.into_result(catalog)
 }
 
-/// As [`read_schema`]; gives the tables that could be read.
+/// As [`read_schema`]; returns the tables that are valid.
 pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
     let tokens = match tokenize(source, 0, source.text()) {
         Ok(tokens) => tokens,
@@ -75,12 +77,12 @@ pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
     catalog
 }
 
-/// Where the reader stands, and what it has found.
+/// The position of the parser, and the tables found so far.
 struct SchemaReader<'s> {
     source: &'s Source,
     cursor: Cursor<'s>,
     drafts: Vec<Draft>,
-    /// Names of tables and indexes, which share one space.
+    /// Names of tables and indexes, which share a namespace.
     relations: Vec<String>,
     findings: &'s mut Findings,
 }

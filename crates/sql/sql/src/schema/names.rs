@@ -1,15 +1,15 @@
-//! Names that PostgreSQL gives to keys and indexes that have none; plans use them.
+//! PostgreSQL's default names for keys and indexes, which its plans use.
 
 use super::SchemaReader;
 use crate::expression::{Expr, ExprKind};
 use std::collections::BTreeSet;
 
-/// Bytes of the longest name in PostgreSQL.
+/// Maximum length of a name in PostgreSQL, in bytes.
 const NAME_BYTES: usize = 63;
 
 impl SchemaReader<'_> {
-    /// `TABLE_COLUMNS_SUFFIX`, shortened to fit, with a number behind it if it is taken; it is taken from now on
-    /// if it names a relation [PostgreSQL 15, `ChooseRelationName`].
+    /// Chooses and reserves the name `TABLE_COLUMNS_SUFFIX`, shortened to fit, with a number
+    /// appended if the name is in use [PostgreSQL 15, `ChooseRelationName`].
     pub(super) fn choose_name(&mut self, table: &str, columns: &[String], suffix: &str) -> String {
         let columns = columns.join("_");
         let mut number = 0;
@@ -24,8 +24,9 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// The name of a condition that has none: after the column if it names exactly one, wherever it stands [PostgreSQL 15,
-    /// `AddRelationNewConstraints`, `ChooseConstraintName`].
+    /// The default name of a CHECK constraint; it contains the column's name if the condition uses
+    /// exactly one column, however often [PostgreSQL 15, `AddRelationNewConstraints`,
+    /// `ChooseConstraintName`].
     pub(super) fn choose_check_name(&self, table: usize, condition: &Expr) -> String {
         let mut named = BTreeSet::new();
         condition.visit(&mut |part| {
@@ -57,7 +58,8 @@ impl SchemaReader<'_> {
     }
 }
 
-/// Cuts the longer of table and columns until all fits [PostgreSQL 15, `makeObjectName`].
+/// Shortens the longer of table and column names until the result fits [PostgreSQL 15,
+/// `makeObjectName`].
 fn object_name(table: &str, columns: &str, suffix: &str) -> String {
     let overhead = suffix.len() + 1 + if columns.is_empty() { 0 } else { 1 };
     let (mut first, mut second) = (table.len(), columns.len());

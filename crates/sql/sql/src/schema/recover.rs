@@ -1,4 +1,4 @@
-//! Going on behind an error, so that the next one is found in the same run.
+//! Error recovery in a schema: parsing continues after an error, so that one run finds all errors.
 
 use super::SchemaReader;
 use super::refused::MODIFIERS;
@@ -12,7 +12,7 @@ use crate::types::{Numeric, SqlType};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 impl SchemaReader<'_> {
-    /// Reports an error of the statement at `from`, and goes to the next one.
+    /// Reports an error of the statement at `from`, and skips to the next statement.
     pub(super) fn skip_statement(&mut self, from: usize, error: Error) {
         self.cursor.rewind(from);
         while self.cursor.next().is_some_and(|token| token.token != Token::SemiColon) {}
@@ -23,11 +23,12 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// Reports an error of the part of `CREATE TABLE` at `from`, and goes to the comma or bracket behind it.
+    /// Reports an error of the part of `CREATE TABLE` at `from`, and skips to the comma or
+    /// parenthesis after it.
     pub(super) fn skip_part(&mut self, from: usize, error: Error) -> Result<()> {
         self.cursor.rewind(from);
         if self.skip_element().is_err() {
-            // The brackets are wrong: where the next part begins is not known.
+            // With unbalanced parentheses, the start of the next part is unknown.
             return Err(error);
         }
         let tokens = self.cursor.slice(from, self.cursor.position()).to_vec();
@@ -50,7 +51,8 @@ impl SchemaReader<'_> {
         Ok(())
     }
 
-    /// Reports an error of the constraint at `from`. Without a key, what other statements say of the table may seem wrong.
+    /// Reports an error of the constraint at `from`. If it is a key, other statements about the
+    /// table may have errors as a consequence.
     pub(super) fn skip_constraint(&mut self, table: usize, from: usize, to: usize, error: Error) {
         let tokens = self.cursor.slice(from, to).to_vec();
         let is_key = |token: &TokenWithSpan| {
@@ -62,7 +64,8 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// A column's type. A refused type is reported, and the nearest supported type replaces it.
+    /// Parses a column's type. A refused type is reported and replaced by the most similar
+    /// supported type.
     pub(super) fn column_type(&mut self, table: usize) -> Result<SqlType> {
         let from = self.cursor.position();
         let error = match parse_type(&mut self.cursor) {
@@ -83,7 +86,7 @@ impl SchemaReader<'_> {
         }))
     }
 
-    /// Goes behind the digits, words and brackets that follow the name of a type.
+    /// Skips the numbers, words and brackets that follow the name of a type.
     fn skip_rest_of_type(&mut self) -> Result<()> {
         for word in ["PRECISION", "VARYING"] {
             self.cursor.accept_word(word);
@@ -103,7 +106,7 @@ impl SchemaReader<'_> {
     }
 }
 
-/// The supported type that is nearest to an unsupported or misspelt one.
+/// The supported type that is most similar to an unsupported or misspelled one.
 fn stand_in(name: &str) -> Option<SqlType> {
     Some(match name {
         "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" | "oid" => {
@@ -131,7 +134,7 @@ fn stand_in(name: &str) -> Option<SqlType> {
     })
 }
 
-/// The names that a statement would create, or of which it would change the keys.
+/// The names that a statement creates, and the tables whose keys it changes.
 fn changed(tokens: &[TokenWithSpan]) -> Vec<String> {
     let word = |at: usize| match tokens.get(at).map(|token| &token.token) {
         Some(Token::Word(word)) => Some(word),
@@ -152,7 +155,7 @@ fn changed(tokens: &[TokenWithSpan]) -> Vec<String> {
     {
         at += 1;
     }
-    // A table lacks the key that a unique index is.
+    // `CREATE UNIQUE INDEX` adds a key to the table after `ON`.
     let on = (at..tokens.len()).find(|&at| is(at, "ON")).filter(|_| is(1, "UNIQUE"));
     let named = [Some(at), on.map(|on| on + 1)].into_iter().flatten();
     let names = named.filter_map(word).map(name_of);

@@ -1,11 +1,11 @@
-//! Statements that a schema may not have, each with a sentence of its own.
+//! Refuses other statements in a schema, each with its own advice.
 
 use super::SchemaReader;
 use crate::error::{Error, ErrorKind};
 use crate::keyword::keyword_meant;
 use sqlparser::tokenizer::{Span, Token};
 
-/// Words before the kind of what is created.
+/// Words between `CREATE` and the kind of object.
 pub(super) const MODIFIERS: [&str; 13] = [
     "OR",
     "REPLACE",
@@ -22,7 +22,7 @@ pub(super) const MODIFIERS: [&str; 13] = [
     "CONSTRAINT",
 ];
 
-/// Kinds of objects that PostgreSQL creates, and what to write instead.
+/// The kinds of objects that PostgreSQL creates, with advice.
 const KINDS: [(&str, &str); 27] = [
     ("ACCESS", "leave it out"),
     ("AGGREGATE", "compute it in a procedure"),
@@ -30,7 +30,7 @@ const KINDS: [(&str, &str); 27] = [
     ("COLLATION", "leave it out; texts are compared by their bytes"),
     ("CONVERSION", "leave it out"),
     ("DATABASE", "leave it out: a folder is one database"),
-    ("DOMAIN", "write the type itself in each column, and its CHECK behind it"),
+    ("DOMAIN", "write the type and its CHECK in each column"),
     ("EVENT", "leave it out"),
     ("EXTENSION", "leave it out; namdb has no extensions"),
     ("FUNCTION", "move it to procedures.sql"),
@@ -41,27 +41,27 @@ const KINDS: [(&str, &str); 27] = [
     ("PROCEDURE", "move it to procedures.sql"),
     ("PUBLICATION", "leave it out"),
     ("ROLE", "leave it out; namdb has no users in SQL"),
-    ("RULE", "write what it does into the procedures"),
+    ("RULE", "write its actions into the procedures"),
     ("SCHEMA", "leave it out, and write names without a schema"),
     ("SEQUENCE", "keep the counter in a column of a row, which procedures update"),
     ("STATISTICS", "leave it out"),
     ("SUBSCRIPTION", "leave it out"),
     ("TABLESPACE", "leave it out"),
-    ("TRIGGER", "write what it does into the procedures that change the table"),
+    ("TRIGGER", "write its actions into the procedures that change the table"),
     ("TYPE", "write the columns themselves; for an enum, varchar(n) with a CHECK"),
     ("USER", "leave it out; namdb has no users in SQL"),
     ("VIEW", "write its query into the procedures that read it"),
 ];
 
-/// Other statements of PostgreSQL, and what to write instead.
+/// PostgreSQL's other statements, with advice.
 const STATEMENTS: [(&str, &str); 36] = [
-    ("ALTER", "write what it changes where the thing is created"),
+    ("ALTER", "write the change into the CREATE statement of the object"),
     ("ANALYZE", "leave it out"),
     ("BEGIN", "leave it out"),
     ("CALL", "leave it out; workload.toml says which procedures are called"),
     ("CHECKPOINT", "leave it out"),
     ("CLUSTER", "leave it out"),
-    ("COMMENT", "leave it out, or write it behind `--`"),
+    ("COMMENT", "leave it out, or write it after `--`"),
     ("COMMIT", "leave it out"),
     ("COPY", "leave it out; workload.toml says which rows are loaded"),
     ("DEALLOCATE", "leave it out"),
@@ -94,7 +94,7 @@ const STATEMENTS: [(&str, &str); 36] = [
 ];
 
 impl SchemaReader<'_> {
-    /// Why the statement that begins here is refused.
+    /// The error for the statement that begins here.
     pub(super) fn refused_statement(&self) -> Error {
         let span = self.cursor.span();
         let Some(first) = self.cursor.peek().and_then(plain) else {
@@ -109,7 +109,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// Why this `CREATE` is refused.
+    /// The error for this `CREATE`.
     fn refused_creation(&self, span: Span) -> Error {
         let word = |ahead: usize| self.cursor.peek_at(ahead).and_then(plain);
         let mut ahead = 1;
@@ -129,12 +129,13 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// That PostgreSQL has no such statement, and what `word` of it may have been meant for.
+    /// The error that PostgreSQL has no such statement; suggests a keyword that is similar to
+    /// `word`.
     fn unknown(&self, span: Span, shown: &str, word: Option<&Token>) -> Error {
         let sentence = format!("PostgreSQL has no statement `{shown}`");
         let advice = match keyword_meant(word) {
             none if none.is_empty() => {
-                "a schema has CREATE TABLE, CREATE INDEX and ALTER TABLE ... ADD".to_owned()
+                "a schema may contain CREATE TABLE, CREATE INDEX and ALTER TABLE ... ADD".to_owned()
             }
             meant => meant,
         };
@@ -142,7 +143,7 @@ impl SchemaReader<'_> {
     }
 }
 
-/// A word without quotes, in capitals.
+/// An unquoted word, in upper case.
 fn plain(token: &Token) -> Option<String> {
     match token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_uppercase()),

@@ -1,4 +1,4 @@
-//! The statements of a schema.
+//! The statements of a schema: `CREATE TABLE`, `CREATE INDEX` and `ALTER TABLE ... ADD`.
 
 use super::SchemaReader;
 use super::draft::Draft;
@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 use layout::IndexKind;
 use sqlparser::tokenizer::{Span, Token};
 
-/// Words that PostgreSQL takes behind the columns of a table.
+/// Words that may follow the columns of a table in PostgreSQL.
 const CLAUSES: [&str; 7] =
     ["WITH", "WITHOUT", "PARTITION", "INHERITS", "TABLESPACE", "ON", "USING"];
 
@@ -37,7 +37,7 @@ impl SchemaReader<'_> {
         self.if_not_exists();
         let (name, place) = self.relation("the table's name")?;
         if self.relations.contains(&name) {
-            let sentence = format!("there already is a table or index `{name}`");
+            let sentence = format!("a table or index `{name}` already exists");
             return Err(self.cursor.error(place, ErrorKind::Name, sentence));
         }
         self.relations.push(name.clone());
@@ -85,18 +85,19 @@ impl SchemaReader<'_> {
                 Err(self.cursor.expected("`;`"))
             }
             Some(_) => {
-                let advice = "end the statement here; the physical design is SPADE's";
-                Err(self.cursor.outside(self.cursor.span(), "a clause behind the columns", advice))
+                let advice = "end the statement here; SPADE chooses the physical design";
+                Err(self.cursor.outside(self.cursor.span(), "a clause after the columns", advice))
             }
         }
     }
 
-    /// Constraints are read when all columns are known.
+    /// Skips a constraint, which is parsed when all columns are known.
     pub(super) fn skip_element(&mut self) -> Result<()> {
         self.cursor.take_until(|token| matches!(token, Token::Comma | Token::RParen)).map(|_| ())
     }
 
-    /// A column or constraint in `CREATE TABLE`; the position of a constraint is kept until all columns are known.
+    /// Parses a column of `CREATE TABLE`, or records the position of a constraint in `late`:
+    /// constraints are parsed when all columns are known.
     fn part(&mut self, table: usize, late: &mut Vec<(usize, usize)>) -> Result<()> {
         if self.is_constraint() {
             let from = self.cursor.position();
@@ -131,16 +132,12 @@ impl SchemaReader<'_> {
         let kind = self.index_kind()?;
         let columns = self.index_columns(table)?;
         if kind == IndexKind::Hash && (unique || columns.len() > 1) {
-            let sentence = "PostgreSQL's hash indexes have one column and are not unique";
+            let sentence = "a hash index of PostgreSQL has exactly one column and is not unique";
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }
         if !matches!(self.cursor.peek(), None | Some(Token::SemiColon)) {
             let advice = "index all rows, by plain columns";
-            return Err(self.cursor.outside(
-                self.cursor.span(),
-                "a clause behind an index",
-                advice,
-            ));
+            return Err(self.cursor.outside(self.cursor.span(), "a clause after an index", advice));
         }
         let draft = &self.drafts[table];
         let parts: Vec<String> =
@@ -163,12 +160,12 @@ impl SchemaReader<'_> {
             "btree" => Ok(IndexKind::Tree),
             "hash" => Ok(IndexKind::Hash),
             "gin" | "gist" | "spgist" | "brin" => {
-                Err(self.cursor.outside(span, "this kind of index", "write btree or hash"))
+                Err(self.cursor.outside(span, "this index type", "write btree or hash"))
             }
             _ => Err(self.cursor.error(
                 span,
                 ErrorKind::Name,
-                format!("there is no kind of index `{method}`"),
+                format!("there is no index type `{method}`"),
             )),
         }
     }
@@ -181,7 +178,7 @@ impl SchemaReader<'_> {
             if self.cursor.peek() == Some(&Token::LParen)
                 || matches!(self.cursor.peek_at(1), Some(Token::LParen))
             {
-                let advice = "index a column, and store in it what the expression gives";
+                let advice = "store the value of the expression in a column, and index that";
                 return Err(self.cursor.outside(span, "an index of an expression", advice));
             }
             columns.push(self.own_column(table)?);
@@ -228,7 +225,7 @@ impl SchemaReader<'_> {
         self.cursor.accept_words(&["IF", "NOT", "EXISTS"])
     }
 
-    /// The name of a table, with or without `public` in front.
+    /// Parses the name of a table; the schema `public` may precede it.
     pub(super) fn relation(&mut self, what: &str) -> Result<(String, Span)> {
         let (name, span) = self.cursor.identifier(what)?;
         if !self.cursor.accept(&Token::Period) {
@@ -244,17 +241,17 @@ impl SchemaReader<'_> {
         self.cursor.identifier(what)
     }
 
-    /// A table that has been created, by position.
+    /// Position of an existing table.
     pub(super) fn table(&mut self) -> Result<usize> {
         let (name, span) = self.relation("a table's name")?;
         let position = self.drafts.iter().position(|draft| draft.name == name);
         position.ok_or_else(|| {
-            let sentence = format!("there is no table `{name}` before this line");
+            let sentence = format!("no table `{name}` is created before this line");
             self.cursor.error(span, ErrorKind::Name, sentence)
         })
     }
 
-    /// A column of a table, by position.
+    /// Position of a column of a table.
     pub(super) fn own_column(&mut self, table: usize) -> Result<usize> {
         let (name, span) = self.cursor.identifier("a column's name")?;
         let draft = &self.drafts[table];
@@ -264,10 +261,10 @@ impl SchemaReader<'_> {
         })
     }
 
-    /// Takes a name for an index or key, which no other may have.
+    /// Reserves the name of an index or key, which must be unique.
     pub(super) fn claim(&mut self, name: String, place: Span) -> Result<String> {
         if self.relations.contains(&name) {
-            let sentence = format!("there already is a table or index `{name}`");
+            let sentence = format!("a table or index `{name}` already exists");
             return Err(self.cursor.error(place, ErrorKind::Name, sentence));
         }
         self.relations.push(name.clone());

@@ -1,15 +1,15 @@
-//! PostgreSQL and we take and refuse the same, apart from what is outside.
+//! PostgreSQL and this crate accept and refuse the same texts, except unsupported SQL.
 
 use crate::corpus::{Case, Kind, cases, text};
 use crate::server::Server;
 
-/// Whether PostgreSQL takes each of the cases, and else what it says. `run` is done behind each.
+/// PostgreSQL's verdict on each case: accepted, or its message. `run` is executed after each case.
 pub fn verdicts(server: &Server, cases: &[Case], run: &str) -> Vec<Result<(), String>> {
     let schema = text("schema.sql");
     let mut script = String::from("\\set ON_ERROR_STOP off\nSET client_min_messages = error;\n");
     for (at, case) in cases.iter().enumerate() {
         let before = if case.kind == Kind::Procedures { &*schema } else { "" };
-        // The text comes from a file of its own, so that whatever is wrong in it ends with it.
+        // Each text is quoted, so that an error in it does not affect the script.
         script.push_str(&format!("\\echo @@{at}\nBEGIN;\n{before}\n\\echo @@ready\n"));
         script.push_str(&format!("{}\n;\n{run}\nROLLBACK;\n", quoted(&case.text)));
     }
@@ -33,7 +33,8 @@ fn next_case(rest: &str, at: usize) -> usize {
     next.unwrap_or(rest.len())
 }
 
-/// A text as statements of its own: `DO` with `EXECUTE` takes any text, also one with open quotes.
+/// Quotes a text as the argument of `EXECUTE` in a `DO` block, which accepts any text, also one
+/// with open quotes.
 fn quoted(text: &str) -> String {
     let mut tag = String::from("outermost");
     while text.contains(&format!("${tag}$")) {
@@ -64,8 +65,8 @@ fn postgresql_agrees_on_every_case() {
     compare(&server, "rejected_when_run", Kind::Procedures, "SELECT f();", false);
 }
 
-/// Every statement inside the accepted procedures is one that PostgreSQL prepares, with columns of the types that we
-/// say.
+/// PostgreSQL can prepare every statement inside the accepted procedures, and its column types are
+/// ours.
 #[test]
 fn postgresql_prepares_every_embedded_statement() {
     let Some(server) = Server::start("prepares") else { return };

@@ -1,17 +1,17 @@
-//! Texts of the corpus with pieces of them left out, doubled, exchanged and replaced. The tests of `crates/sql/grammar` include
-//! this, too.
+//! Random changes to the texts of the corpus: pieces are removed, doubled, exchanged and replaced.
+//! The tests of `crates/sql/grammar` include this file, too.
 
 use crate::corpus::{Case, Kind, cases};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-/// Texts changed by each test; `NAMDB_SQL_MUTATIONS` asks for another number.
+/// The number of texts that each test changes; `NAMDB_SQL_MUTATIONS` overrides it.
 pub fn count(default: u32) -> u32 {
     let asked = std::env::var("NAMDB_SQL_MUTATIONS").ok();
     asked.map_or(default, |number| number.parse().expect("NAMDB_SQL_MUTATIONS is a number"))
 }
 
-/// The cases of these files, of either kind.
+/// The cases of these files, of both kinds.
 pub fn corpus(names: &[&str]) -> Vec<Case> {
     let kinds = [Kind::Schema, Kind::Procedures];
     let files = names.iter().flat_map(|name| kinds.map(|kind| (*name, kind)));
@@ -20,7 +20,7 @@ pub fn corpus(names: &[&str]) -> Vec<Case> {
     known.flat_map(|(name, kind)| cases(name, kind)).collect()
 }
 
-/// What happens to a text, at places counted in thousandths.
+/// A change of a text, at positions in thousandths of its length.
 #[derive(Clone, Debug)]
 pub enum Change {
     Remove(u32, u32),
@@ -35,7 +35,7 @@ const PIECES: [&str; 30] = [
     "NOT",
 ];
 
-/// One to three of them.
+/// One to three changes.
 pub fn changes() -> impl Strategy<Value = Vec<Change>> {
     let place = || 0..1000_u32;
     let change = prop_oneof![
@@ -48,7 +48,7 @@ pub fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::vec(change, 1..4)
 }
 
-/// Words, numbers, blanks and single signs.
+/// Splits a text into words, numbers, blanks and single characters.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let class = |c: char| match c {
@@ -69,7 +69,7 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
-/// The text after the changes, one after the other.
+/// The text after the changes, which are applied in order.
 pub fn changed(text: &str, changes: &[Change]) -> String {
     let mut pieces = pieces(text);
     for change in changes {
@@ -96,7 +96,7 @@ pub fn changed(text: &str, changes: &[Change]) -> String {
     pieces.concat()
 }
 
-/// Draws the same in every run.
+/// A test runner with the same random numbers in every run.
 pub fn runner(cases: u32) -> TestRunner {
     let config = Config {
         cases,

@@ -1,19 +1,18 @@
-//! Files of `tests/corpus`: cases, each behind a line `-- case: what it is about`. The tests of `crates/sql/grammar` include
-//! this, too.
+//! The files of `tests/corpus`: each case follows a line `-- case: DESCRIPTION`. The tests of
+//! `crates/sql/grammar` include this file, too.
 
 use sql::{Catalog, Errors, Procedure, Program, Source};
 use std::path::PathBuf;
 
-/// What one case is read as.
+/// The file that a case is read as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `schema.sql`
     Schema,
-    /// `procedures.sql`, over the tables of `corpus/schema.sql`.
+    /// `procedures.sql`, with the tables of `corpus/schema.sql`.
     Procedures,
 }
 
-/// One text of the corpus.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub name: String,
@@ -21,12 +20,11 @@ pub struct Case {
     pub kind: Kind,
 }
 
-/// A file beside this one's folder, whatever crate includes it.
+/// The path of a file of the corpus, for every crate that includes this file.
 pub fn path(file: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../sql/sql/tests/corpus").join(file)
 }
 
-/// The text of a file of the corpus.
 pub fn text(file: &str) -> String {
     let path = path(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -55,7 +53,7 @@ pub fn catalog() -> Catalog {
 }
 
 impl Case {
-    /// Reads the case; a schema gives no procedures.
+    /// Reads the case; a schema has no procedures.
     pub fn read(&self) -> Result<Vec<Procedure>, Errors> {
         match self.kind {
             Kind::Schema => {

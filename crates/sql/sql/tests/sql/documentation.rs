@@ -1,11 +1,11 @@
-//! `docs/workload.md` and `docs/sql.md` are true: every block is read, every key that the reader knows is told, and a key that is told
-//! is known.
+//! Checks `docs/workload.md` and `docs/sql.md`: every block is valid, and the pages have exactly
+//! the keys that the crate accepts.
 
 use sql::{Program, Source};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Tables and procedures that the blocks of `docs/workload.md` are about.
+/// The tables and procedures that the blocks of `docs/workload.md` use.
 const SCHEMA: &str = "
     CREATE TABLE account (id integer PRIMARY KEY, balance bigint NOT NULL);
     CREATE TABLE transfer (sender integer, receiver integer, number integer, amount numeric(12, 2));
@@ -32,14 +32,14 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(path).expect("the page is there")
 }
 
-/// The blocks of a page in this language.
+/// The code blocks of a page in this language.
 fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let begin = format!("```{language}\n");
     let found = page.split(&*begin).skip(1);
     found.map(|rest| rest.split("```").next().expect("there is an end")).collect()
 }
 
-/// What a block leaves out, so that it is a whole file.
+/// Completes a block to a whole file.
 fn whole(block: &str) -> String {
     let mut text = String::new();
     if !block.starts_with("name = ") {
@@ -83,7 +83,7 @@ fn every_block_of_the_page_about_loads_is_read() {
     }
 }
 
-/// The folder that the page begins with is one.
+/// The folder at the beginning of the page is valid.
 #[test]
 fn the_smallest_folder_of_the_page_is_read() {
     let page = page("workload.md");
@@ -98,7 +98,7 @@ fn the_smallest_folder_of_the_page_is_read() {
     assert_eq!((load.tables.len(), load.procedures.len()), (1, 1));
 }
 
-/// Keys that the reader names when it is given one that it does not know.
+/// The keys that an error about an unknown key lists.
 fn known_keys(section: &str) -> BTreeSet<String> {
     let error = read(section).expect_err("there is an unknown key");
     let known = error.split("expected").nth(1).unwrap_or_else(|| panic!("{error}"));
@@ -107,7 +107,7 @@ fn known_keys(section: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_key_is_told() {
+fn every_key_is_documented() {
     let page = page("workload.md");
     let head = "name = \"x\"\nunit = \"x\"\nunits = 1\n";
     let sections = [

@@ -1,4 +1,4 @@
-//! All errors of a folder in one run.
+//! One run reports all errors of a folder.
 
 use sql::{ERRORS_SHOWN_MAX, WorkloadFolder};
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ frequency = 1
 frequency = -1
 ";
 
-/// Where each error is, and what it is about.
+/// The position of each error, and a part of its message.
 const EXPECTED: [(&str, &str); 22] = [
     ("schema.sql:1:1", "is `TABLE` meant?"),
     ("schema.sql:3:8", "serial"),
@@ -67,18 +67,18 @@ const EXPECTED: [(&str, &str); 22] = [
     ("procedures.sql:7:8", "`curent_user`"),
     ("procedures.sql:8:9", "is `SELECT` meant?"),
     ("procedures.sql:10:25", "`nothing`"),
-    ("procedures.sql:14:12", "no procedure calls another"),
+    ("procedures.sql:14:12", "procedures cannot call each other"),
     ("procedures.sql:16:81", "is `lower` meant?"),
     ("procedures.sql:17:42", "there is no type `jsonbb`"),
     ("procedures.sql:18:77", "`prize`"),
     ("workload.toml:8:1", "is `columns` meant?"),
     ("workload.toml:9:38", "is `decimals` meant?"),
     ("workload.toml:10:9", "there is no column `weight`"),
-    ("workload.toml:13:15", "integer is wanted"),
+    ("workload.toml:13:15", "integer is required"),
     ("workload.toml:14:13", "no procedure `secnd`"),
-    ("workload.toml:14:13", "how the parameter `b` is drawn"),
-    ("workload.toml:", "how many rows `note` has"),
-    ("workload.toml:19:13", "a frequency is 0 or more"),
+    ("workload.toml:14:13", "the parameter `b` has no draw"),
+    ("workload.toml:", "no entry for `note`"),
+    ("workload.toml:19:13", "a frequency must be at least 0"),
 ];
 
 fn folder(name: &str, files: [&str; 3]) -> PathBuf {
@@ -99,7 +99,7 @@ fn all_errors_of_a_folder_are_reported_in_one_run() {
         let is_told = told.lines().any(|line| line.starts_with(place) && line.contains(sentence));
         assert!(is_told, "{place} {sentence}:\n{told}");
     }
-    // Consequences of other errors are not reported.
+    // Errors that follow from other errors are not reported.
     assert_eq!(errors.iter().count(), EXPECTED.len(), "{told}");
     assert!(told.ends_with("22 errors"), "{told}");
     std::fs::remove_dir_all(folder).expect("it is ours");
@@ -117,8 +117,8 @@ fn a_mended_folder_has_no_error_and_a_long_list_is_bounded() {
     let errors = WorkloadFolder::read(&wrong).expect_err("no type is right");
     let told = errors.to_string();
     assert_eq!(told.lines().count(), ERRORS_SHOWN_MAX + 1, "{told}");
-    // Of each type, and of the table of the load that is none.
-    assert!(told.ends_with("of them 100 shown") && errors.iter().count() >= 150, "{told}");
+    // One for each type, and one for the unknown table of the load.
+    assert!(told.ends_with("the first 100 are shown") && errors.iter().count() >= 150, "{told}");
     std::fs::remove_dir_all(right).expect("it is ours");
     std::fs::remove_dir_all(wrong).expect("it is ours");
 }

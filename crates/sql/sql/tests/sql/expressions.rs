@@ -1,4 +1,4 @@
-//! Types of expressions are PostgreSQL's.
+//! Expressions have PostgreSQL's types.
 
 use crate::corpus::{catalog, text};
 use crate::server::Server;
@@ -8,14 +8,14 @@ use sql::{Field, Source};
 const PARAMETERS: &str = "a integer, b bigint, s smallint, n numeric(12,2), t text, v varchar(10), c char(5), d date, \
     p timestamp, z timestamptz, f double precision, l boolean, i interval, x integer[]";
 
-/// The lists of `accepted.expressions.sql` as queries.
+/// The expression lists of `accepted.expressions.sql` as queries.
 fn queries() -> Vec<String> {
     let text = text("accepted.expressions.sql");
     let lists = text.lines().filter(|line| !line.starts_with("--") && !line.is_empty());
     lists.map(|list| format!("SELECT {list}")).collect()
 }
 
-/// The statement with `$n`, the types of the parameters, and the columns of the result.
+/// The statement with `$n`, the types of its parameters, and the columns of its result.
 fn resolved(query: &str) -> (String, Vec<String>, Vec<Field>) {
     let text = format!(
         "CREATE FUNCTION q({PARAMETERS}) RETURNS void LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN FOR r IN {query} LOOP NULL; END LOOP; END $$"
@@ -33,7 +33,8 @@ fn resolved(query: &str) -> (String, Vec<String>, Vec<Field>) {
     (statement.text.clone(), statement.parameter_types.clone(), sql.query.outputs())
 }
 
-/// A type as it is compared: without lengths and digits, which PostgreSQL forgets in other places than we do.
+/// A type for comparison: without length and precision, which PostgreSQL drops in other places than
+/// this crate.
 fn plain(name: &str) -> String {
     let mut plain = String::new();
     let mut depth = 0;
@@ -48,7 +49,7 @@ fn plain(name: &str) -> String {
     plain.replace("bpchar", "character")
 }
 
-/// What PostgreSQL calls columns that have no name of their own.
+/// PostgreSQL's names for columns without an own name.
 const NAMELESS: [&str; 13] = [
     "?column?",
     "int2",
@@ -100,7 +101,7 @@ fn columns_have_postgresqls_names_and_types() {
         }
         for (column, (field, theirs)) in fields.iter().zip(theirs).enumerate() {
             let ours = (&*field.name, plain(&field.sql_type.name()));
-            // The name of a variable is that of its column, but `$1` has none.
+            // A variable gives its column a name, but `$1` does not.
             let unnamed = !ours.0.contains('_') && NAMELESS.contains(&theirs.0);
             if ours.1 != theirs.1 || ours.0 != theirs.0 && !unnamed {
                 differences.push(format!(

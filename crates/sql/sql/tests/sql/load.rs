@@ -1,4 +1,4 @@
-//! `workload.toml`: what is taken, and what is said of what is not.
+//! `workload.toml`: valid files, and the errors of invalid ones.
 
 use sql::load::{ArrayLength, Condition, Draw, Expectation, Rows};
 use sql::{Load, Program, Source};
@@ -64,17 +64,17 @@ fn read(text: &str) -> Result<Load, String> {
         .map_err(|error| error.to_string())
 }
 
-/// What is said when `from` is `to` instead.
+/// The error after `to` replaces `from`.
 fn problem(from: &str, to: &str) -> String {
     assert!(LOAD.contains(from), "{from}");
     read(&LOAD.replacen(from, to, 1)).expect_err("it is wrong")
 }
 
-/// Asserts what is said when the first text stands for the second, and where.
-fn assert_told(cases: &[(&str, &str, &str, &str)]) {
+/// Asserts the position and message of the error after the second text replaces the first.
+fn assert_reported(cases: &[(&str, &str, &str, &str)]) {
     for (from, to, place, sentence) in cases {
         let said = problem(from, to);
-        // What follows from a mistake may be reported as well.
+        // Consequences of an error may be reported as well.
         let is_told = |line: &str| line.starts_with(place) && line.contains(sentence);
         let is_said =
             said.lines().any(is_told) || said.starts_with(place) && said.contains(sentence);
@@ -113,7 +113,7 @@ fn rows_of_another_table_have_rows_each() {
     let kind = &card.column("kind").expect("it is drawn").draw;
     assert!(matches!(kind, Draw::OneOf { distinct: true, .. }));
 
-    // In each of the branches ten accounts with two cards on the average, and one with eight.
+    // Each branch has ten accounts with two cards on average, and one account with eight.
     let expectation = Expectation::new(&load, 4);
     let near = |found: Option<f64>, wanted: f64| found.is_some_and(|it| (it - wanted).abs() < 1e-9);
     assert!(near(expectation.rows("card"), 4.0 * (10.0 * 2.0 + 8.0)));
@@ -124,11 +124,11 @@ fn rows_of_another_table_have_rows_each() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn errors_are_reported_with_their_line() {
     let cases = [
         ("units = 4", "unitz = 4", "workload.toml:3:1", "unknown field `unitz`"),
-        ("units = 4", "units = 0", "workload.toml:3:9", "at least one unit"),
-        ("branch = { rows = \"units\" }", "", "workload.toml:1:1", "how many rows `branch` has"),
+        ("units = 4", "units = 0", "workload.toml:3:9", "must be at least 1"),
+        ("branch = { rows = \"units\" }", "", "workload.toml:1:1", "no entry for `branch`"),
         (
             "[tables]\n",
             "[tables]\nbrunch = { rows = 1 }\n",
@@ -139,21 +139,16 @@ fn what_is_wrong_is_told_with_its_line() {
             "\"100 * branch.rows\"",
             "\"100 * account.rows\"",
             "workload.toml:13:8",
-            "no number of rows",
+            "not a valid row count",
         ),
-        (
-            "[procedures.audit]\nfrequency = 0.5",
-            "",
-            "workload.toml:",
-            "how often `audit` is called",
-        ),
+        ("[procedures.audit]\nfrequency = 0.5", "", "workload.toml:", "no entry for `audit`"),
         (
             "[procedures.audit]",
             "[procedures.audits]",
             "workload.toml:30:13",
             "no procedure `audits`",
         ),
-        ("frequency = 10", "frequency = -1", "workload.toml:34:13", "0 or more"),
+        ("frequency = 10", "frequency = -1", "workload.toml:34:13", "at least 0"),
         ("= 10\n[pro", "= 10\nsucceeds = 1.5\n[pro", "workload.toml:35:12", "from 0 to 1"),
         (
             "= 10\n[pro",
@@ -161,36 +156,36 @@ fn what_is_wrong_is_told_with_its_line() {
             "workload.toml:35:12",
             "smaller one first",
         ),
-        ("at = { now = true }", "", "workload.toml:33:13", "how the parameter `at` is drawn"),
+        ("at = { now = true }", "", "workload.toml:33:13", "the parameter `at` has no draw"),
         ("at = { now", "when = { now", "workload.toml:41:1", "no parameter `when`"),
         ("chance = 0.6", "chance = 1.6", "workload.toml:38:11", "from 0 to 1"),
-        (
-            "chance = 0.6",
-            "uniform = [0, 1]",
-            "workload.toml:38:11",
-            "draws numbers, and boolean is wanted",
-        ),
+        ("chance = 0.6", "uniform = [0, 1]", "workload.toml:38:11", "but boolean is required"),
         (
             "chance = 0.6",
             "chance = 0.6, width = 3",
             "workload.toml:38:11",
             "`width` belongs to `digits`",
         ),
-        ("chance = 0.6", "chance = 0.6, now = true", "workload.toml:38:11", "exclude each other"),
-        ("chance = 0.6", "", "workload.toml:38:11", "how this is drawn"),
+        ("chance = 0.6", "chance = 0.6, now = true", "workload.toml:38:11", "cannot be combined"),
+        ("chance = 0.6", "", "workload.toml:38:11", "has no draw"),
         ("chance = 0.6", "chanse = 0.6", "workload.toml:38:13", "unknown field `chanse`"),
         ("theta = 0.9", "theta = 1.0", "workload.toml:40:", "less than 1"),
-        ("length_of = \"amounts\"", "length_of = \"at\"", "workload.toml:40:", "not drawn before"),
+        (
+            "length_of = \"amounts\"",
+            "length_of = \"at\"",
+            "workload.toml:40:",
+            "not among the values",
+        ),
         ("branch.id", "branch.number", "workload.toml:36:", "no column `branch.number`"),
-        ("\"units\"] } }", "\"units - 9\"] } }", "workload.toml:36:", "above the upper one"),
+        ("\"units\"] } }", "\"units - 9\"] } }", "workload.toml:36:", "greater than"),
         ("\"units\"] } }", "\"units +\"] } }", "workload.toml:36:", "missing"),
     ];
-    assert_told(&cases);
+    assert_reported(&cases);
 }
 
-/// A slip of the hand is told with its line, and with the name that is near.
+/// Errors about misspelled names have their line, and suggest a similar name.
 #[test]
-fn names_that_are_near_are_told() {
+fn similar_names_are_suggested() {
     let cases = [
         ("units = 4", "unts = 4", "workload.toml:3:1", "is `units` meant?"),
         ("frequency = 10", "frequenzy = 10", "workload.toml:34:1", "is `frequency` meant?"),
@@ -228,7 +223,7 @@ fn names_that_are_near_are_told() {
             "\"100 * branch.rows\"",
             "\"100 * branch.row\"",
             "workload.toml:13:8",
-            "`branch.row` is no number; is `branch.rows` meant?",
+            "`branch.row` is not a number; is `branch.rows` meant?",
         ),
         ("\"units\"], each", "\"unit\"], each", "workload.toml:14:", "is `units` meant?"),
         (
@@ -248,51 +243,71 @@ fn names_that_are_near_are_told() {
         ("\"letters\"", "\"leters\"", "workload.toml:39:", "is `letters` meant?"),
         ("chance = 0.6", "chanse = 0.6", "workload.toml:38:13", "is `chance` meant?"),
     ];
-    assert_told(&cases);
+    assert_reported(&cases);
 }
 
 #[test]
-fn what_is_wrong_with_rows_of_another_table_is_told() {
+fn errors_of_child_tables_are_reported() {
     let cases = [
-        ("for_each = \"account\"\n", "", "workload.toml:18:8", "`for_each` names"),
+        ("for_each = \"account\"\n", "", "workload.toml:18:8", "needs `for_each`"),
         ("each = \"account\"", "each = \"accounts\"", "workload.toml:18:12", "no table `accounts`"),
-        ("for_each = \"account\"", "for_each = \"card\"", "workload.toml:19:", "not drawn before"),
+        (
+            "for_each = \"account\"",
+            "for_each = \"card\"",
+            "workload.toml:19:",
+            "not among the values drawn before",
+        ),
         (
             "uniform = [1, 3] }",
             "zipf = { range = [1, 3], theta = 0.5 } }",
             "workload.toml:19:8",
-            "on the average",
+            "row count is unknown",
         ),
-        ("account.branch", "account.owner", "workload.toml:20:", "not drawn before"),
-        ("is = 50, ", "is = 50, below = 3, ", "workload.toml:19:", "exclude each other"),
-        ("below = 11, draw", "draw", "workload.toml:19:", "never reached"),
-        ("below = 26", "below = \"card.rows\"", "workload.toml:24:", "no formula knows it"),
+        (
+            "account.branch",
+            "account.owner",
+            "workload.toml:20:",
+            "not among the values drawn before",
+        ),
+        ("is = 50, ", "is = 50, below = 3, ", "workload.toml:19:", "cannot be combined"),
+        ("below = 11, draw", "draw", "workload.toml:19:", "unreachable"),
+        ("below = 26", "below = \"card.rows\"", "workload.toml:24:", "a formula cannot use it"),
         (
             "4], distinct",
             "4], weights = [1, 1, 2], distinct",
             "workload.toml:23:",
-            "exclude each other",
+            "cannot be combined",
         ),
-        ("[1, 12], distinct", "[1, 2000000], distinct", "workload.toml:24:", "random order"),
-        ("chance = 0.6", "uniform = [1, 2], distinct = true", "workload.toml:38:", "wanted"),
+        (
+            "[1, 12], distinct",
+            "[1, 2000000], distinct",
+            "workload.toml:24:",
+            "at most 1048576 values",
+        ),
+        ("chance = 0.6", "uniform = [1, 2], distinct = true", "workload.toml:38:", "is required"),
         (
             "range = [1, \"account.rows\"]",
             "range = [1, \"card.rows\"]",
             "workload.toml:40:",
-            "no formula knows it",
+            "a formula cannot use it",
         ),
         (
             "column = \"branch.id\"",
             "column = \"card.id\"",
             "workload.toml:36:",
-            "chosen by its number",
+            "cannot choose one of its rows",
         ),
-        ("alphabet = \"letters\"", "containing = \"FOUR\"", "workload.toml:39:", "no room"),
+        (
+            "alphabet = \"letters\"",
+            "containing = \"FOUR\"",
+            "workload.toml:39:",
+            "too short for `containing`",
+        ),
     ];
-    assert_told(&cases);
+    assert_reported(&cases);
 }
 
-/// The example in the crate's documentation is one.
+/// The example in the documentation of the module is valid.
 #[test]
 fn the_documented_example_is_read() {
     let source = include_str!("../../src/load/mod.rs");
@@ -334,7 +349,7 @@ fn shares_of_success_are_numbers_or_bounds() {
     assert_eq!(share("succeeds = [0.25, 1.0]\n"), Some((0.25, 1.0)));
 }
 
-/// A bank whose procedures open accounts and close them.
+/// A bank with procedures that open and close accounts.
 fn with_accounts(rows: &str) -> Result<Load, String> {
     let procedures = "
         CREATE FUNCTION open(b integer, n integer) RETURNS void LANGUAGE plpgsql AS $$
@@ -389,11 +404,16 @@ fn rows_that_calls_add_are_of_tables_that_they_can_change() {
 #[test]
 fn names_that_no_terminal_should_be_sent_are_refused() {
     let long = format!("name = \"{}\"", "n".repeat(129));
-    assert_told(&[
-        ("name = \"bank\"", "name = \"ba\\u001b[31mnk\"", "workload.toml:1:8", "cannot be seen"),
-        ("unit = \"branch\"", "unit = \"bra\\nnch\"", "workload.toml:2:8", "cannot be seen"),
-        ("name = \"bank\"", "name = \"\"", "workload.toml:1:8", "shown to people, and is empty"),
-        ("name = \"bank\"", &long, "workload.toml:1:8", "129 bytes; at most 128"),
+    assert_reported(&[
+        (
+            "name = \"bank\"",
+            "name = \"ba\\u001b[31mnk\"",
+            "workload.toml:1:8",
+            "invisible characters",
+        ),
+        ("unit = \"branch\"", "unit = \"bra\\nnch\"", "workload.toml:2:8", "invisible characters"),
+        ("name = \"bank\"", "name = \"\"", "workload.toml:1:8", "this name is empty"),
+        ("name = \"bank\"", &long, "workload.toml:1:8", "129 bytes; the maximum is 128"),
     ]);
 }
 

@@ -1,4 +1,5 @@
-//! The corpus of accepted and rejected files: against what is recorded, against PostgreSQL, and changed at random.
+//! The corpus of accepted and rejected files: compared with recorded errors, compared with
+//! PostgreSQL, and changed at random.
 
 mod agreement;
 mod changes;

@@ -1,4 +1,4 @@
-//! The corpus with pieces of it left out, doubled, exchanged and replaced.
+//! The corpus with random changes.
 
 use crate::agreement::verdicts;
 use crate::changes::{changed, changes, corpus, count, runner};
@@ -66,7 +66,8 @@ fn deep_and_long_texts_are_refused() {
     assert!(Program::parse(&Source::new("schema.sql", &long), &empty).is_err());
 }
 
-/// What we take PostgreSQL takes, and what we call wrong in its form PostgreSQL refuses, but for a few.
+/// PostgreSQL accepts the texts that this crate accepts, and refuses nearly all texts in which this
+/// crate reports an error other than unsupported SQL.
 #[test]
 fn postgresql_agrees_on_changed_texts() {
     let Some(server) = Server::start("mutation") else { return };
@@ -77,7 +78,7 @@ fn postgresql_agrees_on_changed_texts() {
     for _ in 0..count(400) {
         let (case, changes) = inputs.new_tree(&mut runner).expect("a text is drawn").current();
         let text = changed(&case.text, &changes);
-        // psql sends no zero bytes, and its own commands begin with a backslash.
+        // psql cannot send zero bytes, and its commands begin with a backslash.
         if !text.contains(['\0', '\\']) {
             texts.push(Case { text, ..case });
         }
@@ -86,7 +87,7 @@ fn postgresql_agrees_on_changed_texts() {
     for chunk in texts.chunks(200) {
         for (case, verdict) in chunk.iter().zip(verdicts(&server, chunk, "")) {
             match (case.read(), verdict) {
-                // Dates and times between quotes are read when they are used, by us.
+                // PostgreSQL checks literals of dates and times at once, this crate at run time.
                 (Ok(_), Err(error))
                     if !error.contains("for type date")
                         && !error.contains("for type timestamp") =>
@@ -107,7 +108,8 @@ fn postgresql_agrees_on_changed_texts() {
         texts.len(),
         taken.join("\n")
     );
-    // PostgreSQL notices only when it runs them that `>> a` is no operator and `a b` no alias that makes sense.
+    // PostgreSQL reports some errors only at run time: that `>> a` is not an operator, or that the
+    // alias in `a b` makes no sense.
     let few = refused.len() * 100 <= texts.len().max(100);
     assert!(few, "PostgreSQL takes {} of {}:\n{}", refused.len(), texts.len(), refused.join("\n"));
 }

@@ -1,14 +1,14 @@
-//! A private PostgreSQL in a folder of its own, without a port, for as long as a test lasts.
+//! A private PostgreSQL server in a temporary folder, without a port, for one test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What is said where PostgreSQL is not installed.
+/// The message if PostgreSQL is not installed.
 const MISSING: &str = "skipped: there is no PostgreSQL (apt-get install postgresql)";
-/// Who it runs as where the test is root, since it refuses to run as root.
+/// The account for the server if root runs the test, because PostgreSQL refuses to run as root.
 const ACCOUNT: &str = "postgres";
 
-/// One server, which ends with this.
+/// A running server, stopped on drop.
 pub struct Server {
     folder: PathBuf,
     programs: PathBuf,
@@ -16,7 +16,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one, or says why not; under `NAMDB_CI=1` it has to be there.
+    /// Starts a server, or prints why it cannot; with `NAMDB_CI=1` PostgreSQL must be installed.
     pub fn start(name: &str) -> Option<Self> {
         let Some(programs) = programs() else {
             println!("{MISSING}");
@@ -47,7 +47,7 @@ impl Server {
         self.folder.join("data").display().to_string()
     }
 
-    /// What `psql` writes for `script`, errors included, in order.
+    /// The output of `psql` for `script`, including errors, in order.
     pub fn psql(&self, script: &str) -> String {
         let path = self.folder.join("script.sql");
         std::fs::write(&path, script).expect("the script is written");
@@ -61,7 +61,7 @@ impl Server {
         text(output.expect("psql runs"))
     }
 
-    /// Runs a program of PostgreSQL, and expects that it succeeds.
+    /// Runs a program of PostgreSQL, which must succeed.
     fn run(&self, program: &str, arguments: &str) {
         let command = format!("'{}/{program}' {arguments} </dev/null", self.programs.display());
         let output = if self.as_root {
@@ -85,7 +85,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.run("pg_ctl", &format!("-D '{}' -m immediate -w -t 60 stop", self.data()));
-        // What is left in the folder for temporary files does no harm.
+        // Leftover files in the temporary folder do no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -100,7 +100,7 @@ fn is_root() -> bool {
     output.stdout.starts_with(b"0\n")
 }
 
-/// The folder with PostgreSQL's programs: that of the newest version that the distribution has, or one in the path.
+/// The folder of PostgreSQL's programs: the newest packaged version, or one in the path.
 fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let has_all = |folder: &Path| {

@@ -1,10 +1,10 @@
-//! What we say of each case is recorded beside it; `NAMDB_BLESS=1` records it anew.
+//! The error messages of each case equal the recorded ones; `NAMDB_BLESS=1` records new ones.
 
 use crate::corpus::{Kind, cases, path};
 use sql::ErrorKind;
 use std::fmt::Write;
 
-/// The errors of all cases of a file, checked for their kind and against the record.
+/// Checks the kind of each error of a file's cases, and compares the messages with the record.
 fn check(name: &str, kind: Kind, expected: impl Fn(ErrorKind) -> bool) {
     let mut found = String::new();
     for case in cases(name, kind) {

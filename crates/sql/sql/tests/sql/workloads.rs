@@ -1,4 +1,4 @@
-//! The folders that are shipped.
+//! The shipped workload folders.
 
 use sql::{CHECKS, Program, WorkloadFolder};
 use std::fs;
@@ -26,7 +26,7 @@ fn every_shipped_folder_is_read() {
     }
 }
 
-/// What is said of `smallbank` with these checks.
+/// The number of checks of `smallbank` with this `checks.sql`, or the error.
 fn told(name: &str, checks: &str) -> Result<usize, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).expect("a folder can be made");
@@ -48,10 +48,10 @@ fn checks_are_functions_without_parameters_that_give_rows() {
     let refused = |name: &str, text: &str| told(name, text).expect_err("it is no check");
     let parameter = refused("parameter", &format!("\nCREATE FUNCTION wrong_rows(x bigint) {rows}"));
     assert!(parameter.contains("checks.sql:2:1"), "{parameter}");
-    assert!(parameter.contains("`wrong_rows` takes parameters, gives back no rows"), "{parameter}");
+    assert!(parameter.contains("`wrong_rows` has parameters, returns no rows"), "{parameter}");
     assert!(parameter.contains("RETURNS TABLE"), "{parameter}");
     let value = "CREATE FUNCTION wrong_rows() RETURNS bigint LANGUAGE sql STABLE AS $$ SELECT 1::bigint $$;";
-    assert!(refused("value", value).contains("gives back no rows"));
+    assert!(refused("value", value).contains("returns no rows"));
     let taken = refused("taken", &format!("CREATE FUNCTION balance() {rows}"));
     assert!(taken.contains("the check `balance` has the name of a procedure"), "{taken}");
 }

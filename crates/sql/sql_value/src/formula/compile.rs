@@ -247,8 +247,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles an argument of `concat`, which takes values as they are printed: truth values as
-    /// `t` and `f`, `character` with its trailing blanks.
+    /// Compiles an argument of `concat`, which takes values as they are printed: booleans as `t`
+    /// and `f`, `character` with its trailing blanks.
     fn printed(&mut self, argument: &Expr) -> Node {
         match &argument.kind {
             ExprKind::Cast { operand, kind: CastKind::Assignment | CastKind::Implicit }

@@ -14,8 +14,8 @@ use sql::expression::{BinaryOperator, Test};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// The result of evaluating a node. The error is boxed so that numbers and truth values are
-/// returned in registers.
+/// The result of evaluating a node. The error is boxed so that numbers and booleans are returned in
+/// registers.
 pub(super) type Outcome<T> = Result<T, Box<Stop>>;
 
 /// Whether a comparison operator holds for operands of this order.

@@ -1,5 +1,5 @@
-//! The fast path: integers, decimals and truth values are passed unwrapped instead of as [`Value`],
-//! and operands that are columns, variables or constants need no call.
+//! The fast path: integers, decimals and booleans are passed unwrapped instead of as [`Value`], and
+//! operands that are columns, variables or constants need no call.
 
 use super::Node;
 use super::evaluate::{Outcome, element_in, holds};

@@ -32,9 +32,7 @@ pub struct AggregateCall {
     /// `None` for `count(*)`.
     pub argument: Option<Formula>,
     pub argument_type: SqlType,
-    /// `DISTINCT`.
     pub distinct: bool,
-    /// The `FILTER` clause.
     pub filter: Option<Formula>,
 }
 
@@ -149,7 +147,6 @@ type Pair = Box<[Node; 2]>;
 #[derive(Clone, Debug)]
 enum Node {
     Constant(Value),
-    /// Raises this error.
     Fail(Box<Error>),
     Variable(usize),
     Field {

@@ -5,19 +5,18 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `customer`, bigint.
     pub customer: i64,
     /// `other`, bigint.
     pub other: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [customer, other] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -28,7 +27,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `amalgamate`.
+/// Executes the procedure `amalgamate`.
 pub async fn amalgamate<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -1,4 +1,4 @@
-//! Workload `smallbank`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `smallbank`, generated from its folder by `namdb spade generate`. Do not edit.
 
 pub mod amalgamate;
 pub mod balance;

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `customer`, bigint.
@@ -15,12 +14,12 @@ pub struct Arguments<'a> {
     pub other: i64,
     /// `amount`, bigint.
     pub amount: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [customer, other, amount] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -32,7 +31,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `send_payment`.
+/// Executes the procedure `send_payment`.
 pub async fn send_payment<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -82,7 +81,7 @@ pub async fn send_payment<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

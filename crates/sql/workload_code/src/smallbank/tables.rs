@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Columns, Database, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `accounts`.
@@ -14,12 +14,12 @@ pub struct Tables {
     pub savings: TableId,
     /// Table `checking`.
     pub checking: TableId,
-    /// Nothing but the key of rows of table `accounts`.
+    /// Only the key of rows of table `accounts`.
     pub columns_of_accounts: Columns,
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self {
             accounts: bind::table(database, "accounts", accounts::SLOTS)?,
@@ -39,7 +39,7 @@ pub mod accounts {
     /// Column `name`.
     pub const NAME: Slot = Slot::text(0, 64);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, CUSTOMER_ID), (1, NAME)];
 }
 
@@ -52,7 +52,7 @@ pub mod savings {
     /// Column `balance`.
     pub const BALANCE: Slot = Slot::number(0, 8);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, CUSTOMER_ID), (1, BALANCE)];
 }
 
@@ -65,6 +65,6 @@ pub mod checking {
     /// Column `balance`.
     pub const BALANCE: Slot = Slot::number(0, 8);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, CUSTOMER_ID), (1, BALANCE)];
 }

@@ -6,19 +6,18 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `customer`, bigint.
     pub customer: i64,
     /// `amount`, bigint.
     pub amount: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [customer, amount] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -29,7 +28,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `write_check`.
+/// Executes the procedure `write_check`.
 pub async fn write_check<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -77,7 +76,7 @@ pub async fn write_check<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `subscriber_number`, bpchar.
@@ -18,7 +17,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [subscriber_number, facility_type, starts] = arguments else {
             return Err(Stop::Deviates);
@@ -31,7 +30,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `delete_call_forwarding`.
+/// Executes the procedure `delete_call_forwarding`.
 pub async fn delete_call_forwarding<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -75,7 +74,7 @@ pub async fn delete_call_forwarding<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `subscriber_id`, integer.
@@ -17,12 +16,12 @@ pub struct Arguments<'a> {
     pub starts: i64,
     /// `ends`, smallint.
     pub ends: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [subscriber_id, facility_type, starts, ends] = arguments else {
             return Err(Stop::Deviates);
@@ -37,7 +36,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `get_new_destination`.
+/// Executes the procedure `get_new_destination`.
 pub async fn get_new_destination<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -87,7 +86,7 @@ pub async fn get_new_destination<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Column, Stop};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `subscriber_id`, integer.
     pub subscriber_id: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [subscriber_id] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { subscriber_id: subscriber_id.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `get_subscriber_data`.
+/// Executes the procedure `get_subscriber_data`.
 pub async fn get_subscriber_data<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -79,7 +78,7 @@ pub async fn get_subscriber_data<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, duplicate, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `subscriber_number`, bpchar.
@@ -22,7 +21,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [subscriber_number, facility_type, starts, ends, destination] = arguments else {
             return Err(Stop::Deviates);
@@ -37,7 +36,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `insert_call_forwarding`.
+/// Executes the procedure `insert_call_forwarding`.
 pub async fn insert_call_forwarding<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -123,7 +122,7 @@ pub async fn insert_call_forwarding<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -1,4 +1,4 @@
-//! Workload `tatp`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `tatp`, generated from its folder by `namdb spade generate`. Do not edit.
 
 pub mod delete_call_forwarding;
 pub mod get_access_data;

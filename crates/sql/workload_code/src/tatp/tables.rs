@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Database, IndexId, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `subscriber`.
@@ -21,7 +21,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self {
             subscriber: bind::table(database, "subscriber", subscriber::SLOTS)?,
@@ -110,7 +110,7 @@ pub mod subscriber {
     /// Column `vlr_location`.
     pub const VLR_LOCATION: Slot = Slot::number(4, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, S_ID),
         (1, SUB_NBR),
@@ -166,7 +166,7 @@ pub mod access_info {
     /// Column `data4`.
     pub const DATA4: Slot = Slot::text(8, 5);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, S_ID), (1, AI_TYPE), (2, DATA1), (3, DATA2), (4, DATA3), (5, DATA4)];
 }
@@ -188,7 +188,7 @@ pub mod special_facility {
     /// Column `data_b`.
     pub const DATA_B: Slot = Slot::text(6, 5);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, S_ID), (1, SF_TYPE), (2, IS_ACTIVE), (3, ERROR_CNTRL), (4, DATA_A), (5, DATA_B)];
 }
@@ -208,7 +208,7 @@ pub mod call_forwarding {
     /// Column `numberx`.
     pub const NUMBERX: Slot = Slot::text(2, 15);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, S_ID), (1, SF_TYPE), (2, START_TIME), (3, END_TIME), (4, NUMBERX)];
 }

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `subscriber_number`, bpchar.
@@ -16,7 +15,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [subscriber_number, new_location] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -26,7 +25,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `update_location`.
+/// Executes the procedure `update_location`.
 pub async fn update_location<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -55,7 +54,7 @@ pub async fn update_location<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

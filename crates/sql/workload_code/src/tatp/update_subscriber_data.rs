@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `subscriber_id`, integer.
@@ -17,12 +16,12 @@ pub struct Arguments<'a> {
     pub facility_type: i64,
     /// `new_data`, smallint.
     pub new_data: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [subscriber_id, new_bit, facility_type, new_data] = arguments else {
             return Err(Stop::Deviates);
@@ -37,7 +36,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `update_subscriber_data`.
+/// Executes the procedure `update_subscriber_data`.
 pub async fn update_subscriber_data<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -69,7 +68,7 @@ pub async fn update_subscriber_data<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

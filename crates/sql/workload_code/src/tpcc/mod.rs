@@ -1,4 +1,4 @@
-//! Workload `tpcc`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `tpcc`, generated from its folder by `namdb spade generate`. Do not edit.
 
 pub mod delivery;
 pub mod new_order;

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, element, known, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `home_warehouse`, smallint.
@@ -24,7 +23,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [home_warehouse, home_district, customer_number, items, supply_warehouses, quantities] =
             arguments
@@ -42,7 +41,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `new_order`.
+/// Executes the procedure `new_order`.
 pub async fn new_order<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -316,7 +315,7 @@ pub async fn new_order<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

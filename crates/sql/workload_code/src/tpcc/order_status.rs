@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, count, known, number, text};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `home_warehouse`, smallint.
@@ -22,7 +21,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [home_warehouse, home_district, by_name, customer_number, customer_last] = arguments
         else {
@@ -38,7 +37,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `order_status`.
+/// Executes the procedure `order_status`.
 pub async fn order_status<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

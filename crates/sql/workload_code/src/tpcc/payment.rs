@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, count, duplicate, known, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `history_number`, bigint.
@@ -25,12 +24,12 @@ pub struct Arguments<'a> {
     pub customer_number: Option<i64>,
     /// `customer_last`, character varying.
     pub customer_last: Option<&'a [u8]>,
-    /// `amount`, numeric, in units of the last of 2 digits behind the point.
+    /// `amount`, numeric, in units of 10^-2.
     pub amount: i64,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [
             history_number,
@@ -60,7 +59,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `payment`.
+/// Executes the procedure `payment`.
 pub async fn payment<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -294,7 +293,7 @@ pub async fn payment<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 use txn::{Lane, Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `home_warehouse`, smallint.
@@ -15,12 +14,12 @@ pub struct Arguments<'a> {
     pub home_district: i64,
     /// `threshold`, smallint.
     pub threshold: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [home_warehouse, home_district, threshold] = arguments else {
             return Err(Stop::Deviates);
@@ -34,7 +33,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `stock_level`.
+/// Executes the procedure `stock_level`.
 pub async fn stock_level<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -110,7 +109,7 @@ pub async fn stock_level<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

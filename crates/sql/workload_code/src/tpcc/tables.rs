@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Columns, Database, IndexId, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `warehouse`.
@@ -39,7 +39,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self {
             warehouse: bind::table(database, "warehouse", warehouse::SLOTS)?,
@@ -87,7 +87,7 @@ pub mod warehouse {
     /// Column `w_ytd`.
     pub const W_YTD: Slot = Slot::number(8, 8);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, W_ID),
         (1, W_NAME),
@@ -128,7 +128,7 @@ pub mod district {
     /// Column `d_next_o_id`.
     pub const D_NEXT_O_ID: Slot = Slot::number(16, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, D_W_ID),
         (1, D_ID),
@@ -191,7 +191,7 @@ pub mod customer {
     /// Column `c_data`.
     pub const C_DATA: Slot = Slot::text(181, 500);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, C_W_ID),
         (1, C_D_ID),
@@ -240,7 +240,7 @@ pub mod history {
     /// Column `h_data`.
     pub const H_DATA: Slot = Slot::text(28, 24);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, H_ID),
         (1, H_C_ID),
@@ -275,7 +275,7 @@ pub mod orders {
     /// Column `o_all_local`.
     pub const O_ALL_LOCAL: Slot = Slot::number(24, 2);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, O_W_ID),
         (1, O_D_ID),
@@ -299,7 +299,7 @@ pub mod new_order {
     /// Column `no_o_id`.
     pub const NO_O_ID: Slot = Slot::key(4, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, NO_W_ID), (1, NO_D_ID), (2, NO_O_ID)];
 }
 
@@ -328,7 +328,7 @@ pub mod order_line {
     /// Column `ol_dist_info`.
     pub const OL_DIST_INFO: Slot = Slot::text(32, 24);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, OL_W_ID),
         (1, OL_D_ID),
@@ -358,7 +358,7 @@ pub mod item {
     /// Column `i_data`.
     pub const I_DATA: Slot = Slot::text(37, 50);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, I_ID), (1, I_IM_ID), (2, I_NAME), (3, I_PRICE), (4, I_DATA)];
 }
@@ -402,7 +402,7 @@ pub mod stock {
     /// Column `s_data`.
     pub const S_DATA: Slot = Slot::text(264, 50);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, S_W_ID),
         (1, S_I_ID),

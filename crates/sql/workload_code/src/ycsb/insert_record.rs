@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, duplicate, element, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `record_key`, bigint.
@@ -15,14 +14,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [record_key, contents] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { record_key: record_key.int()?, contents: contents.texts()? })
     }
 }
 
-/// Carries out `insert_record`.
+/// Executes the procedure `insert_record`.
 pub async fn insert_record<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

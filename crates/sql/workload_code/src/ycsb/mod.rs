@@ -1,4 +1,4 @@
-//! Workload `ycsb`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `ycsb`, generated from its folder by `namdb spade generate`. Do not edit.
 
 pub mod insert_record;
 pub mod multi_operation;

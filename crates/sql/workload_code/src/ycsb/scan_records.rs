@@ -6,19 +6,18 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Column, Stop, count};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `first_key`, bigint.
     pub first_key: i64,
     /// `length`, integer.
     pub length: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [first_key, length] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -29,7 +28,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `scan_records`.
+/// Executes the procedure `scan_records`.
 pub async fn scan_records<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Database, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `usertable`.
@@ -13,7 +13,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self { usertable: bind::table(database, "usertable", usertable::SLOTS)? })
     }
@@ -48,7 +48,7 @@ pub mod usertable {
     /// Column `field9`.
     pub const FIELD9: Slot = Slot::text(917, 100);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, YCSB_KEY),
         (1, COUNTER),

@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, number, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `record_key`, bigint.
@@ -17,14 +16,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [record_key, field, content] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { record_key: record_key.int()?, field: field.int4()?, content: content.text()? })
     }
 }
 
-/// Carries out `update_record`.
+/// Executes the procedure `update_record`.
 pub async fn update_record<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

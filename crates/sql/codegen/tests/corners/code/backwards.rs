@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, count};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, smallint.
@@ -19,12 +18,12 @@ pub struct Arguments<'a> {
     pub most: i64,
     /// `skipped`, integer.
     pub skipped: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, of_d, low, most, skipped] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -38,7 +37,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `backwards`.
+/// Executes the procedure `backwards`.
 pub async fn backwards<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

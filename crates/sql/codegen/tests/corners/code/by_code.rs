@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, smallint.
@@ -16,14 +15,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, wanted] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_w: of_w.int2()?, wanted: wanted.characters()? })
     }
 }
 
-/// Carries out `by_code`.
+/// Executes the procedure `by_code`.
 pub async fn by_code<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_mark`, integer.
     pub of_mark: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_mark] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_mark: of_mark.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `by_mark`.
+/// Executes the procedure `by_mark`.
 pub async fn by_mark<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -52,7 +51,7 @@ pub async fn by_mark<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `wanted`, character varying.
@@ -14,14 +13,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [wanted] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { wanted: wanted.text()? })
     }
 }
 
-/// Carries out `by_name`.
+/// Executes the procedure `by_name`.
 pub async fn by_name<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -43,7 +42,7 @@ pub async fn by_name<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

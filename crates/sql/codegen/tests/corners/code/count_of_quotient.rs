@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, smallint.
     pub of_w: i64,
     /// `y`, integer.
     pub y: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_w: of_w.int2()?, y: y.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `count_of_quotient`.
+/// Executes the procedure `count_of_quotient`.
 pub async fn count_of_quotient<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, smallint.
     pub of_w: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_w: of_w.int2()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `count_of_sum`.
+/// Executes the procedure `count_of_sum`.
 pub async fn count_of_sum<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -4,24 +4,23 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `last`, bigint.
     pub last: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [last] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { last: last.int()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `counted_wide`.
+/// Executes the procedure `counted_wide`.
 pub async fn counted_wide<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -4,7 +4,6 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, element, known, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `list`, integer[].
@@ -14,14 +13,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [list, at] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { list: list.or_null(|argument| argument.ints())?, at: at.int4()? })
     }
 }
 
-/// Carries out `elements`.
+/// Executes the procedure `elements`.
 pub async fn elements<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Column, Stop, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `low`, bigint.
     pub low: i64,
     /// `high`, bigint.
     pub high: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [low, high] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { low: low.int()?, high: high.int()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `far_range`.
+/// Executes the procedure `far_range`.
 pub async fn far_range<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

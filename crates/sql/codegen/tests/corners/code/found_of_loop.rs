@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, smallint.
     pub of_w: i64,
     /// `last`, integer.
     pub last: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, last] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_w: of_w.int2()?, last: last.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `found_of_loop`.
+/// Executes the procedure `found_of_loop`.
 pub async fn found_of_loop<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -78,7 +77,7 @@ pub async fn found_of_loop<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

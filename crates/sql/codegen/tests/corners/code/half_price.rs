@@ -6,22 +6,21 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
-    /// There are none.
+    /// No arguments.
     pub nothing: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { nothing: std::marker::PhantomData })
     }
 }
 
-/// Carries out `half_price`.
+/// Executes the procedure `half_price`.
 pub async fn half_price<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -89,7 +88,7 @@ pub async fn half_price<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

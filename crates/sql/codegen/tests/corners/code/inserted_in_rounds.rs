@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
@@ -14,12 +13,12 @@ pub struct Arguments<'a> {
     pub y: i64,
     /// `last`, integer.
     pub last: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, y, last] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -31,7 +30,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `inserted_in_rounds`.
+/// Executes the procedure `inserted_in_rounds`.
 pub async fn inserted_in_rounds<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
@@ -14,12 +13,12 @@ pub struct Arguments<'a> {
     pub of_mark: i64,
     /// `other`, integer.
     pub other: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, of_mark, other] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -31,7 +30,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `inserted_marks`.
+/// Executes the procedure `inserted_marks`.
 pub async fn inserted_marks<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -4,7 +4,6 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, known};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
@@ -13,12 +12,12 @@ pub struct Arguments<'a> {
     pub y: Option<i64>,
     /// `flag`, boolean.
     pub flag: Option<bool>,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, y, flag] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -30,7 +29,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `logic`.
+/// Executes the procedure `logic`.
 pub async fn logic<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

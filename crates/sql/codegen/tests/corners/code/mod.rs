@@ -1,15 +1,15 @@
-//! Workload `corners`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `corners`, generated from its folder by `namdb spade generate`. Do not edit.
 //!
 //! Left to the executor of plans:
 //!
-//! - `performed_decimal`: a value that nobody asks for, and that may be an error
+//! - `performed_decimal`: an unused value that may raise an error
 //! - `price_of`: a value of type numeric
-//! - `prices_above`: a condition that may fail, on rows that are sorted, bounded or put into groups
-//! - `rows_with_errors`: a loop that may end before its rows, of which some may fail
-//! - `rows_left_early`: a loop that may end before its rows, of which some may fail
+//! - `prices_above`: a condition that may fail on rows that are sorted, limited or grouped
+//! - `rows_with_errors`: a loop that may end early, over rows that may fail
+//! - `rows_left_early`: a loop that may end early, over rows that may fail
 //! - `marked`: a unique key that may change more than once
-//! - `joined`: a plan with an order of computed rows
-//! - `blanks`: LIKE with blanks that a text is kept without
+//! - `joined`: a plan with a sort of computed rows
+//! - `blanks`: LIKE with blanks that the stored text lacks
 
 pub mod arithmetic;
 pub mod backwards;

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, duplicate, known, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `range_value`, integer.
@@ -17,12 +16,12 @@ pub struct Arguments<'a> {
     pub error_value: i64,
     /// `layout_value`, integer.
     pub layout_value: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [range_value, v_value, error_value, layout_value] = arguments else {
             return Err(Stop::Deviates);
@@ -37,7 +36,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `names`.
+/// Executes the procedure `names`.
 pub async fn names<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -4,7 +4,6 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `list`, integer[].
@@ -12,14 +11,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [list] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { list: list.ints()? })
     }
 }
 
-/// Carries out `no_elements`.
+/// Executes the procedure `no_elements`.
 pub async fn no_elements<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

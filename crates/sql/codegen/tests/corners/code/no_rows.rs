@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: i64,
     /// `low`, integer.
     pub low: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, low] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.int4()?, low: low.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `no_rows`.
+/// Executes the procedure `no_rows`.
 pub async fn no_rows<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, smallint.
@@ -15,12 +14,12 @@ pub struct Arguments<'a> {
     pub of_d: i64,
     /// `y`, integer.
     pub y: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, of_d, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -32,7 +31,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `performed`.
+/// Executes the procedure `performed`.
 pub async fn performed<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -54,7 +53,7 @@ pub async fn performed<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

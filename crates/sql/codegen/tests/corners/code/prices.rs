@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
-    /// `wanted`, numeric, in units of the last of 2 digits behind the point.
+    /// `wanted`, numeric, in units of 10^-2.
     pub wanted: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [wanted] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { wanted: wanted.decimal(2)?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `prices`.
+/// Executes the procedure `prices`.
 pub async fn prices<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -71,7 +70,7 @@ pub async fn prices<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

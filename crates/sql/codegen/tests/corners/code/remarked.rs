@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: i64,
     /// `of_mark`, integer.
     pub of_mark: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, of_mark] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.int4()?, of_mark: of_mark.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `remarked`.
+/// Executes the procedure `remarked`.
 pub async fn remarked<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -44,7 +43,7 @@ pub async fn remarked<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

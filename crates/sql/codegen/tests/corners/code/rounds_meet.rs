@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_g`, integer.
     pub of_g: i64,
     /// `of_i`, integer.
     pub of_i: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_g, of_i] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_g: of_g.int4()?, of_i: of_i.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `rounds_meet`.
+/// Executes the procedure `rounds_meet`.
 pub async fn rounds_meet<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -71,7 +70,7 @@ pub async fn rounds_meet<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

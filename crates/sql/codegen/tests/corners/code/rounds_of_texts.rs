@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_g`, integer.
     pub of_g: i64,
     /// `y`, integer.
     pub y: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_g, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_g: of_g.int4()?, y: y.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `rounds_of_texts`.
+/// Executes the procedure `rounds_of_texts`.
 pub async fn rounds_of_texts<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -80,7 +79,7 @@ pub async fn rounds_of_texts<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

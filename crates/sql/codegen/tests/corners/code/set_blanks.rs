@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_g`, integer.
@@ -18,14 +17,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_g, of_i, x] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_g: of_g.int4()?, of_i: of_i.int4()?, x: x.text()? })
     }
 }
 
-/// Carries out `set_blanks`.
+/// Executes the procedure `set_blanks`.
 pub async fn set_blanks<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -59,7 +58,7 @@ pub async fn set_blanks<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

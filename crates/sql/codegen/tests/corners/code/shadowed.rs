@@ -4,24 +4,23 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `shadowed`.
+/// Executes the procedure `shadowed`.
 pub async fn shadowed<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -4,26 +4,25 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: i64,
     /// `y`, integer.
     pub y: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.int4()?, y: y.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `strict_one`.
+/// Executes the procedure `strict_one`.
 pub async fn strict_one<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

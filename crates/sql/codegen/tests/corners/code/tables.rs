@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Columns, Database, IndexId, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `wide`.
@@ -45,7 +45,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self {
             wide: bind::table(database, "wide", wide::SLOTS)?,
@@ -88,7 +88,7 @@ pub mod wide {
     /// Column `tail`.
     pub const TAIL: Slot = Slot::text(238, 12).nullable(0, 2);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, K), (1, A), (2, B), (3, T), (4, PAD), (5, Z), (6, TAIL)];
 }
@@ -110,7 +110,7 @@ pub mod small {
     /// Column `code`.
     pub const CODE: Slot = Slot::text(25, 6);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, W), (1, D), (2, Q), (3, R), (4, LABEL), (5, CODE)];
 }
 
@@ -127,7 +127,7 @@ pub mod line {
     /// Column `v`.
     pub const V: Slot = Slot::number(4, 4).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, W), (1, D), (2, N), (3, V)];
 }
 
@@ -140,7 +140,7 @@ pub mod price {
     /// Column `v`.
     pub const V: Slot = Slot::number(0, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, P), (1, V)];
 }
 
@@ -153,7 +153,7 @@ pub mod big {
     /// Column `v`.
     pub const V: Slot = Slot::number(0, 8);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, K), (1, V)];
 }
 
@@ -166,7 +166,7 @@ pub mod named {
     /// Column `v`.
     pub const V: Slot = Slot::number(0, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, NAME), (1, V)];
 }
 
@@ -183,7 +183,7 @@ pub mod fresh {
     /// Column `t`.
     pub const T: Slot = Slot::text(8, 5).nullable(0, 2);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, A), (1, B), (2, V), (3, T)];
 }
 
@@ -196,7 +196,7 @@ pub mod tag {
     /// Column `mark`.
     pub const MARK: Slot = Slot::number(4, 4).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, ID), (1, MARK)];
 }
 
@@ -217,7 +217,7 @@ pub mod cell {
     /// Column `code`.
     pub const CODE: Slot = Slot::text(25, 6);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, G), (1, I), (2, Q), (3, R), (4, LABEL), (5, CODE)];
 }
 
@@ -234,7 +234,7 @@ pub mod entry {
     /// Column `v`.
     pub const V: Slot = Slot::number(4, 4).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, G), (1, I), (2, N), (3, V)];
 }
 
@@ -251,6 +251,6 @@ pub mod broad {
     /// Column `three`.
     pub const THREE: Slot = Slot::text(162, 80);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, K), (1, ONE), (2, TWO), (3, THREE)];
 }

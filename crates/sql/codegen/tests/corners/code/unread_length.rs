@@ -4,7 +4,6 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, character varying.
@@ -12,14 +11,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.text()? })
     }
 }
 
-/// Carries out `unread_length`.
+/// Executes the procedure `unread_length`.
 pub async fn unread_length<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

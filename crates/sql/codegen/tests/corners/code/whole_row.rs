@@ -5,24 +5,23 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `whole_row`.
+/// Executes the procedure `whole_row`.
 pub async fn whole_row<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, bigint.
     pub of_w: i64,
     /// `of_d`, integer.
     pub of_d: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, of_d] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { of_w: of_w.int()?, of_d: of_d.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `wide_key`.
+/// Executes the procedure `wide_key`.
 pub async fn wide_key<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -62,7 +61,7 @@ pub async fn wide_key<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

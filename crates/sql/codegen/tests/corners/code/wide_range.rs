@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `of_w`, smallint.
@@ -15,12 +14,12 @@ pub struct Arguments<'a> {
     pub low: i64,
     /// `high`, integer.
     pub high: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, low, high] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -32,7 +31,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `wide_range`.
+/// Executes the procedure `wide_range`.
 pub async fn wide_range<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, element, known, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `list`, integer[].
@@ -15,7 +14,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [list, x] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -25,7 +24,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `array_rows`.
+/// Executes the procedure `array_rows`.
 pub async fn array_rows<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -4,7 +4,6 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, Text, known, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, character varying.
@@ -14,7 +13,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -24,7 +23,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `cut_texts`.
+/// Executes the procedure `cut_texts`.
 pub async fn cut_texts<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

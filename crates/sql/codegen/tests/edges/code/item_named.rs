@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
@@ -15,7 +14,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, t] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -25,7 +24,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `item_named`.
+/// Executes the procedure `item_named`.
 pub async fn item_named<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

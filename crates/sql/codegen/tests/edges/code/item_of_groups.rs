@@ -5,24 +5,23 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: Option<i64>,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.or_null(|argument| argument.int4())?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `item_of_groups`.
+/// Executes the procedure `item_of_groups`.
 pub async fn item_of_groups<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

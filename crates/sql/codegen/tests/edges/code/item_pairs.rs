@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, element, known, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `list`, integer[].
@@ -17,7 +16,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [list, other, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -28,7 +27,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `item_pairs`.
+/// Executes the procedure `item_pairs`.
 pub async fn item_pairs<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

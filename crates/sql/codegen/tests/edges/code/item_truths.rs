@@ -5,19 +5,18 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known, number};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: Option<i64>,
     /// `t`, boolean.
     pub t: Option<bool>,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, t] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -28,7 +27,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `item_truths`.
+/// Executes the procedure `item_truths`.
 pub async fn item_truths<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -1,4 +1,4 @@
-//! Workload `edges`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `edges`, generated from its folder by `namdb spade generate`. Do not edit.
 //!
 //! Left to the executor of plans:
 //!
@@ -11,10 +11,10 @@
 //! - `returned_one`: division of decimals
 //! - `strictly`: INTO STRICT
 //! - `strictly_changed`: INTO STRICT
-//! - `mixed_results`: a loop that may end before its rows, of which some may fail
+//! - `mixed_results`: a loop that may end early, over rows that may fail
 //! - `one_row`: RETURN of a row
 //! - `nulls_compared`: the function greatest() of no numbers
-//! - `nulls_logic`: an assignment to a parameter that is given
+//! - `nulls_logic`: an assignment to an input parameter
 //! - `nulls_stored`: a value of type numeric
 //! - `stepped`: FOR with BY
 //! - `arrays`: this kind of expression
@@ -34,40 +34,40 @@
 //! - `decimal_stored`: a value of type numeric
 //! - `decimal_keys`: a value of type numeric
 //! - `decimal_compared`: a value of type numeric
-//! - `padded_keys`: an open end of a range of texts
-//! - `text_functions`: a text that is filled up to a computed length
-//! - `texts_ordered`: LIKE with a pattern that is computed
+//! - `padded_keys`: a text range without a bound
+//! - `text_functions`: a text that is padded to a computed length
+//! - `texts_ordered`: LIKE with a computed pattern
 //! - `dates`: arithmetic of times
 //! - `moments`: the function date_trunc()
-//! - `days_found`: a column that is computed in a way of its own
-//! - `oldest`: a function in SQL that returns one row
+//! - `days_found`: an unsupported computed column
+//! - `oldest`: an SQL function that returns one row
 //! - `sums_of_few`: the aggregate avg(...)
 //! - `averages`: the aggregate avg(...)
-//! - `truths`: a function in SQL that returns one row
-//! - `extremes`: an aggregate of what is no number
+//! - `truths`: an SQL function that returns one row
+//! - `extremes`: an aggregate of values other than numbers
 //! - `grouped`: the aggregate avg(...)
-//! - `distinct_ones`: an order by what may fail, or by floats
+//! - `distinct_ones`: a sort key that may fail, or is a float
 //! - `lists`: this kind of expression
 //! - `sub_selects`: an expression with a sub-select
 //! - `case_without_else`: division of decimals
 //! - `booleans`: a scan of a whole table, or by several keys
 //! - `doubles`: a conversion from integer to double precision
-//! - `assigned_in_turn`: a row with values of variables that it goes into
+//! - `assigned_in_turn`: a row with values that depend on its targets
 //! - `moved_keys`: a loop over rows of a table that it changes
-//! - `no_result`: an assignment to a parameter that is given
+//! - `no_result`: an assignment to an input parameter
 //! - `with_defaults`: a block with a label
 //! - `set_twice`: division of decimals
 //! - `by_kind`: a value of type numeric
 //! - `item_unique`: a unique key that may change more than once
 //! - `item_unique_freed`: a unique key that may change more than once
-//! - `item_rated`: a decimal with now more, now fewer digits behind the point
+//! - `item_rated`: a decimal whose scale varies
 //! - `item_tags`: a value of type numeric
 //! - `item_repriced`: a value of type numeric
-//! - `item_assigned`: a row with values of variables that it goes into
-//! - `digits_of_case`: a decimal with now more, now fewer digits behind the point
-//! - `digits_of_loop`: a decimal with now more, now fewer digits behind the point
-//! - `digits_of_sum`: a decimal with now more, now fewer digits behind the point
-//! - `digits_as_text`: a decimal with now more, now fewer digits behind the point
+//! - `item_assigned`: a row with values that depend on its targets
+//! - `digits_of_case`: a decimal whose scale varies
+//! - `digits_of_loop`: a decimal whose scale varies
+//! - `digits_of_sum`: a decimal whose scale varies
+//! - `digits_as_text`: a decimal whose scale varies
 
 pub mod again_inserted;
 pub mod array_rows;

@@ -6,19 +6,18 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, known, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: Option<i64>,
     /// `y`, integer.
     pub y: Option<i64>,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -29,7 +28,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `returned_many`.
+/// Executes the procedure `returned_many`.
 pub async fn returned_many<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Database, IndexId, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `acct`.
@@ -41,7 +41,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self {
             acct: bind::table(database, "acct", acct::SLOTS)?,
@@ -90,7 +90,7 @@ pub mod acct {
     /// Column `ok`.
     pub const OK: Slot = Slot::number(50, 1).nullable(0, 16);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, ID),
         (1, GRP),
@@ -119,7 +119,7 @@ pub mod pair {
     /// Column `w`.
     pub const W: Slot = Slot::number(8, 2);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, A), (1, B), (2, V), (3, W)];
 }
 
@@ -134,7 +134,7 @@ pub mod txt {
     /// Column `n`.
     pub const N: Slot = Slot::number(4, 4).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, C), (1, V), (2, N)];
 }
 
@@ -149,7 +149,7 @@ pub mod days {
     /// Column `moment`.
     pub const MOMENT: Slot = Slot::number(8, 8).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, D), (1, N), (2, MOMENT)];
 }
 
@@ -164,7 +164,7 @@ pub mod dec {
     /// Column `s`.
     pub const S: Slot = Slot::number(16, 8).nullable(0, 2);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, K), (1, V), (2, S)];
 }
 
@@ -183,7 +183,7 @@ pub mod edge {
     /// Column `f`.
     pub const F: Slot = Slot::number(8, 8);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, K), (1, S), (2, I), (3, B), (4, F)];
 }
 
@@ -198,7 +198,7 @@ pub mod yes {
     /// Column `b`.
     pub const B: Slot = Slot::number(1, 1).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, A), (1, K), (2, B)];
 }
 
@@ -229,7 +229,7 @@ pub mod item {
     /// Column `day`.
     pub const DAY: Slot = Slot::number(36, 4).nullable(0, 32);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[
         (0, ID),
         (1, GRP),
@@ -256,6 +256,6 @@ pub mod one_of {
     /// Column `v`.
     pub const V: Slot = Slot::number(16, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, ID), (1, QTY), (2, V)];
 }

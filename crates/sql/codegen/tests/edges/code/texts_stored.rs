@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, known, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
@@ -15,7 +14,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x, y] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -25,7 +24,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `texts_stored`.
+/// Executes the procedure `texts_stored`.
 pub async fn texts_stored<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, known};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `x`, integer.
     pub x: Option<i64>,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [x] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { x: x.or_null(|argument| argument.int4())?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `without_return`.
+/// Executes the procedure `without_return`.
 pub async fn without_return<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

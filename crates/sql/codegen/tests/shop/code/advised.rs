@@ -5,24 +5,23 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_customer`, integer.
     pub p_customer: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_customer] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_customer: p_customer.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `advised`.
+/// Executes the procedure `advised`.
 pub async fn advised<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

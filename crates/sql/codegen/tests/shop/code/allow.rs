@@ -6,21 +6,20 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, known, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
     pub p_id: i64,
-    /// `p_credit`, numeric, in units of the last of 2 digits behind the point.
+    /// `p_credit`, numeric, in units of 10^-2.
     pub p_credit: Option<i64>,
-    /// `p_balance`, numeric, in units of the last of 2 digits behind the point.
+    /// `p_balance`, numeric, in units of 10^-2.
     pub p_balance: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_credit, p_balance] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -32,7 +31,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `allow`.
+/// Executes the procedure `allow`.
 pub async fn allow<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -59,7 +58,7 @@ pub async fn allow<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

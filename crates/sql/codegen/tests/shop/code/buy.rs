@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, check, element, known, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
@@ -22,7 +21,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_customer, p_skus, p_quantities, p_gift] = arguments else {
             return Err(Stop::Deviates);
@@ -37,7 +36,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `buy`.
+/// Executes the procedure `buy`.
 pub async fn buy<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -163,7 +162,7 @@ pub async fn buy<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

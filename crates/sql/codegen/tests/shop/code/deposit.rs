@@ -6,19 +6,18 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, known, number};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
     pub p_id: i64,
-    /// `p_amount`, numeric, in units of the last of 2 digits behind the point.
+    /// `p_amount`, numeric, in units of 10^-2.
     pub p_amount: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_amount] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -29,7 +28,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `deposit`.
+/// Executes the procedure `deposit`.
 pub async fn deposit<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -63,7 +62,7 @@ pub async fn deposit<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, check, duplicate, known, number, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
@@ -16,14 +15,14 @@ pub struct Arguments<'a> {
     pub p_country: &'a [u8],
     /// `p_adviser`, integer.
     pub p_adviser: Option<i64>,
-    /// `p_credit`, numeric, in units of the last of 2 digits behind the point.
+    /// `p_credit`, numeric, in units of 10^-2.
     pub p_credit: Option<i64>,
     /// `p_email`, character varying.
     pub p_email: Option<&'a [u8]>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_name, p_country, p_adviser, p_credit, p_email] = arguments else {
             return Err(Stop::Deviates);
@@ -39,7 +38,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `enrol`.
+/// Executes the procedure `enrol`.
 pub async fn enrol<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,26 +6,25 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, check, known, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
     pub p_id: i64,
     /// `p_most`, integer.
     pub p_most: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_most] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_id: p_id.int4()?, p_most: p_most.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `give_back`.
+/// Executes the procedure `give_back`.
 pub async fn give_back<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,22 +6,21 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
-    /// There are none.
+    /// No arguments.
     pub nothing: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { nothing: std::marker::PhantomData })
     }
 }
 
-/// Carries out `kinds`.
+/// Executes the procedure `kinds`.
 pub async fn kinds<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

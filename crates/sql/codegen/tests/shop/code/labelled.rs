@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, text};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_kind`, bpchar.
@@ -14,14 +13,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_kind] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_kind: p_kind.characters()? })
     }
 }
 
-/// Carries out `labelled`.
+/// Executes the procedure `labelled`.
 pub async fn labelled<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, check, known, number, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_customer`, integer.
@@ -17,7 +16,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_customer, p_sku, p_seconds] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -28,7 +27,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `look`.
+/// Executes the procedure `look`.
 pub async fn look<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_adviser`, integer.
     pub p_adviser: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_adviser] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_adviser: p_adviser.int4()?, borrowed: std::marker::PhantomData })
     }
 }
 
-/// Carries out `mailed`.
+/// Executes the procedure `mailed`.
 pub async fn mailed<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -56,7 +55,7 @@ pub async fn mailed<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -1,4 +1,4 @@
-//! Workload `shop`, generated from its folder by `namdb spade generate`. Do not change it here.
+//! Workload `shop`, generated from its folder by `namdb spade generate`. Do not edit.
 //!
 //! Left to the executor of plans:
 //!

@@ -5,7 +5,6 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, Text, check, duplicate, known, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
@@ -21,7 +20,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_purchase, p_line, p_stars, p_words] = arguments else {
             return Err(Stop::Deviates);
@@ -36,7 +35,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `praise`.
+/// Executes the procedure `praise`.
 pub async fn praise<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_sku`, bpchar.
@@ -14,14 +13,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_sku] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_sku: p_sku.characters()? })
     }
 }
 
-/// Carries out `product_of`.
+/// Executes the procedure `product_of`.
 pub async fn product_of<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -49,7 +48,7 @@ pub async fn product_of<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_purchase`, integer.
@@ -20,7 +19,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_purchase, p_number, p_gift, p_sku] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -32,7 +31,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `regift`.
+/// Executes the procedure `regift`.
 pub async fn regift<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -72,7 +71,7 @@ pub async fn regift<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,24 +6,23 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, known, number, text};
 use txn::{Scan, ScanSource};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_kind`, bpchar.
     pub p_kind: &'a [u8],
-    /// `p_by`, numeric, in units of the last of 2 digits behind the point.
+    /// `p_by`, numeric, in units of 10^-2.
     pub p_by: i64,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_kind, p_by] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_kind: p_kind.characters()?, p_by: p_by.decimal(2)? })
     }
 }
 
-/// Carries out `reprice`.
+/// Executes the procedure `reprice`.
 pub async fn reprice<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

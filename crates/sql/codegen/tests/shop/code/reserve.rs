@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_sku`, bpchar.
@@ -16,7 +15,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_sku, p_count] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -26,7 +25,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `reserve`.
+/// Executes the procedure `reserve`.
 pub async fn reserve<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -59,7 +58,7 @@ pub async fn reserve<E: Env>(
     return Ok(());
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_sku`, bpchar.
@@ -16,14 +15,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_sku, p_by] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_sku: p_sku.characters()?, p_by: p_by.int4()? })
     }
 }
 
-/// Carries out `restock`.
+/// Executes the procedure `restock`.
 pub async fn restock<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -50,7 +49,7 @@ pub async fn restock<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -6,19 +6,18 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
     pub p_id: i64,
-    /// `p_paid`, numeric, in units of the last of 2 digits behind the point.
+    /// `p_paid`, numeric, in units of 10^-2.
     pub p_paid: Option<i64>,
     /// `p_state`, bpchar.
     pub p_state: &'a [u8],
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_paid, p_state] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -29,7 +28,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `settle`.
+/// Executes the procedure `settle`.
 pub async fn settle<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -55,7 +54,7 @@ pub async fn settle<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -1,11 +1,11 @@
-//! Tables and indexes by their numbers, and columns by their places.
+//! Tables and indexes by their numbers, and columns by their slots.
 
 use fabric::Env;
 use layout::Slot;
 use procedure_runtime::{BindError, bind};
 use txn::{Columns, Database, IndexId, TableId};
 
-/// The tables and indexes in an open database.
+/// The numbers of the tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// Table `country`.
@@ -44,12 +44,12 @@ pub struct Tables {
     pub wish: TableId,
     /// Index `wish_customer` of table `wish`.
     pub wish_by_wish_customer: IndexId,
-    /// Nothing but the key of rows of table `customer`.
+    /// Only the key of rows of table `customer`.
     pub columns_of_customer: Columns,
 }
 
 impl Tables {
-    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    /// Finds tables and indexes by name, and checks that the columns have the slots of this code.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Ok(Self {
             country: bind::table(database, "country", country::SLOTS)?,
@@ -94,7 +94,7 @@ pub mod country {
     /// Column `tax`.
     pub const TAX: Slot = Slot::number(0, 8);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, CODE), (1, NAME), (2, TAX)];
 }
 
@@ -117,7 +117,7 @@ pub mod customer {
     /// Column `email`.
     pub const EMAIL: Slot = Slot::text(56, 32).nullable(0, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, ID), (1, NAME), (2, COUNTRY), (3, ADVISED_BY), (4, BALANCE), (5, CREDIT), (6, EMAIL)];
 }
@@ -139,7 +139,7 @@ pub mod product {
     /// Column `reserved`.
     pub const RESERVED: Slot = Slot::number(20, 4).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, SKU), (1, LABEL), (2, KIND), (3, PRICE), (4, STOCK), (5, RESERVED)];
 }
@@ -159,7 +159,7 @@ pub mod purchase {
     /// Column `paid`.
     pub const PAID: Slot = Slot::number(16, 8).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, ID), (1, CUSTOMER), (2, STATE), (3, PLACED), (4, PAID)];
 }
@@ -181,7 +181,7 @@ pub mod line {
     /// Column `gift_for`.
     pub const GIFT_FOR: Slot = Slot::number(20, 4).nullable(0, 1);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, PURCHASE), (1, NUMBER_VALUE), (2, SKU), (3, QUANTITY), (4, AMOUNT), (5, GIFT_FOR)];
 }
@@ -201,7 +201,7 @@ pub mod review {
     /// Column `id`.
     pub const ID: Slot = Slot::key(0, 4);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] =
         &[(0, LINE), (1, PURCHASE), (2, STARS), (3, WORDS), (4, ID)];
 }
@@ -217,7 +217,7 @@ pub mod visit {
     /// Column `seconds`.
     pub const SECONDS: Slot = Slot::number(8, 2);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, CUSTOMER), (1, SKU), (2, SECONDS)];
 }
 
@@ -232,6 +232,6 @@ pub mod wish {
     /// Column `strength`.
     pub const STRENGTH: Slot = Slot::number(0, 2);
 
-    /// All of these, with their positions in the table.
+    /// All columns, with their positions in the table.
     pub const SLOTS: &[(usize, Slot)] = &[(0, CUSTOMER), (1, SKU), (2, STRENGTH)];
 }

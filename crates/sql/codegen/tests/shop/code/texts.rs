@@ -4,7 +4,6 @@ use super::tables::Tables;
 use fabric::Env;
 use procedure_runtime::{Argument, Call, Stop, Text, number, text};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_name`, character varying.
@@ -16,14 +15,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_name, p_code, p_list] = arguments else { return Err(Stop::Deviates) };
         Ok(Self { p_name: p_name.text()?, p_code: p_code.characters()?, p_list: p_list.ints()? })
     }
 }
 
-/// Carries out `texts`.
+/// Executes the procedure `texts`.
 pub async fn texts<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

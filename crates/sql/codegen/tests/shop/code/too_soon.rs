@@ -5,19 +5,18 @@ use fabric::Env;
 use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, duplicate, known};
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_id`, integer.
     pub p_id: i64,
     /// `p_customer`, integer.
     pub p_customer: i64,
-    /// Nothing is borrowed.
+    /// The lifetime is unused.
     pub borrowed: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_id, p_customer] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -28,7 +27,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `too_soon`.
+/// Executes the procedure `too_soon`.
 pub async fn too_soon<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,

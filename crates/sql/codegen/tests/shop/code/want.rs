@@ -6,7 +6,6 @@ use layout::KeyBuilder;
 use procedure_runtime::{Argument, Call, Stop, check, known, number, text};
 use txn::Lane;
 
-/// The arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
     /// `p_customer`, integer.
@@ -18,7 +17,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes the arguments of a call; others than expected deviate.
+    /// Reads the arguments of a call; unexpected ones deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [p_customer, p_sku, p_strength] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
@@ -29,7 +28,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Carries out `want`.
+/// Executes the procedure `want`.
 pub async fn want<E: Env>(
     call: &mut Call<'_, '_, E>,
     tables: &Tables,
@@ -114,7 +113,7 @@ pub async fn want<E: Env>(
     Ok(())
 }
 
-/// Asks for what a call with these arguments will look for first.
+/// Prefetches the rows that a call with these arguments reads first.
 pub fn prefetch<E: Env>(
     lane: &Lane<E>,
     tables: &Tables,

@@ -3,7 +3,7 @@
 //! Decision: docs/decisions/0261-the-executor-adds-rows-together-that-nothing-else-reads.md
 
 use crate::bind::BoundTable;
-use crate::plan::{Operator, Statement, Way};
+use crate::plan::{Execution, Operator, Statement};
 use procedure::node::{Node, Operator as Planned};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(super) fn note(
             && !looked_at.contains(&table)
             && tables[table].referrers.is_empty()
         {
-            statement.way = Way::AddsLater;
+            statement.execution = Execution::AddsLater;
         }
     }
 }
@@ -36,7 +36,9 @@ pub(super) fn note(
 /// Returns the table if the statement only inserts one row.
 fn added(statement: &Statement) -> Option<usize> {
     match &statement.root.operator {
-        Operator::Insert(insert) if statement.way == Way::Adds && statement.root.width == 0 => {
+        Operator::Insert(insert)
+            if statement.execution == Execution::Adds && statement.root.width == 0 =>
+        {
             Some(insert.table)
         }
         _ => None,

@@ -5,7 +5,7 @@
 //! - docs/decisions/0166-what-a-plan-does-not-say-is-not-guessed.md
 //! - docs/decisions/0179-sub-selects-of-a-plan-are-matched-by-their-tables.md
 
-use super::scope::{Row, Visible};
+use super::scope::{ScopeRow, Visible};
 use sql::Catalog;
 use sql::expression::{Expr, ExprKind, SubqueryKind};
 use sql::procedure::{Body, Formula, Over, Procedure, Sql, Statement, StatementKind, Target};
@@ -21,7 +21,7 @@ pub(super) enum Planned<'a> {
 
 /// A sub-select in an expression.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct Subselect<'a> {
     pub(super) kind: &'a SubqueryKind,
     pub(super) query: &'a Select,
 }
@@ -40,7 +40,7 @@ pub(super) enum ListValue<'a> {
 }
 
 #[derive(Default)]
-pub(super) struct Said<'a> {
+pub(super) struct StatementFacts<'a> {
     /// The query whose rows are the result, or are inserted.
     pub(super) main: Option<&'a Select>,
     /// All other queries of the statement.
@@ -48,7 +48,7 @@ pub(super) struct Said<'a> {
     /// All `FROM` items of the statement.
     pub(super) sources: Vec<&'a From>,
     main_sources: &'a [From],
-    pub(super) asked: Vec<Asked<'a>>,
+    pub(super) subselects: Vec<Subselect<'a>>,
     pub(super) lists: Vec<ValueList<'a>>,
     /// Whether the statement has a `min` or `max`, which PostgreSQL may read from an index.
     pub(super) has_extreme: bool,
@@ -57,42 +57,42 @@ pub(super) struct Said<'a> {
     pub(super) lock: Option<RowLock>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> StatementFacts<'a> {
     pub(super) fn of(planned: Planned<'a>) -> Self {
-        let mut said = Said::default();
+        let mut facts = StatementFacts::default();
         match planned {
-            Planned::Formula(expr) => said.expr(expr),
+            Planned::Formula(expr) => facts.expr(expr),
             Planned::Query(Query::Select(select)) => {
-                said.main(select);
+                facts.main(select);
             }
             Planned::Query(Query::Insert(insert)) => {
                 match &insert.source {
-                    InsertSource::Values(rows) => said.insert_values(insert.table, insert, rows),
+                    InsertSource::Values(rows) => facts.insert_values(insert.table, insert, rows),
                     InsertSource::Select(select, _) => {
-                        said.main(select);
+                        facts.main(select);
                     }
                 }
-                insert.returning.iter().for_each(|output| said.expr(&output.expr));
+                insert.returning.iter().for_each(|output| facts.expr(&output.expr));
             }
             Planned::Query(Query::Update(update)) => {
-                said.main_sources = &update.sources;
-                said.froms(&update.sources, &update.joins);
+                facts.main_sources = &update.sources;
+                facts.froms(&update.sources, &update.joins);
                 update
                     .assignments
                     .iter()
                     .filter_map(|(_, value)| value.as_ref())
-                    .for_each(|value| said.expr(value));
-                update.filter.iter().for_each(|filter| said.expr(filter));
-                update.returning.iter().for_each(|output| said.expr(&output.expr));
+                    .for_each(|value| facts.expr(value));
+                update.filter.iter().for_each(|filter| facts.expr(filter));
+                update.returning.iter().for_each(|output| facts.expr(&output.expr));
             }
             Planned::Query(Query::Delete(delete)) => {
-                said.main_sources = &delete.sources;
-                said.froms(&delete.sources, &delete.joins);
-                delete.filter.iter().for_each(|filter| said.expr(filter));
-                delete.returning.iter().for_each(|output| said.expr(&output.expr));
+                facts.main_sources = &delete.sources;
+                facts.froms(&delete.sources, &delete.joins);
+                delete.filter.iter().for_each(|filter| facts.expr(filter));
+                delete.returning.iter().for_each(|output| facts.expr(&output.expr));
             }
         }
-        said
+        facts
     }
 
     /// Returns the `FROM` items of the main query, in text order.
@@ -101,7 +101,7 @@ impl<'a> Said<'a> {
     }
 
     /// Returns the columns of all `FROM` items, named with and without the alias.
-    pub(super) fn rows(&self) -> Vec<Row> {
+    pub(super) fn rows(&self) -> Vec<ScopeRow> {
         let row = |source: &&From| {
             let named = source.columns.iter().flat_map(|field| {
                 [Some(source.alias.clone()), None].map(|relation| Visible {
@@ -229,7 +229,7 @@ impl<'a> Said<'a> {
     fn expr(&mut self, expr: &'a Expr) {
         expr.visit(&mut |part| match &part.kind {
             ExprKind::Subquery { kind, query } => {
-                self.asked.push(Asked { kind, query });
+                self.subselects.push(Subselect { kind, query });
                 self.other(query);
             }
             ExprKind::Aggregate {
@@ -245,13 +245,13 @@ impl<'a> Said<'a> {
 
 /// Returns the sorted names of the tables that a query reads, sub-selects included.
 pub(super) fn tables_of(select: &Select, catalog: &Catalog) -> Vec<String> {
-    let mut said = Said::default();
-    said.select(select);
+    let mut facts = StatementFacts::default();
+    facts.select(select);
     let name = |source: &&From| match source.kind {
         FromKind::Table(table) => Some(catalog.tables[table].name.clone()),
         _ => None,
     };
-    let mut names: Vec<String> = said.sources.iter().filter_map(name).collect();
+    let mut names: Vec<String> = facts.sources.iter().filter_map(name).collect();
     names.sort();
     names
 }

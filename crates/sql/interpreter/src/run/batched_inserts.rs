@@ -11,7 +11,7 @@ use super::change::duplicate;
 use super::keyed::write_columns;
 use crate::bind::BoundTable;
 use crate::error::Result;
-use crate::frame::{Frame, Later};
+use crate::frame::{Frame, PendingInserts};
 use crate::plan::Insert;
 use fabric::Env;
 use txn::{Transaction, TxnError};
@@ -20,21 +20,21 @@ use txn::{Transaction, TxnError};
 const ROWS_MAX: usize = 64;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Queues the insert of a statement, see [`crate::plan::Way::AddsLater`].
+    /// Queues the insert of a statement, see [`crate::plan::Execution::AddsLater`].
     #[inline]
     pub(super) async fn add_later(&mut self, insert: &Insert) -> Result<()> {
-        let mut values = std::mem::take(&mut self.frame.later.values);
+        let mut values = std::mem::take(&mut self.frame.pending_inserts.values);
         let begin = values.len();
         let made = self.new_row(insert, &mut values);
         if made.is_err() {
             values.truncate(begin);
         }
         self.frame.processed = 1;
-        let later = &mut self.frame.later;
-        later.values = values;
-        later.keys.push((self.tables[insert.table].id, made?));
-        later.tables.push(insert.table);
-        match later.keys.len() < ROWS_MAX {
+        let pending = &mut self.frame.pending_inserts;
+        pending.values = values;
+        pending.keys.push((self.tables[insert.table].id, made?));
+        pending.tables.push(insert.table);
+        match pending.keys.len() < ROWS_MAX {
             true => Ok(()),
             false => Box::pin(add_waiting(self.txn, self.tables, self.frame)).await,
         }
@@ -47,10 +47,10 @@ pub(crate) async fn add_waiting<E: Env>(
     tables: &[BoundTable],
     frame: &mut Frame,
 ) -> Result<()> {
-    let Later { keys, rows, .. } = &mut frame.later;
+    let PendingInserts { keys, rows, .. } = &mut frame.pending_inserts;
     let added = txn.insert_many(keys, rows).await;
-    let written = write_added(txn, tables, &frame.later, added);
-    frame.later.clear();
+    let written = write_added(txn, tables, &frame.pending_inserts, added);
+    frame.pending_inserts.clear();
     written
 }
 
@@ -58,17 +58,17 @@ pub(crate) async fn add_waiting<E: Env>(
 fn write_added<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &[BoundTable],
-    later: &Later,
+    pending: &PendingInserts,
     added: std::result::Result<(), TxnError>,
 ) -> Result<()> {
     // The engine stops at a duplicate key, so the refused row is the last one in the list.
-    let refused = match (added, later.rows.len().checked_sub(1)) {
+    let refused = match (added, pending.rows.len().checked_sub(1)) {
         (Ok(()), _) => None,
         (Err(TxnError::DuplicateKey { .. }), Some(last)) => Some(last),
         (Err(error), _) => return Err(error.into()),
     };
-    let mut rest = &later.values[..];
-    for (at, (&id, &table)) in later.rows.iter().zip(&later.tables).enumerate() {
+    let mut rest = &pending.values[..];
+    for (at, (&id, &table)) in pending.rows.iter().zip(&pending.tables).enumerate() {
         let table = &tables[table];
         let (values, behind) = rest.split_at(table.columns.len());
         if refused == Some(at) {

@@ -4,52 +4,58 @@
 
 use crate::bind::BoundTable;
 use crate::plan::{
-    Insert, Join, KeyedInner, List, Node, Operator, Output, Outputs, Scan, Term, Update, Way,
+    Execution, Insert, Join, KeyedInner, List, Node, Operator, Output, Outputs, Scan, Term, Update,
 };
 use crate::run::scan_by_key;
 use procedure::node::JoinKind;
 
 /// Returns how a statement is executed.
-pub(super) fn way(root: &Node, tables: &[BoundTable]) -> Way {
-    if !root.asked.is_empty() || asks(&root.outputs) {
-        return Way::General;
+pub(super) fn execution(root: &Node, tables: &[BoundTable]) -> Execution {
+    if !root.correlated.is_empty() || uses_sub_plans(&root.outputs) {
+        return Execution::General;
     }
     match &root.operator {
-        Operator::Scan(scan) if is_plain(scan, root) => Way::Keyed,
-        Operator::Update(update) if changes_in_place(update, &tables[update.table]) => Way::Keyed,
+        Operator::Scan(scan) if is_plain(scan, root) => Execution::Keyed,
+        Operator::Update(update) if changes_in_place(update, &tables[update.table]) => {
+            Execution::Keyed
+        }
         Operator::Delete(delete) => {
             let is_read = root.width > 0 || !tables[delete.table].referrers.is_empty();
             match is_read || !is_input(&delete.input) {
-                true => Way::General,
-                false => Way::Keyed,
+                true => Execution::General,
+                false => Execution::Keyed,
             }
         }
-        Operator::Insert(insert) if adds_one(insert, &tables[insert.table]) => Way::Adds,
-        _ => Way::General,
+        Operator::Insert(insert) if adds_one(insert, &tables[insert.table]) => Execution::Adds,
+        _ => Execution::General,
     }
 }
 
-fn asks(outputs: &Outputs) -> bool {
-    matches!(outputs, Outputs::List(List { asks: true, .. }))
+fn uses_sub_plans(outputs: &Outputs) -> bool {
+    matches!(outputs, Outputs::List(List { uses_sub_plans: true, .. }))
 }
 
 /// Whether a scan finds its row by a key, and neither uses sub plans nor reads values out of line.
 fn is_plain(scan: &Scan, node: &Node) -> bool {
     let Some((_, key)) = scan_by_key(node) else { return false };
-    let filter_asks = scan.filter.as_ref().is_some_and(|filter| filter.asks);
-    !filter_asks && !scan.reads_long && node.asked.is_empty() && !key.iter().any(|term| term.asks)
+    let filter_uses_sub_plans = scan.filter.as_ref().is_some_and(|filter| filter.uses_sub_plans);
+    !filter_uses_sub_plans
+        && !scan.reads_long
+        && node.correlated.is_empty()
+        && !key.iter().any(|term| term.uses_sub_plans)
 }
 
 /// Notes for a node which fast paths it allows. Nodes that use sub plans allow none.
-pub(super) fn note_plain_ways(node: &mut Node) {
-    if !node.asked.is_empty() || asks(&node.outputs) {
+pub(super) fn note_fast_paths(node: &mut Node) {
+    if !node.correlated.is_empty() || uses_sub_plans(&node.outputs) {
         return;
     }
     match &mut node.operator {
         Operator::Join(join) => note_keyed_inner(join),
         Operator::Aggregate(aggregate) => {
-            let filter_asks = aggregate.filter.as_ref().is_some_and(|filter| filter.asks);
-            aggregate.is_plain = aggregate.keys.outputs.is_empty() && !filter_asks;
+            let filter_uses_sub_plans =
+                aggregate.filter.as_ref().is_some_and(|filter| filter.uses_sub_plans);
+            aggregate.is_plain = aggregate.keys.outputs.is_empty() && !filter_uses_sub_plans;
         }
         _ => {}
     }
@@ -60,9 +66,10 @@ fn note_keyed_inner(join: &mut Join) {
     let has_kind =
         matches!(join.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
     let filters = [&join.join_filter, &join.filter];
-    let filters_ask = filters.into_iter().flatten().any(|filter: &Term| filter.asks);
+    let filters_use_sub_plans =
+        filters.into_iter().flatten().any(|filter: &Term| filter.uses_sub_plans);
     let Operator::Scan(scan) = &join.inner.operator else { return };
-    if join.equal.is_none() && has_kind && !filters_ask && is_plain(scan, &join.inner) {
+    if join.equal.is_none() && has_kind && !filters_use_sub_plans && is_plain(scan, &join.inner) {
         join.keyed = columns_of(&join.inner).map(|columns| KeyedInner { columns });
     }
 }
@@ -90,14 +97,14 @@ fn is_input(input: &Node) -> bool {
 }
 
 fn changes_in_place(update: &Update, table: &BoundTable) -> bool {
-    !update.is_whole && !update.values.asks && !table.has_long && is_input(&update.input)
+    !update.is_whole && !update.values.uses_sub_plans && !table.has_long && is_input(&update.input)
 }
 
 fn adds_one(insert: &Insert, table: &BoundTable) -> bool {
     let is_checked_elsewhere =
         !table.references.is_empty() || table.indexes.iter().any(|index| index.unique);
     insert.input.is_none()
-        && !insert.values.asks
+        && !insert.values.uses_sub_plans
         && !insert.ignores_duplicates
         && !table.has_hidden_key
         && !is_checked_elsewhere

@@ -6,8 +6,8 @@
 
 use super::Lowering;
 use super::error::LowerError;
-use super::said::tables_of;
-use super::scope::{Row, Scope, column_of};
+use super::scope::{Scope, ScopeRow, column_of};
+use super::statement_facts::tables_of;
 use crate::node::{Node, SubPlan};
 use sql::expression::{ColumnRef, Expr, ExprKind, SubqueryKind};
 use sql::query::From;
@@ -19,7 +19,7 @@ impl<'a> Lowering<'a> {
         match self.delivered.get(&number) {
             Some(expr) => Ok(expr.clone()),
             None => self
-                .error(format!("no init plan above it delivers ${number}; make the plans again")),
+                .error(format!("no init plan above it returns ${number}; create the plans again")),
         }
     }
 
@@ -37,13 +37,13 @@ impl<'a> Lowering<'a> {
             }
             let [number] = init.delivers[..] else {
                 return self.error(format!(
-                    "{} delivers several values; write one sub-select for each",
+                    "{} returns several columns; write one sub-select for each",
                     init.name
                 ));
             };
             let kind = self.kind(&init.plan, true, &Scope::outside(None))?;
             let depth = std::mem::replace(&mut self.init_depth, 1);
-            let is_ordered = self.said.has_inner_order() || self.said.has_extreme;
+            let is_ordered = self.facts.has_inner_order() || self.facts.has_extreme;
             let lowered = self.node(None, &init.plan, is_ordered);
             self.init_depth = depth;
             let expr = self.add_plan(lowered?, kind, false)?;
@@ -53,16 +53,22 @@ impl<'a> Lowering<'a> {
     }
 
     /// Returns the value of `(SubPlan n)` in `scope`.
-    pub(super) fn asked_plan(&mut self, scope: &Scope<'_>, name: &str) -> Result<Expr, LowerError> {
+    pub(super) fn sub_plan_value(
+        &mut self,
+        scope: &Scope<'_>,
+        name: &str,
+    ) -> Result<Expr, LowerError> {
         let Some(sub) = self.named.get(name).copied() else {
-            return self.error(format!("there is no {name} here; make the plans again"));
+            return self.error(format!("there is no {name} here; create the plans again"));
         };
-        if self.asking >= ASKED_MAX {
-            return self.error("sub-selects are nested too deeply; write the inner ones as statements of their own");
+        if self.asking >= SUBSELECTS_MAX {
+            return self.error(
+                "sub-selects are nested too deeply; write the inner ones as separate statements",
+            );
         }
         let kind = self.kind(&sub.plan, false, scope)?;
         self.asking += 1;
-        let is_ordered = self.said.has_inner_order();
+        let is_ordered = self.facts.has_inner_order();
         let lowered = self.node(Some(scope), &sub.plan, is_ordered);
         self.asking -= 1;
         self.add_plan(lowered?, kind, true)
@@ -70,7 +76,7 @@ impl<'a> Lowering<'a> {
 
     fn add_plan(
         &mut self,
-        (root, row): (Node, Row),
+        (root, row): (Node, ScopeRow),
         kind: SubqueryKind,
         may_depend: bool,
     ) -> Result<Expr, LowerError> {
@@ -89,11 +95,11 @@ impl<'a> Lowering<'a> {
                         typing::convert(*operand, &common.base(), typing::Conversion::Operand)
                     });
                 let Some(operand) = converted else {
-                    return self.error("the value before IN has another type than the rows behind it; convert it with CAST");
+                    return self.error("the value before IN has another type than the rows after it; convert it with CAST");
                 };
                 (SubqueryKind::In { operand: Box::new(operand), negated }, SqlType::Bool)
             }
-            (_, None) => return self.error("a sub-select delivers no value"),
+            (_, None) => return self.error("a sub-select returns no column"),
         };
         let is_correlated = may_depend && reach(&self.sub_plans, &root) > 0;
         let plan = self.sub_plans.len();
@@ -116,12 +122,13 @@ impl<'a> Lowering<'a> {
         plan.walk(&mut |node| tables.extend(node.relation().map(|relation| relation.name.clone())));
         tables.sort();
         let others = self
-            .said
-            .asked
+            .facts
+            .subselects
             .iter()
-            .filter(|asked| !matches!(asked.kind, SubqueryKind::Exists { .. }));
-        let of_tables = others.filter(|asked| tables_of(asked.query, self.catalog) == tables);
-        let mut kinds: Vec<&SubqueryKind> = of_tables.map(|asked| asked.kind).collect();
+            .filter(|subselect| !matches!(subselect.kind, SubqueryKind::Exists { .. }));
+        let of_tables =
+            others.filter(|subselect| tables_of(subselect.query, self.catalog) == tables);
+        let mut kinds: Vec<&SubqueryKind> = of_tables.map(|subselect| subselect.kind).collect();
         kinds.dedup();
         match kinds[..] {
             [SubqueryKind::In { operand, negated }] if !is_init => {
@@ -130,8 +137,8 @@ impl<'a> Lowering<'a> {
             }
             [kind] if !matches!(kind, SubqueryKind::In { .. }) => Ok(kind.clone()),
             // A `min` or `max`, which PostgreSQL may read from an index.
-            [] if is_init && self.said.has_extreme => Ok(SubqueryKind::Scalar),
-            _ => self.error("the plan does not tell which sub-select of the statement this is; write them as statements of their own"),
+            [] if is_init && self.facts.has_extreme => Ok(SubqueryKind::Scalar),
+            _ => self.error("the plan does not show which sub-select of the statement this is; write them as separate statements"),
         }
     }
 
@@ -139,12 +146,10 @@ impl<'a> Lowering<'a> {
     fn in_scope(&mut self, expr: &Expr, scope: &Scope<'_>) -> Result<Expr, LowerError> {
         let mut expr = expr.clone();
         let mut missing = false;
-        let sources = self.said.main_sources();
+        let sources = self.facts.main_sources();
         replace_columns(&mut expr, scope, sources, &mut missing);
         if missing || expr.has_subquery() {
-            return self.error(
-                "the value before IN is not there where PostgreSQL looks for it; write EXISTS",
-            );
+            return self.error("the value before IN is not available at this node; write EXISTS");
         }
         Ok(expr)
     }
@@ -162,7 +167,7 @@ fn has_outputs(plan: &postgres_plan::Node) -> bool {
 }
 
 /// Maximum nesting depth of sub-selects.
-const ASKED_MAX: u32 = 20;
+const SUBSELECTS_MAX: u32 = 20;
 
 fn replace_columns(expr: &mut Expr, scope: &Scope<'_>, sources: &[From], missing: &mut bool) {
     if let ExprKind::Column(ColumnRef { level: 0, source, column }) = expr.kind {

@@ -1,0 +1,109 @@
+//! Starts, advances and ends the loops over ranges, rows and arrays.
+
+use super::Interpreter;
+use crate::error::{Result, plain};
+use crate::program::{Expression, Into, Over};
+use crate::rows::Rows;
+use crate::run::ALL;
+use fabric::Env;
+use sql_value::Value;
+use std::sync::Arc;
+
+/// The state of a loop.
+#[derive(Debug)]
+pub(super) enum Loop {
+    Idle,
+    Range { next: Option<i64>, last: i64, step: i64, entered: bool },
+    Rows { rows: Rows, at: usize },
+    Elements { elements: Arc<[Value]>, at: usize },
+}
+
+impl Loop {
+    /// Whether at least one iteration has begun.
+    fn was_entered(&self) -> bool {
+        match self {
+            Self::Range { entered, .. } => *entered,
+            Self::Rows { at, .. } | Self::Elements { at, .. } => *at > 0,
+            Self::Idle => false,
+        }
+    }
+}
+
+impl<E: Env> Interpreter<'_, '_, E> {
+    pub(super) async fn start(&mut self, over: &Over) -> Result<Loop> {
+        match over {
+            Over::Range { from, to, by, reverse } => {
+                let from = self.bound(from, "lower bound").await?;
+                let last = self.bound(to, "upper bound").await?;
+                let step = match by {
+                    Some(by) => self.bound(by, "BY value").await?,
+                    None => 1,
+                };
+                if step <= 0 {
+                    let message = "BY value of FOR loop must be greater than zero";
+                    return Err(plain("22023", message));
+                }
+                let step = if *reverse { -step } else { step };
+                Ok(Loop::Range { next: Some(from), last, step, entered: false })
+            }
+            // Boxed: other loops start without awaiting anything, and their futures should stay
+            // small.
+            Over::Rows(number) => Box::pin(self.start_rows(*number)).await,
+            Over::Elements(array) => match self.evaluate(array).await? {
+                Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
+                _ => Err(plain("22004", "FOREACH expression must not be null")),
+            },
+        }
+    }
+
+    async fn start_rows(&mut self, number: usize) -> Result<Loop> {
+        // The rows of a loop do not count as those of a statement: `ROW_COUNT` keeps its value.
+        let processed = self.frame.processed;
+        self.execute(number, ALL).await?;
+        self.frame.processed = processed;
+        let others = self.frame.scratch.input(0);
+        Ok(Loop::Rows { rows: std::mem::replace(self.rows, others), at: 0 })
+    }
+
+    async fn bound(&mut self, expression: &Expression, what: &str) -> Result<i64> {
+        match self.evaluate(expression).await? {
+            Value::Int(bound) => Ok(bound),
+            _ => Err(plain("22004", format!("{what} of FOR loop cannot be null"))),
+        }
+    }
+
+    /// Assigns the next value of a loop; returns false at its end.
+    pub(super) fn next(&mut self, state: &mut Loop, into: &Into) -> Result<bool> {
+        match state {
+            Loop::Range { next, last, step, entered } => {
+                let is_over = |number: &i64| if *step > 0 { number > last } else { number < last };
+                let Some(number) = next.filter(|number| !is_over(number)) else {
+                    return Ok(false);
+                };
+                *next = number.checked_add(*step);
+                *entered = true;
+                self.store_only(into, Value::Int(number))?;
+            }
+            Loop::Rows { rows, at } if *at < rows.len() => {
+                *at += 1;
+                self.store_row(into, rows.row_mut(*at - 1))?;
+            }
+            Loop::Rows { rows, at: 0 } if rows.is_empty() => self.store_nothing(into)?,
+            Loop::Elements { elements, at } if *at < elements.len() => {
+                *at += 1;
+                self.store_only(into, elements[*at - 1].clone())?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(!matches!(state, Loop::Rows { at: 0, .. }))
+    }
+
+    /// Ends a loop, and makes the memory of its rows reusable.
+    pub(super) fn end(&mut self, state: &mut Loop) {
+        let ended = std::mem::replace(state, Loop::Idle);
+        self.set_found(ended.was_entered());
+        if let Loop::Rows { rows, .. } = ended {
+            self.frame.scratch.give_back(rows);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The interpreter of a procedure's steps: `assign` stores values in variables, `loops` advances
+//! loops, `results` adds rows to the result of the call, and `raise` executes `RAISE`.
+//!
+//! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
+
+mod assign;
+mod loops;
+mod raise;
+mod results;
+
+pub use raise::Notice;
+
+use crate::bind::BoundTable;
+use crate::error::{Failure, Result, plain};
+use crate::frame::Frame;
+use crate::program::{Conversion, Expression, Into, Program, Step, Target};
+use crate::rows::Rows;
+use crate::run::{ALL, Run, add_waiting};
+use crate::scope::{NOTHING, Source, View};
+use fabric::Env;
+use loops::Loop;
+use sql_value::{Error, Stop, Value};
+use txn::Transaction;
+
+/// A running call.
+pub(crate) struct Interpreter<'m, 'l, E: Env> {
+    pub txn: &'m mut Transaction<'l, E>,
+    pub tables: &'m [BoundTable],
+    pub program: &'m Program,
+    pub frame: &'m mut Frame,
+    /// The result of the call.
+    pub result: &'m mut Rows,
+    pub notices: &'m mut Vec<Notice>,
+    /// Rows of the current statement.
+    pub rows: &'m mut Rows,
+}
+
+impl<E: Env> Interpreter<'_, '_, E> {
+    pub async fn run(&mut self) -> Result<()> {
+        let ended = self.take_steps().await;
+        if self.frame.pending_inserts.keys.is_empty() || matches!(ended, Err(Failure::Txn(_))) {
+            return ended;
+        }
+        add_waiting(self.txn, self.tables, self.frame).await?;
+        ended
+    }
+
+    async fn take_steps(&mut self) -> Result<()> {
+        let program = self.program;
+        let mut loops: Vec<Loop> = Vec::new();
+        loops.resize_with(program.loops, || Loop::Idle);
+        let mut at = 0;
+        while let Some(step) = program.steps.get(at) {
+            at += 1;
+            match step {
+                Step::Assign { target: Target::Variable(variable), value } => {
+                    let value = match value {
+                        Expression::Formula(formula) => {
+                            formula.evaluate(&self.view(&[])).map_err(stopped)?
+                        }
+                        expression => self.evaluate(expression).await?,
+                    };
+                    self.store_variable(*variable, value)?;
+                }
+                Step::Assign { target, value } => {
+                    let value = self.evaluate(value).await?;
+                    self.store(target, value).await?;
+                }
+                Step::Declare { variable, value } => {
+                    let value = match value {
+                        Some(value) => self.evaluate(value).await?,
+                        None => Value::Null,
+                    };
+                    self.store_variable(*variable, value)?;
+                }
+                Step::Statement {
+                    number,
+                    into: Some(Into { is_strict, direct: Some(to), .. }),
+                } => {
+                    self.fetch(*number, *is_strict, to).await?;
+                }
+                Step::Statement { number, into } => {
+                    let wanted = self.wanted(*number, into.as_ref());
+                    self.execute(*number, wanted).await?;
+                    self.take_rows(*number, into.as_ref())?;
+                }
+                Step::Jump(label) => at = program.labels[*label],
+                Step::Unless(condition, label) => {
+                    let holds = match condition {
+                        Expression::Formula(formula) => formula.condition(&self.view(&[])),
+                        expression => Ok(self.evaluate(expression).await? == Value::Bool(true)),
+                    };
+                    if !holds.map_err(stopped)? {
+                        at = program.labels[*label];
+                    }
+                }
+                Step::Start { place, over } => loops[*place] = self.start(over).await?,
+                Step::Next { place, into, end } => {
+                    if !self.next(&mut loops[*place], into)? {
+                        at = program.labels[*end];
+                    }
+                }
+                Step::End(place) => self.end(&mut loops[*place]),
+                Step::Return(value) => return self.give_back(value.as_ref()).await,
+                Step::ReturnNext(None) => self.add_outputs(),
+                Step::ReadAhead => self.read_ahead().await?,
+                rare => Box::pin(self.rare_step(rare)).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes a statement that reads its row directly into variables.
+    #[inline]
+    async fn fetch(
+        &mut self,
+        number: usize,
+        is_strict: bool,
+        targets: &[(usize, usize)],
+    ) -> Result<()> {
+        let statement = &self.program.statements[number];
+        let Self { txn, tables, frame, .. } = self;
+        let is_there = Run { txn, tables, frame, statement }.keyed_into(targets).await?;
+        if is_strict && !is_there {
+            return Err(no_row());
+        }
+        self.set_found(is_there);
+        Ok(())
+    }
+
+    /// Executes a step that runs once per call, or for which a heap-allocated future matters
+    /// little.
+    async fn rare_step(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::ReturnNext(Some(value)) => {
+                let value = self.evaluate(value).await?;
+                self.add_value(value);
+            }
+            Step::ReturnQuery { number, conversions } => {
+                self.add_rows(*number, conversions, ALL).await?;
+                self.set_found(self.frame.processed > 0);
+            }
+            Step::Deliver { number, conversions } => self.deliver(*number, conversions).await?,
+            Step::Raise(raise) => self.raise(raise).await?,
+            Step::RowCount(targets) => self.row_count(targets).await?,
+            Step::NoCase => return Err(no_case()),
+            Step::NoReturn => {
+                let message = "control reached end of function without RETURN";
+                return Err(plain("2F005", message));
+            }
+            _ => unreachable!("`take_steps` executes all other steps"),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    async fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
+        match expression {
+            Expression::Formula(formula) => formula.evaluate(&self.view(&[])).map_err(stopped),
+            // Boxed: expressions are evaluated often, and the future of this function should stay
+            // small.
+            Expression::Statement(number) => Box::pin(self.evaluate_statement(*number)).await,
+        }
+    }
+
+    async fn evaluate_statement(&mut self, number: usize) -> Result<Value> {
+        self.execute(number, 1).await?;
+        let row = if self.rows.is_empty() { &[] } else { self.rows.row(0) };
+        Ok(row.first().cloned().unwrap_or(Value::Null))
+    }
+
+    /// Returns the scope of expressions over a row, or over none.
+    #[inline]
+    pub(crate) fn view<'v>(&'v self, row: &'v [Value]) -> View<'v, E> {
+        View {
+            frame: self.frame,
+            env: self.txn.env(),
+            sources: [Source::Values(row), NOTHING],
+            outer: None,
+            element: &Value::Null,
+        }
+    }
+
+    /// Executes a statement; its rows are then in `rows`.
+    #[inline]
+    async fn execute(&mut self, number: usize, wanted: usize) -> Result<()> {
+        let statement = &self.program.statements[number];
+        let Self { txn, tables, frame, rows, .. } = self;
+        Run { txn, tables, frame, statement }.statement(wanted, rows).await
+    }
+
+    /// Returns how many rows of a statement are needed.
+    #[inline]
+    fn wanted(&self, number: usize, into: Option<&Into>) -> usize {
+        match into {
+            // A statement that changes rows changes all of them, however many are needed.
+            Some(into) if !self.program.statements[number].writes => {
+                1 + usize::from(into.is_strict)
+            }
+            _ => ALL,
+        }
+    }
+
+    /// Assigns the row of an executed statement, and sets `FOUND`.
+    #[inline]
+    fn take_rows(&mut self, number: usize, into: Option<&Into>) -> Result<()> {
+        let writes = self.program.statements[number].writes;
+        let Some(into) = into else {
+            self.set_found(self.frame.processed > 0);
+            return Ok(());
+        };
+        let count = self.rows.len();
+        if into.is_strict && count == 0 {
+            return Err(no_row());
+        }
+        if (into.is_strict || writes) && count > 1 {
+            let error = Error::new("P0003", "query returned more than one row");
+            let hint = "Make sure the query returns a single row, or use LIMIT 1.";
+            return Err(error.hint(hint).into());
+        }
+        if !writes {
+            self.frame.processed = u64::from(count > 0);
+        }
+        let mut rows = std::mem::take(self.rows);
+        let stored = match count {
+            0 => self.store_nothing(into),
+            _ => self.store_row(into, rows.row_mut(0)),
+        };
+        *self.rows = rows;
+        stored?;
+        self.set_found(count > 0);
+        Ok(())
+    }
+
+    #[inline]
+    fn set_found(&mut self, found: bool) {
+        if let Some(variable) = self.program.found {
+            match &mut self.frame.variables[variable] {
+                Value::Bool(known) => *known = found,
+                other => *other = Value::Bool(found),
+            }
+        }
+    }
+
+    async fn row_count(&mut self, targets: &[(Target, Conversion)]) -> Result<()> {
+        let count = Value::Int(self.frame.processed as i64);
+        for (target, conversion) in targets {
+            let value = match conversion {
+                Conversion::Same(_) => count.clone(),
+                Conversion::Formula(formula) | Conversion::Record(formula, _) => {
+                    formula.evaluate(&self.view(std::slice::from_ref(&count))).map_err(stopped)?
+                }
+            };
+            self.store(target, value).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn no_row() -> Failure {
+    plain("P0002", "query returned no rows")
+}
+
+#[cold]
+fn no_case() -> Failure {
+    Error::new("20000", "case not found").hint("CASE statement is missing ELSE part.").into()
+}
+
+#[cold]
+fn stopped(stop: Stop) -> Failure {
+    match stop {
+        Stop::Error(error) => error.into(),
+        Stop::Needs(_) => Error::internal("an unexpected sub plan").into(),
+    }
+}

@@ -1,0 +1,47 @@
+//! Executes `RAISE`.
+
+use super::Interpreter;
+use crate::error::{Failure, Result, plain};
+use crate::program::{Expression, Raise};
+use fabric::Env;
+use sql::procedure::Level;
+use sql_value::{Error, Value};
+use std::borrow::Cow;
+
+/// A message raised by a procedure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notice {
+    pub level: Level,
+    pub message: String,
+}
+
+impl<E: Env> Interpreter<'_, '_, E> {
+    pub(super) async fn raise(&mut self, raise: &Raise) -> Result<()> {
+        let mut message = String::new();
+        for (at, piece) in raise.message.iter().enumerate() {
+            message.push_str(piece);
+            if let Some(value) = raise.values.get(at) {
+                match self.evaluate(value).await? {
+                    Value::Text(text) => message.push_str(&text),
+                    _ => message.push_str("<NULL>"),
+                }
+            }
+        }
+        let detail = self.raised_option(raise.detail.as_ref()).await?;
+        let hint = self.raised_option(raise.hint.as_ref()).await?;
+        if raise.level != Level::Exception {
+            self.notices.push(Notice { level: raise.level, message });
+            return Ok(());
+        }
+        let sqlstate = Cow::Owned(raise.sqlstate.clone());
+        Err(Failure::Sql(Box::new(Error { sqlstate, message, detail, hint })))
+    }
+
+    async fn raised_option(&mut self, expression: Option<&Expression>) -> Result<Option<String>> {
+        let Some(expression) = expression else { return Ok(None) };
+        match self.evaluate(expression).await? {
+            Value::Text(text) => Ok(Some(text.to_string())),
+            _ => Err(plain("22004", "RAISE statement option cannot be null")),
+        }
+    }
+}

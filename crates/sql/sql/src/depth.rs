@@ -22,11 +22,11 @@ const CLAUSE_WORDS: [&str; 14] = [
     "ELSE", "SET", "VALUES", "ON",
 ];
 
-/// Operators counted between an opening and a closing parenthesis.
+/// The nesting found between an opening parenthesis or bracket and its closing one.
 #[derive(Default)]
 struct Level {
     operators: u32,
-    /// Depth of the deepest nested pair of parentheses.
+    /// Nesting of the deepest expression in parentheses or brackets inside.
     inner: u32,
 }
 
@@ -61,8 +61,7 @@ pub(crate) fn check_depth(source: &Source, tokens: &[TokenWithSpan]) -> Result<(
         let open: u32 = levels.iter().map(|level| level.operators + 1).sum();
         let inner = levels.last().map_or(0, |level| level.inner);
         if open + inner > OPERATORS_MAX {
-            let sentence =
-                format!("an expression has at most {OPERATORS_MAX} operators inside each other");
+            let sentence = format!("an expression may nest at most {OPERATORS_MAX} operators");
             let error = Error::at(source, token.span, ErrorKind::Outside, sentence);
             return Err(error.advise("compute a part of it into a variable first"));
         }

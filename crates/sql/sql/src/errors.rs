@@ -71,13 +71,13 @@ impl Findings {
     }
 
     /// Adds the error of an unreadable file.
-    pub(crate) fn lose(&mut self, error: Error) {
+    pub(crate) fn add_unreadable_file(&mut self, error: Error) {
         self.add(error);
         self.is_lost = true;
     }
 
     /// Records that the definition of `name` has an error.
-    pub(crate) fn damage(&mut self, name: &str) {
+    pub(crate) fn mark_damaged(&mut self, name: &str) {
         self.damaged.insert(name.to_owned());
     }
 

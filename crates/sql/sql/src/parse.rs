@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn deep_nesting_is_refused() {
         let deep = format!("SELECT {}1{}", "(".repeat(900), ")".repeat(900));
-        assert!(problem(&deep).contains("inside each other"));
+        assert!(problem(&deep).contains("may nest at most"));
         let selects = format!("{}1{}", "SELECT (".repeat(45), ")".repeat(45));
         assert!(problem(&selects).contains("nested too deeply"));
     }

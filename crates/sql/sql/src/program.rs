@@ -47,7 +47,7 @@ impl Program {
         let procedures = match procedures.and_then(checked) {
             Ok(source) => routine::read(&source, &catalog, findings),
             Err(error) => {
-                findings.lose(error);
+                findings.add_unreadable_file(error);
                 Vec::new()
             }
         };
@@ -120,7 +120,7 @@ fn catalog(source: Result<Source>, findings: &mut Findings) -> Catalog {
     match source.and_then(checked) {
         Ok(source) => schema::read(&source, findings),
         Err(error) => {
-            findings.lose(error);
+            findings.add_unreadable_file(error);
             Catalog::default()
         }
     }
@@ -159,7 +159,7 @@ impl WorkloadFolder {
         let load = match read(folder, "workload.toml").and_then(checked) {
             Ok(source) => load::read(&source, &program, &mut findings),
             Err(error) => {
-                findings.lose(error);
+                findings.add_unreadable_file(error);
                 None
             }
         };

@@ -88,7 +88,7 @@ fn a_server_that_is_not_there_is_told() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     if is_installed(&output) {
-        assert!(told.contains("PostgreSQL refuses a database of its own"), "{told}");
+        assert!(told.contains("PostgreSQL refuses a new database"), "{told}");
     }
 }
 

@@ -23,7 +23,7 @@ impl<'a> Database<'a> {
              CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';\n"
         );
         let script = format!("SET client_min_messages = warning;\n{create}");
-        server.run("a database of its own", &[&server.script("create.sql", &script)?])?;
+        server.run("a new database", &[&server.script("create.sql", &script)?])?;
         let connect = server.script("connect.sql", &format!("\\connect {name}\n"))?;
         Ok(Self { server, name, connect })
     }

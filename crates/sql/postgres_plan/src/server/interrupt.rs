@@ -40,7 +40,7 @@ pub fn is_interrupted() -> bool {
 /// running destructors.
 pub fn clear_away() {
     interrupt();
-    // Another holder of the lock only records one entry, so this does not deadlock.
+    // Another holder of the lock only records one entry, so the wait is short.
     let Ok(mut left) = LEFT.lock() else { return };
     for (program, signal) in std::mem::take(&mut left.programs) {
         let Some(pid) = Pid::from_raw(program) else { continue };

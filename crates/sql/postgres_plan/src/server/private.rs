@@ -99,7 +99,10 @@ impl PrivateServer {
             }
         }
         let seconds = START_WITHIN.as_secs();
-        Err(CollectError::Late { what: "postgres, to take connections,".to_owned(), seconds })
+        Err(CollectError::Late {
+            what: "postgres, which did not accept connections,".to_owned(),
+            seconds,
+        })
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn written(source: &Source, findings: &mut Findings) -> Option<Writte
         let advice = meant.map_or(String::new(), |word| format!("is `{word}` meant?"));
         let told = place_error(source, range.clone(), error.message().to_owned());
         findings.add(told.advise(advice));
-        left_out.insert(leave_out(table.get_mut(), &range, meant)?);
+        left_out.insert(remove_entry(table.get_mut(), &range, meant)?);
     }
     None
 }
@@ -65,7 +65,11 @@ fn meant_by(message: &str) -> Option<&str> {
 
 /// Removes the entry with the error at `range` and returns its name. `meant` is the key that it was
 /// probably meant to be. `None` if the file is useless without the entry.
-fn leave_out(table: &mut DeTable<'_>, range: &Range<usize>, meant: Option<&str>) -> Option<String> {
+fn remove_entry(
+    table: &mut DeTable<'_>,
+    range: &Range<usize>,
+    meant: Option<&str>,
+) -> Option<String> {
     let mut path = path_to(table, range)?;
     path.truncate(KEYS_MAX);
     let key = meant.unwrap_or(path.last()?);

@@ -22,12 +22,12 @@ pub(crate) struct Assigned(Option<BTreeSet<usize>>);
 
 impl Assigned {
     /// The state at the beginning of a procedure.
-    pub(crate) fn at_first() -> Self {
+    pub(crate) fn initial() -> Self {
         Self(Some(BTreeSet::new()))
     }
 
     /// The state of an unreachable point.
-    pub(super) fn nowhere() -> Self {
+    pub(super) fn unreachable() -> Self {
         Self(None)
     }
 
@@ -87,7 +87,7 @@ impl Compiler<'_> {
             _ => false,
         };
         if ends {
-            self.assigned = Assigned::nowhere();
+            self.assigned = Assigned::unreachable();
         }
     }
 
@@ -100,7 +100,7 @@ impl Compiler<'_> {
 
     /// Parses one branch: its end is merged into `ends`, and the state is reset for the next
     /// branch.
-    pub(super) fn way(&mut self, ends: &mut Assigned) -> Result<Vec<Statement>> {
+    pub(super) fn branch_statements(&mut self, ends: &mut Assigned) -> Result<Vec<Statement>> {
         let before = self.assigned.clone();
         let statements = self.statements()?;
         ends.join(&self.assigned);

@@ -14,14 +14,14 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 impl Compiler<'_> {
     pub(super) fn if_statement(&mut self) -> Result<StatementKind> {
         self.cursor.expect_word("IF")?;
-        let mut ends = Assigned::nowhere();
+        let mut ends = Assigned::unreachable();
         let mut branches = vec![self.branch(&mut ends)?];
         let mut otherwise = Vec::new();
         loop {
             if self.cursor.accept_word("ELSIF") || self.cursor.accept_word("ELSEIF") {
                 branches.push(self.branch(&mut ends)?);
             } else if self.cursor.accept_word("ELSE") {
-                otherwise = self.way(&mut ends)?;
+                otherwise = self.branch_statements(&mut ends)?;
                 break;
             } else {
                 ends.join(&self.assigned);
@@ -40,7 +40,7 @@ impl Compiler<'_> {
         let (from, span) = (self.cursor.position(), self.cursor.span());
         let condition = self.until_word("THEN");
         let condition = condition.and_then(|tokens| self.condition_formula(&tokens, span));
-        Ok((self.or_any_truth(from, condition)?, self.way(ends)?))
+        Ok((self.or_any_boolean(from, condition)?, self.branch_statements(ends)?))
     }
 
     /// Takes tokens up to and including `word`.
@@ -54,7 +54,7 @@ impl Compiler<'_> {
     pub(super) fn case_statement(&mut self) -> Result<StatementKind> {
         self.cursor.expect_word("CASE")?;
         let operand = if self.cursor.is_word("WHEN") { None } else { Some(self.case_operand()?) };
-        let (mut branches, mut ends) = (Vec::new(), Assigned::nowhere());
+        let (mut branches, mut ends) = (Vec::new(), Assigned::unreachable());
         while self.cursor.accept_word("WHEN") {
             let (from, span) = (self.cursor.position(), self.cursor.span());
             let tokens = self.until_word("THEN");
@@ -62,14 +62,17 @@ impl Compiler<'_> {
                 Some((variable, _)) => self.case_condition(*variable, &tokens, span),
                 None => self.condition_formula(&tokens, span),
             });
-            let condition = self.or_any_truth(from, condition)?;
-            branches.push((condition, self.way(&mut ends)?));
+            let condition = self.or_any_boolean(from, condition)?;
+            branches.push((condition, self.branch_statements(&mut ends)?));
         }
         if branches.is_empty() {
             return Err(self.cursor.expected("`WHEN`"));
         }
-        let otherwise =
-            if self.cursor.accept_word("ELSE") { Some(self.way(&mut ends)?) } else { None };
+        let otherwise = if self.cursor.accept_word("ELSE") {
+            Some(self.branch_statements(&mut ends)?)
+        } else {
+            None
+        };
         self.cursor.expect_word("END")?;
         self.cursor.expect_word("CASE")?;
         self.semicolon()?;

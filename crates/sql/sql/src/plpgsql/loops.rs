@@ -22,7 +22,7 @@ impl Compiler<'_> {
         };
         self.enclosing.push(Enclosing::new(label.clone(), true));
         let before = match over {
-            Over::Forever => Assigned::nowhere(),
+            Over::Forever => Assigned::unreachable(),
             _ => self.assigned.clone(),
         };
         let body = self.statements()?;

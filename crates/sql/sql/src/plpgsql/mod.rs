@@ -79,7 +79,7 @@ pub(crate) struct Enclosing {
 
 impl Enclosing {
     fn new(label: Option<String>, is_loop: bool) -> Self {
-        Self { label, is_loop, left: Assigned::nowhere() }
+        Self { label, is_loop, left: Assigned::unreachable() }
     }
 }
 

@@ -94,7 +94,7 @@ impl Compiler<'_> {
     }
 
     /// The condition before `THEN`, or, after reporting its error, any boolean.
-    pub(super) fn or_any_truth(&mut self, from: usize, read: Result<Formula>) -> Result<Formula> {
+    pub(super) fn or_any_boolean(&mut self, from: usize, read: Result<Formula>) -> Result<Formula> {
         match read {
             Ok(condition) => Ok(condition),
             Err(error) => {

@@ -45,7 +45,7 @@ pub(crate) fn read(source: &Source, catalog: &Catalog, findings: &mut Findings) 
     let tokens = match tokenize(source, 0, source.text()) {
         Ok(tokens) => tokens,
         Err(error) => {
-            findings.lose(error);
+            findings.add_unreadable_file(error);
             return Vec::new();
         }
     };
@@ -102,7 +102,7 @@ fn skip_routine(cursor: &mut Cursor<'_>, from: usize, error: Error, findings: &m
     }
     let tokens = cursor.slice(from, cursor.position()).to_vec();
     findings.report(error, &tokens);
-    routine_names(&tokens).iter().for_each(|name| findings.damage(name));
+    routine_names(&tokens).iter().for_each(|name| findings.mark_damaged(name));
 }
 
 fn compiler<'a>(
@@ -122,7 +122,7 @@ fn compiler<'a>(
         returns: Returns::Nothing,
         has_outputs: false,
         open_records: Vec::new(),
-        assigned: Assigned::at_first(),
+        assigned: Assigned::initial(),
         enclosing: Vec::new(),
         nesting: 0,
         findings: Findings::default(),
@@ -165,7 +165,7 @@ impl Compiler<'_> {
         };
         self.cursor = behind;
         if self.findings.count() > errors_before {
-            self.findings.damage(&header.name);
+            self.findings.mark_damaged(&header.name);
         }
         Procedure {
             name: header.name,

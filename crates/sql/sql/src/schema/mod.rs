@@ -39,7 +39,7 @@ pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
     let tokens = match tokenize(source, 0, source.text()) {
         Ok(tokens) => tokens,
         Err(error) => {
-            findings.lose(error);
+            findings.add_unreadable_file(error);
             return Catalog::default();
         }
     };
@@ -69,7 +69,7 @@ pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
             Ok(table) => catalog.tables.push(table),
             Err(error) => {
                 findings.add(error);
-                findings.damage(&name);
+                findings.mark_damaged(&name);
             }
         }
     }

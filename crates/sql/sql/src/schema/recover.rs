@@ -19,7 +19,7 @@ impl SchemaReader<'_> {
         let tokens = self.cursor.slice(from, self.cursor.position()).to_vec();
         self.findings.report(error, &tokens);
         for name in changed(&tokens) {
-            self.findings.damage(&name);
+            self.findings.mark_damaged(&name);
         }
     }
 
@@ -46,7 +46,7 @@ impl SchemaReader<'_> {
             _ => false,
         };
         if !is_constraint && !is_known {
-            self.findings.damage(&draft.name);
+            self.findings.mark_damaged(&draft.name);
         }
         Ok(())
     }
@@ -60,7 +60,7 @@ impl SchemaReader<'_> {
         };
         self.findings.report(error, &tokens);
         if tokens.iter().any(is_key) {
-            self.findings.damage(&self.drafts[table].name);
+            self.findings.mark_damaged(&self.drafts[table].name);
         }
     }
 
@@ -81,7 +81,7 @@ impl SchemaReader<'_> {
         self.findings.report(error, &tokens);
         self.skip_rest_of_type()?;
         Ok(stand_in(&name_of(&word)).unwrap_or_else(|| {
-            self.findings.damage(&self.drafts[table].name);
+            self.findings.mark_damaged(&self.drafts[table].name);
             SqlType::Text
         }))
     }

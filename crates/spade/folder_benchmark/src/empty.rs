@@ -31,7 +31,7 @@ pub fn empty_table_warnings(workload: &Workload, load: &Load) -> Vec<String> {
         };
         Some(format!(
             "table {} is planned with 0 rows, but {} adds some: when it has grown, the plans of {named}{others} may use \
-             the wrong index; set `rows` in workload.toml to its later size, and make the plans again",
+             the wrong index; set `rows` in workload.toml to its later size, and create the plans again",
             table.name, adds.routine.name
         ))
     });

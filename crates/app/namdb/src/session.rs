@@ -257,8 +257,8 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().lookup(index, key, rows))
     }
 
-    /// Visits every row of a table in the snapshot, without keeping the rows. The visit ignores this
-    /// transaction's own changes.
+    /// Visits every row of a table in the snapshot, without keeping the rows. The visit ignores
+    /// this transaction's own changes.
     pub fn for_each(
         &mut self,
         table: TableId,

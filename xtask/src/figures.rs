@@ -77,8 +77,8 @@ mod tests {
     fn the_first_difference_is_told() {
         assert_eq!(difference("a,1\nb,2\n", "a,1\nb,2\n"), None);
         let told = difference("a,1\nb,2\n", "a,1\nb,3\n").expect("a point differs");
-        assert_eq!(told, "`b,2` was recorded, and `b,3` came out");
-        assert!(difference("a,1\n", "a,1\nb,2\n").is_some_and(|told| told.contains("2 came out")));
+        assert_eq!(told, "recorded `b,2`, measured `b,3`");
+        assert!(difference("a,1\n", "a,1\nb,2\n").is_some_and(|told| told.contains("measured 2")));
         assert!(difference("a,1", "a,1\n").is_some());
     }
 }

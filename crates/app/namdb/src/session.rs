@@ -258,7 +258,7 @@ impl<'lane> Transaction<'lane> {
     }
 
     /// Visits every row of a table in the snapshot, without keeping the rows. The visit ignores
-    /// changes of this transaction.
+    /// this transaction's own changes.
     pub fn for_each(
         &mut self,
         table: TableId,

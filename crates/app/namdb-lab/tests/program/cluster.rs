@@ -284,7 +284,7 @@ fn a_lost_database_is_told_with_a_way_out() {
     let found = text(&doctor.stdout);
     assert_eq!(doctor.status.code(), Some(1), "{found}");
     assert!(found.contains("problem  D09-members") && found.contains(sentence), "{found}");
-    assert!(found.contains(&format!("see in {}", logs.display())), "{found}");
+    assert!(found.contains(&format!("the logs in {}", logs.display())), "{found}");
     let status = cluster.run("status");
     let shown = text(&status.stdout);
     assert_eq!(status.status.code(), Some(1), "{shown}");

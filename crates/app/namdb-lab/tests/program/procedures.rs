@@ -37,7 +37,7 @@ fn are_called_over(fabric: &str) {
     let refused = call.bind(0, 1_000_000).expect("a number").execute().err();
     assert!(matches!(refused, Some(CallFailure::Refused { .. })), "{refused:?}");
     let again = open(Tables::Loaded).err().expect("the tables are there").to_string();
-    assert!(again.contains("cannot be made"), "{again}");
+    assert!(again.contains("cannot be created"), "{again}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     let told = text(&output.stderr);
     // All points take longer than that on most machines.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
-    assert!(!told.contains("no compute server takes calls"), "{told}");
+    assert!(!told.contains("no compute server accepts calls"), "{told}");
     let json: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
     let points = json["points"].as_array().expect("it is a list");
     let one = |place: &str, operation: &str| {
@@ -80,7 +80,7 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     cluster.await_state("incomplete");
     let output = measure("--seconds 1");
     let told = text(&output.stdout);
-    assert!(told.contains("no compute server takes calls there"), "{told}{}", text(&output.stderr));
+    assert!(told.contains("no compute server accepts calls"), "{told}{}", text(&output.stderr));
     std::fs::remove_file(file).expect("it is ours");
 }
 

@@ -150,7 +150,7 @@ fn is_measured_over(fabric: &str) {
     let elsewhere = namdb(&command);
     let said = text(&elsewhere.stderr);
     assert_eq!(elsewhere.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("of a cluster over {fabric}; name its file")), "{said}");
+    assert!(said.contains(&format!("of a cluster over {fabric}; give its file")), "{said}");
     std::fs::remove_file(measurements).expect("it is ours");
 }
 

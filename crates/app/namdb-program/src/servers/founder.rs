@@ -207,7 +207,7 @@ mod tests {
         assert_eq!((made.load(Relaxed), world.begins_at().map(GlobalPtr::offset)), (1, Some(4096)));
         let (mut other, _) = world.founding(8192);
         let refused = other.announce(SHORT).expect_err("it is not theirs").to_string();
-        assert!(refused.contains("has not made"), "{refused}");
+        assert!(refused.contains("has not created"), "{refused}");
         let [zero, one] = leases;
         zero.leave().expect("it may leave");
         let _successor = world.join(0);

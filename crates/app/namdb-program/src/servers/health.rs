@@ -78,7 +78,7 @@ mod tests {
             let problem = health.problem().unwrap_or_default();
             assert!(problem.contains(words), "no `{words}` in `{problem}`");
         };
-        says("no member");
+        says("not yet a member");
         health.joined(LeaseTime::by(Duration::from_secs(3), || None));
         assert_eq!((health.problem(), health.is_over()), (None, false));
         health.note_database(Err(RegistryError::DatabaseLost { lost: "1".to_owned() }));
@@ -87,7 +87,7 @@ mod tests {
         health.note_database(Ok(()));
         assert_eq!(health.problem(), None);
         STOP.store(true, Relaxed);
-        says("ends");
+        says("is stopping");
         assert!(health.is_over());
     }
 
@@ -102,6 +102,6 @@ mod tests {
         };
         assert_eq!(problem(1001), None);
         let ill = problem(999).expect("two renewals have failed");
-        assert!(ill.contains("nearly lost") && ill.contains("1.0 s"), "{ill}");
+        assert!(ill.contains("the lease ends in") && ill.contains("1.0 s"), "{ill}");
     }
 }

@@ -168,7 +168,7 @@ pub enum OpenFailure {
     },
     /// [`Tables::Present`](super::Tables::Present) was given without a cluster.
     #[error(
-        "`Tables::Present` needs a cluster, since tables in this process exist only after this call; set the \
+        "tables that exist already need a cluster, since this process creates its tables in this call; set the \
          cluster's file, or have the tables created"
     )]
     NoCluster,

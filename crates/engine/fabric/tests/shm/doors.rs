@@ -106,7 +106,7 @@ fn strangers_who_talk_nonsense_or_say_nothing_harm_nobody() {
         let (bytes, descriptors) = answer(&stranger);
         let bytes: [u8; ANSWER_BYTES] = bytes.try_into().expect("an answer has a fixed length");
         let refusal = Welcome::decode(&bytes).expect_err("nonsense");
-        assert!(refusal.to_string().contains("no namdb"), "{refusal}");
+        assert!(refusal.to_string().contains("not a namdb"), "{refusal}");
         assert!(descriptors.is_empty());
     }
     // More connections than the server polls at a time, all silent.

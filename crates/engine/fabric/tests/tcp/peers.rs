@@ -375,7 +375,7 @@ fn who_is_not_meant_or_sends_verbs_is_refused_with_the_reason() {
     stream.write_all(&bytes(&frame)).expect("it reads");
     let refusal = answer(&mut stream).expect("it says why");
     assert_eq!(kind(&refusal), REFUSED);
-    assert!(String::from_utf8_lossy(&bytes(&refusal)).contains("it takes calls, no verbs"));
+    assert!(String::from_utf8_lossy(&bytes(&refusal)).contains("it accepts calls but no verbs"));
     assert_eq!(answer(&mut stream), None, "the connection is closed");
 }
 

@@ -94,7 +94,7 @@ pub fn one_of_many_gets_a_number(world: &World) {
         let sentence = refusal(loser);
         let words =
             format!("the number 0 is used by memory server 0 (process {}", std::process::id());
-        assert!(sentence.starts_with(&words) && sentence.contains("take another"), "{sentence}");
+        assert!(sentence.starts_with(&words) && sentence.contains("choose another"), "{sentence}");
     }
     let map = world.open().map().expect("it answers");
     assert_eq!(map.members, [winner.member().clone()]);
@@ -103,7 +103,7 @@ pub fn one_of_many_gets_a_number(world: &World) {
     let mut processes = [(); 2].map(|()| Process::start(&world.path(), Some(1)));
     let mut said = processes.each_mut().map(Process::line);
     said.sort();
-    assert!(said[0].starts_with("joined") && said[1].contains("the number 1 is taken"), "{said:?}");
+    assert!(said[0].starts_with("joined") && said[1].contains("the number 1 is used"), "{said:?}");
 }
 
 pub fn a_number_is_waited_for(world: &World) {

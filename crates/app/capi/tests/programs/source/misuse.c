@@ -72,7 +72,7 @@ static void options(const char *folder) {
     options.tables = 7;
     ENSURE(namdb_open(folder, &options, &database) == NAMDB_ERROR && says(namdb_last_error(), "`tables` is 7"));
     options.tables = NAMDB_TABLES_PRESENT;
-    ENSURE(namdb_open(folder, &options, &database) == NAMDB_ERROR && says(namdb_last_error(), "only a cluster has tables"));
+    ENSURE(namdb_open(folder, &options, &database) == NAMDB_ERROR && says(namdb_last_error(), "tables that exist already need a cluster"));
     options.tables = NAMDB_TABLES_EMPTY;
     options.sessions = 1000;
     ENSURE(namdb_open(folder, &options, &database) == NAMDB_ERROR && says(namdb_last_error(), "1 to 64"));

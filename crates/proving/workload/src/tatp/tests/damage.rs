@@ -114,7 +114,7 @@ fn every_check_has_its_damage() {
     for check in load(config()).check() {
         let is_named = |names: &[&str]| names.iter().any(|name| check.name.starts_with(name));
         let is_damaged = DAMAGES.iter().any(|(names, _)| is_named(names));
-        assert!(is_damaged || check.name.contains("as often as"), "no damage for {}", check.name);
+        assert!(is_damaged || check.name.contains("success rates"), "no damage for {}", check.name);
     }
 }
 
@@ -134,7 +134,7 @@ fn transactions_that_find_too_little_are_noticed() {
     }
     trial.run(20_000);
     let failures = trial.failures();
-    assert!(failures.iter().any(|name| name.contains("as often as")), "{failures:?}");
+    assert!(failures.iter().any(|name| name.contains("success rates")), "{failures:?}");
 }
 
 /// A committed transaction that is missing in the database, and one that was not counted.

@@ -17,7 +17,7 @@ const FREE: u64 = 2;
 const USAGE: u64 = 3;
 const FREE_LABEL: u64 = 4;
 const POPULATE: u64 = 5;
-/// A region keeps this part of itself, one sixteenth, in reserve for updates and deletes.
+/// A region keeps one part in this number in reserve for updates and deletes.
 const RESERVE_SHARE: u64 = 16;
 /// Most bytes of a reserve.
 const RESERVE_BYTES_MAX: u64 = 16 << 20;
@@ -160,7 +160,7 @@ impl Extents {
         Ok(GlobalPtr::new(self.region, offset))
     }
 
-    /// As [`Self::allocate`], but fails in simulated worlds whose memory must be treated as full.
+    /// Like [`Self::allocate`], but fails in a simulated world that injects full memory.
     pub fn allocate_in<E: Env>(
         &self,
         env: &E,
@@ -196,7 +196,7 @@ impl Extents {
         }
     }
 
-    /// Removes the extent at `offset` from `label`; returns its size.
+    /// Removes the extent at `offset` from `label`'s list; returns its size.
     fn forget(&self, offset: u64, label: Label) -> Option<u64> {
         let mut state = self.lock();
         let bytes = state.used.get_mut(&label)?.remove(&offset)?;
@@ -232,7 +232,8 @@ impl State {
         pieces.sum::<u64>() + self.region_bytes - self.mark
     }
 
-    /// Tells whether `bytes` bytes come from the reserve; an error if `need` does not allow it.
+    /// Checks a request against the reserve: returns whether it takes memory from the reserve, or
+    /// an error if `need` does not allow that.
     fn leave_reserve(&self, bytes: u64, label: Label, need: Need) -> Result<bool, AllocateError> {
         let free_bytes = self.free_bytes();
         let left_bytes = free_bytes.saturating_sub(bytes);
@@ -395,7 +396,7 @@ impl ExtentService {
     }
 }
 
-/// Allocation returns zeroed extents, so extents are zeroed when they are freed.
+/// Zeroes freed memory, because allocation returns zeroed extents.
 async fn zero<E: Env>(env: &E, start: GlobalPtr, bytes: u64) -> Result<(), CallError> {
     let words = bytes / WORD_BYTES;
     let mut batch = fabric::Batch::new();
@@ -559,7 +560,8 @@ mod tests {
             let pages = (0..).take_while(|_| extents.allocate(page, label, need).is_ok()).count();
             pages as u64 * page
         };
-        // A fifth is a quarter of what is left, a half is as much as is left.
+        // One fifth: an update stops at a quarter of what is left. One half: a delete stops at what
+        // is left.
         assert_eq!(draw(Label(1), Need::Update), (reserve / 5).next_multiple_of(page) - page);
         assert_eq!(draw(Label(1), Need::Delete) / page, reserve / 2 / page - 51);
         for label in 2..6 {

@@ -1,4 +1,4 @@
-//! What a memory server runs: services over its own region, the same in every world.
+//! The services that a memory server runs over its own region, the same in every world.
 
 use fabric::{Env, Reply, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
@@ -9,13 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// The services of a memory server whose region has `bytes` bytes, each with the number that it is
-/// called by.
+/// The services of a memory server whose region has `bytes` bytes, each with its service number.
 pub fn services<E: Env>(region: RegionId, bytes: u64) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
     services_over(Arc::new(Extents::new(region, bytes)), Arc::default())
 }
 
-/// Those of [`services`], with calls and moved versions counted.
+/// Like [`services`], with counted calls and moved versions.
 pub fn counted_services<E: Env>(
     counts: &Arc<ServiceCounts>,
 ) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
@@ -42,33 +41,32 @@ fn services_over<E: Env>(
     ]
 }
 
-/// What the services of a memory server have done, and what they have handed out. Any thread may
-/// look.
+/// Statistics of the services of a memory server. Any thread may read them.
 pub struct ServiceCounts {
-    /// Calls that were handled, in the order of [`SERVICE_NAMES`]; a repeated call is handled once.
+    /// Handled calls, in the order of [`SERVICE_NAMES`]; a repeated call counts once.
     pub calls: [AtomicU64; SERVICE_NAMES.len()],
-    /// What the mover has done.
+    /// Statistics of the mover.
     pub mover: Arc<MoverCounts>,
     extents: Arc<Extents>,
 }
 
 impl ServiceCounts {
-    /// Nothing yet, of a region of `bytes` bytes.
+    /// Statistics of a new region of `bytes` bytes.
     pub fn new(region: RegionId, bytes: u64) -> Self {
         let extents = Arc::new(Extents::new(region, bytes));
         Self { calls: Default::default(), mover: Arc::default(), extents }
     }
 
-    /// Bytes of the region that are handed out, by label.
+    /// Allocated bytes of the region, by label.
     pub fn usage(&self) -> Vec<Usage> {
         self.extents.usage()
     }
 }
 
-/// The services in reports.
+/// Names of the services in reports.
 pub const SERVICE_NAMES: [&str; 4] = ["extents", "catalog", "mover", "tree"];
 
-/// A service whose calls are counted.
+/// A service that counts its calls.
 struct Counted<E> {
     service: Arc<dyn Service<E>>,
     counts: Arc<ServiceCounts>,
@@ -82,13 +80,14 @@ impl<E: Env> Service<E> for Counted<E> {
     }
 }
 
-/// Gives the tree service of a memory server its inner nodes, out of extents of their tree's label.
+/// Allocates inner nodes for the tree service of a memory server, from extents with their tree's
+/// label.
 struct InnerNodes {
     extents: Arc<Extents>,
     rests: Mutex<BTreeMap<Label, Rest>>,
 }
 
-/// What is left of a label's newest extent of inner nodes.
+/// The unused rest of a label's newest extent of inner nodes.
 #[derive(Clone, Copy, Default)]
 struct Rest {
     ptr: GlobalPtr,
@@ -120,8 +119,8 @@ impl<E: Env> NodeAllocator<E> for InnerNodes {
                 let taken = self.extents.allocate_in(env, bytes, label, need);
                 taken.map(|ptr| (ptr, bytes))
             };
-            // A split leaf needs its separator, even if memory is full: without it readers walk
-            // along the leaves and may fail.
+            // A split leaf needs its separator even if memory is full: without it, readers must
+            // follow the leaves' links and may fail.
             let (ptr, bytes) = take(next_bytes, Need::Growth)
                 .or_else(|_| take(least_bytes, Need::Growth))
                 .or_else(|_| take(least_bytes, Need::Update))?;

@@ -1,4 +1,4 @@
-//! Publishing: the lane's slot counts the number [ZB17 §4.1].
+//! Publishing: the commit's number becomes the slot's counter in the vector [ZB17 §4.1].
 //!
 //! Decisions:
 //! - docs/decisions/0014-publish-waits-for-all-installs.md
@@ -13,8 +13,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 impl<E: Env> LaneInner<E> {
-    /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it
-    /// goes out after every install has completed, on all servers.
+    /// Writes the slot. Only this lane writes it, with rising numbers, so a plain write suffices.
+    /// It is posted after every install has completed on all servers.
     #[inline]
     pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
@@ -36,9 +36,9 @@ impl<E: Env> LaneInner<E> {
         if self.decide_upkeep() {
             self.txn.batch.write_word(working, 1);
         }
-        // With the same message the lane is at rest: nobody waits for its snapshot any more. The
-        // upkeep that may follow still works on tables and indexes, whose memory must not go before
-        // that is over.
+        // The same batch puts the lane to rest, so that no one waits for its snapshot any more.
+        // Upkeep may follow, and still uses tables and indexes, whose memory must not be freed
+        // before it has ended: the working word says so.
         self.txn.batch.write_word(active, 0);
         self.execute().await?;
         self.identity.is_announced = false;
@@ -47,8 +47,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Where lanes share the slot: the first lane that finds nobody writing it writes it, for all
-    /// numbers that are over. The lane stays announced until it begins again or rests, so that
+    /// Publishes in a shared slot: the first lane that finds no other lane writing it writes it,
+    /// for all finished numbers. The lane stays announced until it begins again or rests, so that
     /// catalog changes wait for it.
     #[inline(never)]
     async fn publish_in_turn(
@@ -73,7 +73,7 @@ impl<E: Env> LaneInner<E> {
                     return Ok(());
                 }
                 Turn::Poisoned => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
-                // Somebody else on another thread, who does not wait for this one.
+                // Another lane on another thread is publishing, and does not wait for this one.
                 Turn::Wait => std::hint::spin_loop(),
                 Turn::Publish(all) => {
                     let batch = &mut *self.txn.batch;
@@ -90,7 +90,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Writes the own number, whether those before it are over or not. For a mutant.
+    /// Publishes its own number even if earlier ones are not finished. For a mutant.
     #[cold]
     async fn publish_past_gap(
         &mut self,
@@ -107,7 +107,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Writes the slot some time after the client was answered. For a mutant.
+    /// Publishes some time after the commit has returned. For a mutant.
     #[cold]
     fn publish_later(&mut self, slot: GlobalPtr, timestamp: VersionWord) {
         let counter = timestamp.counter();
@@ -115,7 +115,7 @@ impl<E: Env> LaneInner<E> {
         let publish = async move {
             let mut batch = Batch::new();
             batch.write_word(slot, counter);
-            // The client was answered long ago.
+            // The commit has already returned, so no one handles an error.
             let _ = env.execute(batch).await;
         };
         self.env.spawn(publish);

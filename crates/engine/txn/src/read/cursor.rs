@@ -1,5 +1,6 @@
-//! Range scans. Cursors go over leaves and rows together: independent scans share their round
-//! trips, and a scan of a long range reads the leaves ahead that the lane remembers.
+//! Range scans. All cursors of a statement go over leaves and rows together: independent scans
+//! share round trips, and a scan of a long range reads leaves ahead, from the addresses in the leaf
+//! cache.
 //!
 //! Decision: docs/decisions/0048-independent-scans-share-round-trips.md
 
@@ -15,34 +16,34 @@ use index::tree::{LeafView, PostedLeaf};
 use layout::row::KEY;
 use layout::{GlobalPtr, Key};
 
-/// Most rows that one cursor reads in a round trip.
+/// Maximal number of rows that one cursor reads in a round trip.
 const ROWS_PER_ROUND: usize = 256;
-/// Most leaves that one cursor reads in a round trip.
+/// Maximal number of leaves that one cursor reads in a round trip.
 const LEAVES_AHEAD_MAX: usize = 8;
-/// Rows wanted from which on more than one leaf is read at a time.
+/// A scan with at least this limit reads more than one leaf at a time.
 const ROWS_FOR_LEAVES_AHEAD: usize = 32;
 
-/// A scan on its way.
+/// The state of a scan.
 pub(crate) struct Cursor {
     scan: Scan,
     range: Range,
-    /// The next key to be looked at.
+    /// The next key.
     from: Key,
-    /// Nothing is left of the range.
+    /// The scan has ended.
     is_over: bool,
-    /// What this round has sighted, by position.
+    /// The positions of this round's entries in [`Round::sighted`].
     sighted: std::ops::Range<usize>,
 }
 
 impl Cursor {
-    /// At the beginning of its range.
+    /// A cursor at the beginning of its range.
     pub(crate) fn new(scan: &Scan, range: Range) -> Self {
         let from = if scan.reverse { scan.high } else { scan.low };
         let is_over = scan.limit == 0 || scan.low > scan.high;
         Self { scan: *scan, range, from, is_over, sighted: 0..0 }
     }
 
-    /// What is left of the range.
+    /// The rest of the range.
     fn rest(&self) -> Scan {
         match self.scan.reverse {
             false => Scan { low: self.from.max(self.scan.low), ..self.scan },
@@ -50,7 +51,7 @@ impl Cursor {
         }
     }
 
-    /// Goes on to `next`, or ends.
+    /// Continues at `next`, or ends.
     fn advance(&mut self, next: Option<Key>) {
         match next {
             Some(next) => self.from = next,
@@ -66,13 +67,13 @@ struct LeafAhead {
     posted: PostedLeaf,
 }
 
-/// An entry that a cursor met, and the access of its row.
+/// An entry that a cursor found, and the access of its row.
 struct Sighted {
     sighting: Sighting,
     access: AccessId,
 }
 
-/// The lists that a round of cursors fills.
+/// Reusable lists of a round of cursors.
 #[derive(Default)]
 pub(crate) struct Round {
     ahead: Vec<LeafAhead>,
@@ -82,8 +83,7 @@ pub(crate) struct Round {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Takes all cursors to their ends; `rows` gets the visible rows of each, in the cursor's
-    /// order.
+    /// Runs all cursors to their ends; `rows` gets the visible rows of each, in the cursor's order.
     pub(crate) async fn run_cursors(
         &mut self,
         cursors: &mut [Cursor],
@@ -131,8 +131,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the leaves that the cursors will look at, as far as the lane remembers them, in one
-    /// round trip. What it remembers may be wrong, or nothing: then leaves are found one by one.
+    /// Reads the next leaves of the cursors in one round trip, from the addresses in the leaf
+    /// cache. If the cache has no address or a wrong one, the leaf is found later, one by one.
     async fn read_leaves_ahead(
         &mut self,
         cursors: &[Cursor],
@@ -175,8 +175,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Posts reads of the rows that the cursor meets in leaves that were read, and a few more than
-    /// the limit: some will be gone.
+    /// Posts reads of the rows whose entries the cursor finds in leaves that were read. It reads a
+    /// few more rows than the limit, since some entries may be garbage.
     fn post_sightings(
         &mut self,
         cursor: &mut Cursor,
@@ -197,8 +197,8 @@ impl<E: Env> LaneInner<E> {
                 let last = Key::from_words(self.txn.batch.words(last));
                 next = if rest.reverse { last.predecessor() } else { last.successor() };
             }
-            // Rows that were inserted one after the other are adjacent in memory: read in that
-            // order they are one verb.
+            // Rows that were inserted one after another are adjacent in memory: read in that order,
+            // they are one verb.
             if rest.reverse {
                 round.sightings.reverse();
             }
@@ -216,10 +216,10 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Lists the entries of a leaf that are in range, own ones included; answers where the scan
-    /// goes on. The range starts where the last leaf ended: a leaf that the transaction read before
-    /// a split may reach over keys that were sighted already. Where there is room for fewer, one
-    /// more than those is enough.
+    /// Lists the entries of a leaf that are in range, including those of the write set; returns
+    /// where the scan goes on. The range starts where the last leaf ended: a leaf that the
+    /// transaction read before a split may cover keys that were already listed. If the room is
+    /// limited, it lists at most one entry more.
     fn sight_leaf(
         &mut self,
         scan: &Scan,
@@ -240,7 +240,7 @@ impl<E: Env> LaneInner<E> {
         self.check_collected(view.collected())?;
         let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
         let begin = view.lower_bound(scan.low.words());
-        // Own rows may be between the entries, so that all of them are needed to put them in order.
+        // Rows of the write set may belong between the entries, so sorting needs all entries.
         let most = if may_add_own { usize::MAX } else { room.saturating_add(1) } as u32;
         let entries = match scan.reverse {
             false => begin..end.min(begin.saturating_add(most)),
@@ -268,7 +268,7 @@ impl<E: Env> LaneInner<E> {
         Ok(next)
     }
 
-    /// Whether the write set can hold a row of the range that no entry leads to.
+    /// Whether the write set can have a row of the range that no entry leads to.
     fn may_add_own(&self, range: &Range) -> bool {
         self.writes.rows.iter().any(|&access| {
             let entry = &self.txn.accesses[access];
@@ -277,8 +277,8 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    /// Whether rows of a table may belong to a range: of a table in parts, a scan goes to one after
-    /// the other, but an entry of an index need not be in its row's part.
+    /// Whether rows of a table may belong to a range. A scan reads the parts of a table one after
+    /// another, but an entry of an index need not be in the part of its row.
     fn may_be_of(&self, range: &Range, table: TableId) -> bool {
         match range.index {
             None => table == range.table,
@@ -286,8 +286,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and
-    /// puts all in order.
+    /// Adds the rows of the write set whose keys are in range and that no entry leads to yet, and
+    /// sorts the list.
     pub(crate) fn add_own(
         &mut self,
         range: &Range,
@@ -324,7 +324,7 @@ impl<E: Env> LaneInner<E> {
         self.sort(sightings);
     }
 
-    /// Puts entries into the order of their keys.
+    /// Sorts entries by their keys.
     #[inline]
     pub(crate) fn sort(&self, sightings: &mut [Sighting]) {
         if sightings.len() > 1 {
@@ -335,7 +335,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Whether the range's part of an index, if it is one, is the one that has this entry.
+    /// Whether the range is in the part of the index that has this entry; true for a table.
     fn has_entry(&self, range: &Range, key: &Key) -> bool {
         match (range.owner, &range.index) {
             (Owner::Index(part), Some(info)) => {
@@ -345,7 +345,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The access of the row behind an entry; posts the read of the row if it is new.
+    /// The access of an entry's row; posts the read of the row if the transaction has not read it.
     pub(crate) fn post_sighting(
         &mut self,
         range: &Range,
@@ -368,8 +368,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Whether the row is there and has the key that its entry says: entries outlive their
-    /// versions.
+    /// Whether the row is visible and has the key of its entry: an entry can outlive the versions
+    /// with its key.
     pub(crate) fn is_sighted(&self, range: &Range, sighting: &Sighting, access: AccessId) -> bool {
         let entry = &self.txn.accesses[access];
         if matches!(entry.state, State::Absent | State::Deleted) {

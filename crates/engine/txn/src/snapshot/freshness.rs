@@ -1,17 +1,17 @@
 //! How old the newest frozen vector may be before a lane freezes another one.
 //!
-//! A frozen vector stays the newest one until a lane wants a newer: a lane that has committed does,
-//! for its own next snapshot, and no other. A compute server that only reads, or has just come,
-//! would never see the last commit of another that is at rest. So lanes keep in mind since when, at
-//! the least, the vector that they see is out of date:
+//! A frozen vector stays the newest one until a lane wants a newer one. A lane that has committed
+//! does, for its own next snapshot only. A compute server that only reads, or has just joined,
+//! would never see the last commit of another that is now idle. So the lanes of a compute server
+//! record a time from which on the newest vector may be out of date:
 //!
 //! ```text
-//! look at t1        newest is n - 2 or older     vector n - 1 is written after t1
-//! freezer           vector n is read after n - 1 was written: it has all that was published by t1
-//! look at t2        newest is n
+//! read at t1         newest is n - 2 or older     vector n - 1 is written after t1
+//! freezer            vector n is read after n - 1 was written: it has all that was published by t1
+//! read at t2         newest is n
 //! ```
 //!
-//! Where a collector freezes all the time, there is nothing to keep in mind.
+//! Where a collector freezes all the time, no record is needed.
 //!
 //! Decisions:
 //! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
@@ -20,40 +20,42 @@
 use layout::oracle::RING_PLACES;
 use std::sync::{Mutex, MutexGuard};
 
-/// A snapshot has all that any compute server has published this long before it began.
+/// A snapshot covers everything that any compute server has published this long before the
+/// transaction began.
 pub(crate) const STALE_NS: u64 = 1_000_000;
 
-/// What the lanes of a compute server know of the age of frozen vectors.
+/// The ages of frozen vectors, as far as the lanes of a compute server know them.
 #[derive(Default)]
 pub(crate) struct Freshness(Mutex<Seen>);
 
 #[derive(Default)]
 struct Seen {
-    /// The newest vector of all looks.
+    /// The newest vector that any read of the ring found.
     number: u64,
-    /// The last look, in nanoseconds of the environment's clock.
+    /// The time of the last read, in nanoseconds of the environment's clock.
     looked_ns: u64,
-    /// The last look that did not see it yet.
+    /// The time of the last read that did not find vector `number`.
     before_ns: u64,
-    /// The vectors last seen, by number.
+    /// The vectors found last, at their places in the ring.
     vectors: [Known; RING_PLACES as usize],
 }
 
-/// What is known of a vector.
+/// The age of a vector.
 #[derive(Clone, Copy, Default)]
 struct Known {
     number: u64,
-    /// It has whatever was published by then; 0 if nothing is known.
+    /// The vector covers everything that was published by this time; 0 if unknown.
     has_all_by_ns: u64,
 }
 
 impl Freshness {
-    /// Vector `number` was the newest one in a look that began at `began_ns`.
+    /// Records that a read of the ring that began at `began_ns` found vector `number` as the
+    /// newest.
     pub fn saw(&self, number: u64, began_ns: u64) {
         self.seen().saw(number, began_ns);
     }
 
-    /// This compute server has frozen vector `number`, and began at `began_ns`.
+    /// Records that this compute server has frozen vector `number`, and began at `began_ns`.
     pub fn froze(&self, number: u64, began_ns: u64) {
         let mut seen = self.seen();
         seen.saw(number, began_ns);
@@ -62,7 +64,7 @@ impl Freshness {
         }
     }
 
-    /// Whether vector `number` will do for a transaction that began at `began_ns`.
+    /// Whether vector `number` is fresh enough for a transaction that began at `began_ns`.
     pub fn will_do(&self, number: u64, began_ns: u64) -> bool {
         let Known { number: known, has_all_by_ns } = *self.seen().known(number);
         known == number && has_all_by_ns > 0 && has_all_by_ns + STALE_NS >= began_ns
@@ -80,7 +82,7 @@ impl Seen {
         }
         if number > self.number {
             let newest = *self.known(self.number);
-            // Of one look it is known that the vector before this was not there yet.
+            // At the time of the chosen read, the ring did not yet have vector `number - 1`.
             let not_yet_ns =
                 if self.number + 2 <= number { self.looked_ns } else { self.before_ns };
             let has_all_by_ns = newest.has_all_by_ns.max(not_yet_ns);
@@ -113,7 +115,7 @@ mod tests {
     fn the_second_vector_after_a_look_was_read_after_it() {
         let freshness = Freshness::default();
         freshness.saw(7, 10_000_000);
-        // What is in the next one may have been read before that look.
+        // The freezer may have read vector 8 before the read at 10 ms.
         freshness.saw(8, 20_000_000);
         assert!(!freshness.will_do(8, 10_000_000 + STALE_NS));
         freshness.saw(9, 30_000_000);
@@ -143,7 +145,7 @@ mod tests {
         freshness.froze(10, 20_000_000);
         assert!(freshness.will_do(10, 20_000_000 + STALE_NS));
         assert!(!freshness.will_do(8, 20_000_000));
-        // A later one has all that the frozen one has.
+        // A later vector covers what the frozen one covers.
         freshness.saw(11, 25_000_000);
         assert!(freshness.will_do(11, 20_000_000 + STALE_NS));
     }

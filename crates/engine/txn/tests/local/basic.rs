@@ -77,7 +77,7 @@ fn begin(lane: &mut Lane<LocalEnv>) -> Transaction<'_, LocalEnv> {
     run_now(lane.begin(Isolation::Snapshot)).expect("begins")
 }
 
-/// A row that the transaction sees.
+/// A row that is visible to the transaction.
 fn row_of(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i32) -> RowId {
     run_now(txn.read(table, &key(id))).expect("readable").expect("is there")
 }
@@ -112,7 +112,7 @@ fn what_was_inserted_is_read_by_all_and_grows_the_table() {
     check(&database);
 }
 
-/// Tags of two bits and of four: what they leave out, keys decide.
+/// Tags have two or four bits: keys decide where tags are equal.
 #[test]
 fn buckets_of_up_to_thirty_two_slots_hold_what_was_inserted() {
     let database = database();
@@ -150,7 +150,7 @@ fn buckets_of_up_to_thirty_two_slots_hold_what_was_inserted() {
     check(&database);
 }
 
-/// Buckets of hundreds of kilobytes: what is done to a bucket in one piece, such as a split, is as large.
+/// Buckets of hundreds of kilobytes: a split, for example, processes such a bucket in one piece.
 #[test]
 fn wide_rows_fill_wide_buckets() {
     const ROWS: i32 = 300;
@@ -198,8 +198,8 @@ fn wide_rows_fill_wide_buckets() {
     check(&database);
 }
 
-/// Whatever it names: rows that are there or not, of any storage, with keys that are not the table's, and
-/// tables that the lane has not opened yet or that are gone.
+/// Prefetches of present and absent rows of any storage, with keys that are not the table's, and of
+/// tables that the lane has not opened or that are dropped.
 #[test]
 fn a_prefetch_posts_nothing_and_changes_nothing() {
     let database = database();
@@ -339,7 +339,8 @@ fn scans_go_both_ways_with_limits() {
     }
 }
 
-/// A scan with a limit looks at a few entries of a leaf only, unless rows of its own may stand between them.
+/// A scan with a limit reads only a few entries of a leaf, unless rows of its own may belong
+/// between them.
 #[test]
 fn limited_scans_pass_rows_that_are_gone() {
     let database = database();
@@ -436,7 +437,7 @@ fn unique_indexes_refuse_a_second_row() {
     check(&database);
 }
 
-/// No entry leads to the first of them yet when the second is looked at.
+/// The first of them has no entry yet when the second is checked.
 #[test]
 fn unique_indexes_refuse_two_rows_of_one_transaction() {
     let database = database();
@@ -533,7 +534,8 @@ fn a_dropped_table_is_named_not_waited_for() {
 
 type Use<'a> = &'a dyn Fn(&mut Transaction<'_, LocalEnv>);
 
-/// Two rows read by one transaction, and a third by another lane's; then the first lane goes on.
+/// One lane's transaction reads two rows, and another lane's reads a third; then the first lane
+/// goes on.
 #[test]
 fn row_ids_end_with_their_transaction() {
     let database = database();
@@ -562,7 +564,7 @@ fn row_ids_end_with_their_transaction() {
     }
 }
 
-/// Reads a row, and does something with it.
+/// Reads a row, and passes it to `wrong`.
 fn with_a_row(wrong: impl FnOnce(&mut Transaction<'_, LocalEnv>, RowId)) {
     let database = database();
     let table = table(&database, "t", Storage::Tree, Vec::new());

@@ -1,4 +1,4 @@
-//! Reads of some columns: what comes, what does not, and how the rest of a row follows.
+//! Reads of some columns: the columns that they fetch, and the later read of the rest of a row.
 
 use fabric::{Fabric, LocalEnv, run_now};
 use layout::{
@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::local::{OpenConfig, open};
 use txn::{Columns, Database, Isolation, Lane, Outcome, RowId, TableId, TableSpec, Transaction};
 
-/// What cannot be done to a row of which only some columns have come.
+/// A change that is refused for a row of which only some columns were read.
 type Change = fn(&mut Transaction<'_, LocalEnv>, RowId);
 
 const COUNT: usize = 1;
@@ -40,7 +40,7 @@ fn two_rows(database: &Database<LocalEnv>, storage: Storage) -> TableId {
     table
 }
 
-/// Gives a row a count, and as its text as many bytes of the same value.
+/// Sets a row's count, and fills its text with bytes of the same value.
 fn set(lane: &mut Lane<LocalEnv>, table: TableId, id: i32, count: i64) {
     let mut txn = begin(lane);
     let row = match run_now(txn.read(table, &key(id))).expect("readable") {

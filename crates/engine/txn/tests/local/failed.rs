@@ -1,5 +1,5 @@
-//! Statements that fail: with an abort the transaction is over, whatever its caller does next; with anything else it goes on
-//! as if that statement had not been.
+//! Statements that fail: an abort ends the transaction, whatever its caller does next; after any
+//! other error the transaction goes on as if the statement had not run.
 
 use fabric::{Env, LocalEnv, run_now};
 use layout::{
@@ -15,7 +15,7 @@ use txn::{
 
 const VALUE: usize = 1;
 const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
-/// A transaction that runs longer may learn that its snapshot is too old.
+/// A transaction that runs longer may abort because its snapshot is too old.
 const TIME_MAX_NS: u64 = 1_000_000;
 
 fn database() -> Database<LocalEnv> {
@@ -55,7 +55,7 @@ fn value_of(transaction: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64
     row.map(|row| transaction.row(row).int(VALUE))
 }
 
-/// Gives a row this value, makes it if it is not there, and collects what nobody needs any more.
+/// Sets a row's value, inserts the row if it is absent, and collects garbage.
 fn write(lane: &mut Lane<LocalEnv>, table: TableId, id: i64, value: i64) {
     let mut transaction = begin(lane);
     let row = match run_now(transaction.read(table, &key(id))).expect("readable") {
@@ -67,7 +67,7 @@ fn write(lane: &mut Lane<LocalEnv>, table: TableId, id: i64, value: i64) {
     run_now(lane.collect_garbage()).expect("collected");
 }
 
-/// What was written before must not be without the rest.
+/// Earlier writes must not commit without the rest.
 #[test]
 fn a_transaction_whose_statement_was_aborted_does_not_commit() {
     const OLD: TxnError = TxnError::Abort(Abort::SnapshotTooOld);
@@ -131,7 +131,7 @@ fn lane_aborts(lane: &Lane<LocalEnv>) -> u64 {
     lane.statistics().expect("it is here").aborts[Abort::SnapshotTooOld.index()]
 }
 
-/// A list of reads that is refused in its middle has looked for none of them.
+/// A list of reads that is refused in its middle has read none of its rows.
 #[test]
 fn rows_of_a_statement_that_was_refused_are_looked_for_by_the_next() {
     for storage in STORAGES {
@@ -156,7 +156,7 @@ fn rows_of_a_statement_that_was_refused_are_looked_for_by_the_next() {
     }
 }
 
-/// The same where it is refused because the transaction would touch too many rows.
+/// The same if it is refused because the transaction would access too many rows.
 #[test]
 fn a_row_that_was_to_be_read_beside_one_too_many_is_not_taken_for_absent() {
     let database = database();

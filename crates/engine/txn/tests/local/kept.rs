@@ -1,4 +1,4 @@
-//! Inserts beside leaves that lanes have kept: what such a leaf does not know is found out at commit.
+//! Inserts into kept leaves: only the commit detects changes of such a leaf.
 
 use fabric::{LocalEnv, run_now};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, Storage};
@@ -27,7 +27,8 @@ fn insert(lane: &mut Lane<LocalEnv>, table: TableId, id: i32) -> Result<Outcome,
     Ok(run_now(txn.commit()))
 }
 
-/// The commit says only that the place was taken; whoever tries again reads the leaf, and is told why.
+/// The commit reports only a conflict; the next attempt reads the leaf and reports the duplicate
+/// key.
 #[test]
 fn a_key_that_a_kept_leaf_does_not_know_is_named_at_the_next_attempt() {
     let (database, table) = database();

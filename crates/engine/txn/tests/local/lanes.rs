@@ -1,4 +1,4 @@
-//! Lanes and their timestamp slots: how they come, are given up, and go, on `local`.
+//! Lanes and their timestamp slots on `local`: lanes take slots, exchange them, and return them.
 
 use fabric::{LocalEnv, run_now};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SlotId};
@@ -11,7 +11,7 @@ use txn::{
 };
 
 const VALUE: usize = 1;
-/// Lanes give their slot up when their next number is here or above.
+/// Lanes give up their slot when their next number reaches this.
 const LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
 
 fn database(config: DatabaseConfig) -> Database<LocalEnv> {
@@ -125,7 +125,7 @@ fn without_a_free_slot_a_lane_stops_and_the_others_go_on() {
         ended = increment(&mut first, table).err();
     }
     assert_eq!(ended, Some(Abort::SnapshotUnavailable));
-    // Slots were asked for in vain: nobody may take that for a longer vector.
+    // Requests for slots have failed: no lane may mistake that for a longer vector.
     assert_eq!(increment(&mut others[0], table), Ok(Outcome::Committed));
     assert!(value(&mut others[1], table) > 1);
 }
@@ -139,7 +139,8 @@ fn slots_that_compute_servers_give_back_serve_others_with_further_numbers() {
     let supply = slots(&first);
     assert!(supply.all == 64 && supply.free > 50, "{supply:?}");
     for round in 1..=100 {
-        // A compute server that comes, commits, aborts, and leaves: far more of them than there are slots.
+        // A compute server joins, commits, aborts, and leaves; this repeats more often than there
+        // are slots.
         let compute = Database::open(first.env().world().endpoint(), &first.root());
         run_now(compute.refresh()).expect("readable");
         let mut lane = run_now(compute.lane()).expect("a lane");
@@ -203,7 +204,8 @@ fn a_slot_that_is_one_too_few_for_a_compute_server_is_given_back() {
     let shares = DatabaseConfig { slots: 8, shares_slot: true, ..DatabaseConfig::default() };
     let first = database(shares);
     let free = |database: &Database<LocalEnv>| run_now(database.slots()).expect("reachable").free;
-    // One compute server has a slot to itself, so that an odd number is left for those that need two.
+    // One compute server has a slot to itself, so that an odd number remains for those that need
+    // two.
     let mut alone = first.root();
     alone.config.shares_slot = false;
     let alone = Database::open(first.env().world().endpoint(), &alone);

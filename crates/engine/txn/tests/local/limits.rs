@@ -60,7 +60,7 @@ fn keys(table: TableId, ids: std::ops::Range<i64>) -> Vec<(TableId, Key)> {
     ids.map(|id| (table, key(id))).collect()
 }
 
-/// The sentence with which `spec` is refused.
+/// The message with which `spec` is refused.
 fn refusal(spec: TableSpec) -> String {
     run_now(database().create_table(spec)).expect_err("it is over a limit").to_string()
 }
@@ -239,7 +239,7 @@ fn a_transaction_inserts_a_number_of_rows_at_most() {
         refused.to_string(),
         "the transaction is too large: it writes more than 65,536 rows; use several transactions"
     );
-    // Only the statement failed.
+    // Only the statement has failed.
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     assert!(run_now(txn.read(table, &key(WRITES_MAX as i64 - 1))).expect("readable").is_some());
@@ -253,7 +253,7 @@ fn a_transaction_touches_a_number_of_rows_at_most() {
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     let (mut found, step) = (Vec::new(), ACCESSES_MAX as i64 / 16);
-    // Once the one leaf of the empty table is known, absent keys cost no verb.
+    // Once the lane has read the only leaf of the empty table, absent keys cost no verb.
     run_now(txn.read_many(&keys(table, 0..1), &mut found)).expect("there is room");
     for part in 0..16 {
         run_now(txn.read_many(&keys(table, part * step..(part + 1) * step), &mut found))
@@ -395,7 +395,7 @@ fn a_scan_is_as_long_as_its_limit() {
     }
 }
 
-/// A key of other columns would be taken for another row's, or reach beyond the row.
+/// A key of other columns could match another row, or reach beyond the row.
 #[test]
 fn keys_of_other_columns_are_refused() {
     let database = database();
@@ -447,7 +447,7 @@ fn keys_of_other_columns_are_refused() {
     let sentence =
         "a key of index by_value with the primary key behind it has 2 words, this one has 1";
     assert!(refused.to_string().starts_with(sentence), "{refused}");
-    // What was refused has left nothing: the transaction goes on.
+    // Refused statements have no effect: the transaction goes on.
     assert_eq!(run_now(txn.read(table, &key(1))), Ok(None));
     run_now(txn.insert(hashed, &key(1))).expect("is free");
     assert_eq!(run_now(txn.commit()), Outcome::Committed);

@@ -1,4 +1,4 @@
-//! Columns out of line, on `local`: written, read, changed, deleted, and their memory given back.
+//! Long columns on `local`: writes, reads, changes, deletions, and collection of their memory.
 
 use fabric::{Env, Fabric, LocalEnv, run_now};
 use layout::{
@@ -49,7 +49,7 @@ fn commit(txn: Transaction<'_, LocalEnv>) {
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
 }
 
-/// Bytes that say where they belong.
+/// Bytes that identify their row.
 fn photo(id: i32, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|n| (n as i32 + id) as u8).collect()
 }
@@ -145,7 +145,7 @@ fn values_are_null_changed_kept_and_deleted_like_any_other() {
         assert_eq!(read(&mut txn, table, 1, NOTE), None);
         assert_eq!(read(&mut txn, table, 1, PHOTO), Some(b"and second thoughts".to_vec()));
         assert_eq!(run_now(txn.read(table, &key(2))), Ok(None));
-        // The row comes back over its tombstone, without the values it had.
+        // The row returns over its tombstone, without its former values.
         let row = run_now(txn.insert(table, &key(2))).expect("is free");
         txn.update(row).set_int(NUMBER, 2);
         commit(txn);
@@ -239,7 +239,7 @@ fn values_of_one_lane_serve_another_after_their_deletion() {
     let table = create(&database, Storage::HashOutside);
     let mut writer = run_now(database.lane()).expect("a lane");
     let mut eraser = run_now(database.lane()).expect("a lane");
-    // Fifty times 4 MiB would not fit into the two servers.
+    // Fifty times 4 MiB do not fit in the two servers.
     for round in 0..50 {
         let mut txn = begin(&mut writer);
         (0..4).for_each(|id| insert(&mut txn, table, round * 4 + id, 1 << 20));
@@ -349,7 +349,7 @@ fn a_value_adds_no_round_trip_to_its_commit() {
     (0..10).for_each(|id| insert(&mut txn, table, id, 100));
     commit(txn);
     let mut costs = Vec::new();
-    // The first update finds no memory at hand; of the others, each second one writes a value.
+    // The first update takes memory from a new extent; of the others, every second writes a value.
     for id in 0..7 {
         let mut txn = begin(&mut lane);
         let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
@@ -397,7 +397,7 @@ fn scans_and_visits_deliver_values() {
             assert_eq!(values.count(), 200);
             assert!((0..200).all(|n| values.get(n).expect("not null").len() == n + 100));
         }
-        // An index is made over the table while it has values, and rows keep theirs.
+        // An index is created over the table while it has long values, and rows keep theirs.
         let (name, columns) = ("by_number".to_owned(), vec![NUMBER]);
         let kind = IndexKind::Tree;
         let design = IndexDesign {

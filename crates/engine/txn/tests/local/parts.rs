@@ -1,4 +1,4 @@
-//! A table in parts does what a whole one does.
+//! A table in parts behaves like a whole one.
 
 use fabric::{LocalEnv, run_now};
 use layout::{
@@ -13,9 +13,9 @@ use txn::{
 
 pub const NAME: usize = 2;
 const CITY: usize = 3;
-/// Towns that rows are divided by.
+/// Number of towns, which divide the rows.
 const TOWNS: i32 = 10;
-/// Attempts of a change.
+/// Maximal number of attempts at a change.
 const TRIES_MAX: u32 = 100;
 const RULE: PartRule = PartRule::Ranges { smallest: 0, values: TOWNS as u64 };
 
@@ -70,11 +70,11 @@ impl Both {
         self.database.index(["parts", "whole"][table], name).expect("it was made")
     }
 
-    /// Puts the row, or takes it out, and says how that ended in both.
+    /// Inserts, updates or deletes the row in both; returns both outcomes.
     fn change(&mut self, row: (i32, i32), name: Option<&str>) -> [Outcome; 2] {
         [0, 1].map(|number| {
-            // What remains of a row that is gone is in the way of its next life until it is collected, which may be sooner in
-            // one table than in the other.
+            // The tombstone of a row blocks its unique name until it is collected, which may be
+            // earlier in one table than in the other.
             let mut outcomes = (0..TRIES_MAX).map(|_| {
                 let outcome = self.change_one(number, row, name);
                 run_now(self.lane.collect_garbage()).expect("the servers answer");
@@ -99,7 +99,7 @@ impl Both {
                 };
                 txn.update(row).set_bytes(NAME, name.as_bytes());
                 txn.update(row).set_int(CITY, i64::from(id % 3));
-                // The transaction's own row is found by its new name, before anybody else sees it.
+                // The transaction finds its own row by the new name before others see it.
                 let mut own = Vec::new();
                 let name = KeyBuilder::new().padded(name.as_bytes(), 8).key();
                 run_now(txn.lookup(by_name, &name, &mut own)).expect("readable");
@@ -109,7 +109,7 @@ impl Both {
         run_now(txn.commit())
     }
 
-    /// What a scan finds, as ids, in both.
+    /// Compares the ids that a scan finds in both.
     fn scan(&mut self, source: &str, (low, high): (Key, Key), reverse: bool, limit: usize) {
         let found = [0, 1].map(|number| {
             let source = match source {
@@ -169,14 +169,14 @@ impl Both {
     }
 }
 
-/// A few hundred changes that put rows, rename them, meet unique names and take rows out.
+/// A few hundred changes that insert, rename and delete rows, and violate unique names.
 fn exercise(storage: Storage, kind: IndexKind, rule: PartRule) -> Both {
     let mut both = Both::new(storage, kind, rule);
     let mut violations = 0;
     for step in 0..600_i32 {
         let row = (step * 7 % (TOWNS + 2) - 1, step * 5 % 23);
         let name = format!("n{}", step * 11 % 190);
-        // A row that is renamed to what another is called is refused.
+        // Renaming a row to another row's name is refused.
         let outcome = both.change(row, (step % 4 != 3).then_some(&name));
         assert_eq!(outcome[0], outcome[1], "step {step}");
         violations += u32::from(outcome[0] == Outcome::Aborted(Abort::UniqueViolation));
@@ -210,8 +210,8 @@ fn a_copied_table_does_what_a_whole_one_does() {
     }
 }
 
-/// What a transaction has written itself is in no leaf yet: a scan that goes through several parts adds it where it belongs,
-/// and not once for each part.
+/// A transaction's own rows are in no leaf yet: a scan over several parts adds each at its place,
+/// once, not once for each part.
 #[test]
 fn a_scan_finds_own_rows_of_each_part_once() {
     for rule in [RULE, PartRule::Copied] {
@@ -257,7 +257,7 @@ fn finds_own_rows_once(rule: PartRule) {
     }
 }
 
-/// Bytes that a part takes.
+/// Allocated bytes of a part.
 pub fn used(database: &Database<LocalEnv>, part: &str) -> u64 {
     let usage = run_now(database.memory_usage()).expect("readable");
     let of = usage.iter().find(|of| of.name == part);
@@ -277,8 +277,8 @@ fn rows_of_a_part_are_on_its_server() {
     }
 }
 
-/// Somebody was stopped while making a table in four parts. What is there stands for no table, is no part of one that is made
-/// later, and can be dropped.
+/// A client stopped while creating a table in four parts. The existing parts are not a table, are
+/// not joined with parts of a later table, and can be dropped.
 #[test]
 fn parts_without_the_others_are_no_table() {
     let database = database();
@@ -315,7 +315,7 @@ fn parts_without_the_others_are_no_table() {
     assert_eq!(left, Err(CatalogError::NoTable("t".to_owned())));
 }
 
-/// Who has the number of a part, of a table of which others are gone, does not take it for the table.
+/// A part whose other parts are missing is refused, also by its number.
 fn refuses_a_part_alone(database: &Database<LocalEnv>, part: TableId) {
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
@@ -326,7 +326,7 @@ fn refuses_a_part_alone(database: &Database<LocalEnv>, part: TableId) {
     assert!(matches!(visited, Err(TxnError::Catalog(_))), "{visited:?}");
 }
 
-/// A table of another design has the name of one whose parts somebody has left: both go together.
+/// A whole table has the name of one whose parts remain: a drop removes both.
 #[test]
 fn parts_that_are_left_go_with_a_whole_table_of_their_name() {
     let database = database();
@@ -340,7 +340,7 @@ fn parts_that_are_left_go_with_a_whole_table_of_their_name() {
     run_now(made).expect("no name is taken");
 }
 
-/// What was made of a table goes when the rest of it cannot be made.
+/// Created parts are removed if another part cannot be created.
 #[test]
 fn a_table_in_parts_is_made_as_a_whole_or_not_at_all() {
     let database = database();

@@ -1,5 +1,5 @@
-//! Changes of the catalog that run side by side, under transactions: each says truly what it did, the
-//! structures hold, and no memory is left that belongs to nothing.
+//! Concurrent catalog changes, with transactions running: each change reports its true result, the
+//! structures are intact, and no memory leaks.
 
 use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
@@ -14,18 +14,18 @@ use txn::catalog::TABLES_MAX;
 use txn::local::{OpenConfig, open};
 use txn::{CatalogError, Database, DatabaseConfig, Isolation, Lane, Oracle, TableId};
 
-/// Worlds per pair of changes.
+/// Number of worlds per pair of changes.
 const SEEDS: u64 = 60;
-/// The second change begins up to this much later than the first, or earlier.
+/// The second change begins up to this much earlier or later than the first.
 const OFFSET_MAX_NS: u64 = 1_500_000;
-/// Rows of the table that changes are about.
+/// Number of rows of the table.
 const ROWS: i32 = 20;
-/// Groups of its rows.
+/// Number of groups of its rows.
 const GROUPS: i64 = 3;
-/// Rounds per pair of changes with threads.
+/// Number of rounds per pair of changes with threads.
 const ROUNDS: usize = 25;
 
-/// A change of the catalog. The table is always called "t".
+/// A catalog change. The table is always called "t".
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Change {
     CreateTable,
@@ -39,7 +39,7 @@ const HASH_A: Change = CreateIndex("a", IndexKind::Hash);
 const TREE_A: Change = CreateIndex("a", IndexKind::Tree);
 const TREE_B: Change = CreateIndex("b", IndexKind::Tree);
 
-/// What the catalog is said to hold: the table, and the names of its indexes.
+/// The expected catalog: the table, with the names of its indexes.
 type Shape = Option<BTreeSet<&'static str>>;
 
 impl Change {
@@ -58,8 +58,7 @@ impl Change {
         }
     }
 
-    /// What it makes of the catalog if nothing runs beside it, or which kind of answer says that it did
-    /// nothing.
+    /// The catalog after this change alone, or the kind of error if the change has no effect.
     fn of(self, shape: &Shape) -> Result<Shape, &'static str> {
         match (self, shape.clone()) {
             (CreateTable, Some(_)) => Err("exists"),
@@ -84,7 +83,7 @@ impl Change {
     }
 }
 
-/// What the caller of a change was told.
+/// The result of a change.
 type Told = Result<(), CatalogError>;
 
 fn kind(told: &Told) -> Result<(), &'static str> {
@@ -97,8 +96,8 @@ fn kind(told: &Told) -> Result<(), &'static str> {
     }
 }
 
-/// What the catalog may hold after two changes that were told this: what they leave behind one after the
-/// other. A change that found what it works on gone when it was half done may answer so, without effect.
+/// The catalogs that are allowed after two changes with these results: those after the changes one
+/// after the other. A change whose table or index vanished halfway may report that, without effect.
 fn allowed(
     before: &Shape,
     changes: [Change; 2],
@@ -113,7 +112,7 @@ fn allowed(
         };
         let middle = alone(first, before);
         shapes.extend(middle.and_then(|middle| alone(second, &middle)));
-        // The second was half done when the first took away what it worked on.
+        // The first change removed the object of the second, which had done half of its work.
         let vanished = matches!(told[second], Err("no table" | "no index"));
         let removes = matches!(changes[first], DropTable | DropIndex(_)) && told[first].is_ok();
         if let (true, true, Ok(middle)) = (vanished, removes, changes[second].of(before)) {
@@ -123,7 +122,7 @@ fn allowed(
     shapes
 }
 
-/// The pairs, with the indexes that the table has before; none for no table.
+/// The pairs of changes, each with the table's indexes before them; `None` for no table.
 fn pairs() -> Vec<(Shape, [Change; 2])> {
     let with = |names: &[&'static str]| Some(names.iter().copied().collect());
     vec![
@@ -143,21 +142,21 @@ fn pairs() -> Vec<(Shape, [Change; 2])> {
     ]
 }
 
-/// Bytes in use that belong to no table.
+/// Allocated bytes that belong to no table.
 async fn unowned_bytes<E: Env>(database: &Database<E>) -> u64 {
     database.refresh().await.expect("the servers answer");
     let usage = database.memory_usage().await.expect("the servers answer");
     usage.iter().find(|part| part.name == "system").expect("always there").used_bytes
 }
 
-/// What the catalog holds.
+/// The actual catalog.
 fn shape<E: Env>(database: &Database<E>) -> Shape {
     database.table("t")?;
     let names = ["a", "b", "c"].into_iter();
     Some(names.filter(|name| database.index("t", name).is_some()).collect())
 }
 
-/// Makes the table as it is before the changes, with rows.
+/// Creates the table of `before`, with rows.
 async fn prepare<E: Env>(database: &Database<E>, before: &Shape, storage: Storage) {
     let Some(indexes) = before else { return };
     let kinds = [IndexKind::Hash, IndexKind::Tree];
@@ -173,12 +172,12 @@ async fn prepare<E: Env>(database: &Database<E>, before: &Shape, storage: Storag
     }
 }
 
-/// Writes a row; whether that succeeded.
+/// Writes a row; returns whether that succeeded.
 async fn write<E: Env>(lane: &mut Lane<E>, table: TableId, id: i32, value: i64) -> bool {
     write_into(lane, table, id, value, value % GROUPS).await
 }
 
-/// Writes a row that belongs to a group.
+/// Writes a row of a group.
 pub async fn write_into<E: Env>(
     lane: &mut Lane<E>,
     table: TableId,
@@ -201,7 +200,7 @@ pub async fn write_into<E: Env>(
     txn.commit().await == txn::Outcome::Committed
 }
 
-/// Rows of a group as an index shows them, and as they are; nothing if the index is not there any more.
+/// Compares the rows of a group in an index with those in the table, unless the index was dropped.
 pub async fn compare<E: Env>(lane: &mut Lane<E>, database: &Database<E>, name: &str, group: i64) {
     let (Some(table), Some(index)) = (database.table("t"), database.index("t", name)) else {
         return;
@@ -223,7 +222,7 @@ pub async fn compare<E: Env>(lane: &mut Lane<E>, database: &Database<E>, name: &
     }
 }
 
-/// Transactions beside the changes: they write rows, and look whether indexes show them.
+/// Transactions beside the changes: they write rows and compare indexes with them.
 async fn session<E: Env>(database: Database<E>, seed: u64, transactions: u64) {
     let Ok(mut lane) = database.lane().await else { return };
     for n in 0..transactions {
@@ -239,7 +238,7 @@ async fn session<E: Env>(database: Database<E>, seed: u64, transactions: u64) {
     }
 }
 
-/// Two changes from two compute servers in one world, transactions from two more.
+/// Runs two changes from two compute servers in one world, with transactions from two more.
 fn in_a_world(
     carrier: Carrier,
     seed: u64,
@@ -281,7 +280,7 @@ fn in_a_world(
     let (shape, allowed) = (shape(&cluster.database), allowed(before, changes, told));
     assert!(allowed.contains(&shape), "{identity}: {told:?} and there is {shape:?}");
     cluster.check();
-    // Nothing that is left is in the way.
+    // The rest can be dropped, too.
     if shape.is_some() {
         cluster.admin(cluster.database.drop_table("t")).expect("it is there");
     }
@@ -301,7 +300,7 @@ fn changes_side_by_side_say_what_they_did() {
     }
 }
 
-/// Two changes from two threads, with transactions from a third.
+/// Runs two changes from two threads, with transactions from a third.
 fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
     let database = DatabaseConfig { lanes: 8, ..DatabaseConfig::default() };
     let config =
@@ -342,12 +341,12 @@ fn changes_by_threads_say_what_they_did() {
     }
 }
 
-/// Creations that run side by side all count the tables before any of them has stored its own.
+/// Concurrent creations all count the tables before any of them has stored its own.
 #[test]
 fn creations_side_by_side_keep_to_the_number_of_tables() {
     const SIDE_BY_SIDE: usize = 3;
     let config = SimConfig::hostile(1).named("creations at the limit".to_owned());
-    // Many servers, for the memory of so many tables.
+    // Many servers, to have memory for that number of tables.
     let cluster = Cluster::new(config, 16, DatabaseConfig::default());
     let named = |name: &str| table(name, Storage::Tree, Vec::new());
     for number in 0..TABLES_MAX - 1 {

@@ -1,4 +1,4 @@
-//! An index is made over a table that takes longer to be read than a transaction may run, while others
+//! An index is created over a table whose read takes longer than E, while other compute servers
 //! change its rows all the time.
 
 use crate::catalog::{compare, write_into};
@@ -11,14 +11,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 use txn::{Database, DatabaseConfig, Oracle};
 
-/// Rows before the index; others come while it is made.
+/// Number of rows before the index; more are inserted meanwhile.
 const ROWS: i32 = 600;
-/// Groups of rows, which the index is over.
+/// Number of groups, over which the index is.
 const GROUPS: i64 = 100;
-/// What a transaction may take.
+/// E in these tests.
 const TIME_MAX_NS: u64 = 2_000_000;
 
-/// An index over a table that is read for longer than a transaction may run, while others change its rows.
+/// Creates an index over a table whose read takes longer than E, while others change its rows.
 fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetched: bool) {
     let config = SimConfig::hostile(seed).named(format!("{kind:?} index over a large {storage:?}"));
     let oracle = if is_fetched { Oracle::Frozen } else { Oracle::DoubleCollect };
@@ -85,7 +85,8 @@ fn an_index_is_filled_for_longer_than_a_transaction_may_run() {
     }
 }
 
-/// Vectors are frozen by a collector and fetched for each compute server, until the index is there.
+/// A collector freezes vectors, and a task of each compute server fetches them, until the index
+/// exists.
 fn fetch(cluster: &Cluster, homes: &[Database<DynEnv>], made_at_ns: &Rc<Cell<Option<u64>>>) {
     homes.iter().for_each(Database::rely_on_collector);
     let oracle =
@@ -102,7 +103,8 @@ fn fetch(cluster: &Cluster, homes: &[Database<DynEnv>], made_at_ns: &Rc<Cell<Opt
     }
 }
 
-/// What was committed before the index was complete is in it, though snapshots are older than what their reader asks for.
+/// The index has every row that was committed before, although fetched snapshots may be older than
+/// the call that reads them.
 #[test]
 fn an_index_is_filled_under_fetched_vectors() {
     for (seed, storage) in (0..).zip(STORAGES) {

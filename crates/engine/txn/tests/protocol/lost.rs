@@ -1,5 +1,5 @@
-//! A memory server comes back without what it held. Whoever needs that is told what is damaged and where, or
-//! that its transaction has aborted; nobody panics.
+//! A memory server restarts with empty memory. A statement that needs the lost memory reports the
+//! damage and its address, or its transaction aborts; nothing panics.
 
 use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
@@ -15,21 +15,21 @@ use txn::{
     TableId, TxnError,
 };
 
-/// Worlds for each kind of table and memory.
+/// Number of worlds for each kind of table and memory.
 const SEEDS: u64 = 6;
-/// Tables of a world, so that some have their root on the server that is lost.
+/// Number of tables of a world, so that some have their root on the lost server.
 const TABLES: usize = 4;
-/// Rows of each.
+/// Number of rows of each table.
 const ROWS: i32 = 60;
-/// Groups of its rows.
+/// Number of groups of its rows.
 const GROUPS: i64 = 5;
-/// The server that is lost; the oracle and the names of tables are on the other one.
+/// The lost server; the oracle and the names of tables are on the other one.
 const LOST: u16 = 1;
 
 /// A table with its index.
 type Place = (TableId, IndexId);
 
-/// What clients were told.
+/// The errors that clients received.
 #[derive(Debug, Default)]
 struct Told {
     damage: Vec<Damage>,
@@ -45,10 +45,10 @@ impl Told {
                 self.damage.push(damage);
             }
             Err(TxnError::Abort(abort)) => self.aborts.push(abort),
-            // The catalog's part on the lost server is as empty as it was in the beginning.
+            // The catalog shard on the lost server is empty again.
             Err(TxnError::Catalog(error))
                 if matches!(*error, CatalogError::NoTable(_) | CatalogError::NoIndex(_)) => {}
-            // Whoever comes second finds what the first has inserted.
+            // The second client finds the rows that the first has inserted.
             Ok(_) | Err(TxnError::DuplicateKey { .. }) => {}
             Err(other) => self.unexpected.push(other),
         }
@@ -66,7 +66,7 @@ async fn fill<E: Env>(lane: &mut Lane<E>, (table, _): Place) {
     assert_eq!(transaction.commit().await, Outcome::Committed);
 }
 
-/// Every way of reading, each in a transaction of its own, and a write.
+/// Reads in every way, each in a transaction of its own, and inserts.
 async fn use_table<E: Env>(
     lane: &mut Lane<E>,
     (table, by_group): Place,
@@ -106,7 +106,7 @@ async fn use_table<E: Env>(
     Ok(())
 }
 
-/// Whoever comes new to the database, and whoever knows it already, use all tables.
+/// A client that knew the database before the loss, and a new one, use all tables.
 fn run(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) -> Told {
     let name = format!("memory is lost, {storage:?} {kind:?}");
     let config = SimConfig::hostile(seed).named(name).carried_by(carrier);
@@ -173,7 +173,7 @@ fn lost_memory_is_told_and_nobody_panics() {
     }
 }
 
-/// A lane that has met a part out of reach when it first used the table does not take the table for open.
+/// If a part is unreachable at the first use of a table, the lane does not count the table as open.
 #[test]
 fn a_part_that_is_out_of_reach_is_told_of_again_and_again() {
     for storage in STORAGES {
@@ -196,7 +196,8 @@ fn a_part_that_is_out_of_reach_is_told_of_again_and_again() {
     }
 }
 
-/// A call that a server did not answer ends its transaction. Whoever goes on with it all the same is told so, whatever it does.
+/// A call without an answer ends its transaction: every later statement reports that, and the
+/// commit aborts.
 #[test]
 fn a_transaction_with_a_read_that_failed_is_over() {
     for storage in STORAGES {
@@ -240,8 +241,8 @@ fn a_transaction_with_a_read_that_failed_is_over() {
     }
 }
 
-/// A read whose future is dropped has learned half of its answer, and its verbs may keep what the transaction has read, which
-/// is over then: however far the read had come.
+/// A read whose future is dropped may be incomplete, and its batch may have held the rows that the
+/// transaction has read. So the transaction has ended, however far the read had come.
 #[test]
 fn a_transaction_with_a_read_that_nobody_waits_for_is_over() {
     for storage in STORAGES {
@@ -253,7 +254,7 @@ fn a_transaction_with_a_read_that_nobody_waits_for_is_over() {
     }
 }
 
-/// Drops a read after so many looks at it; whether it had not ended by then.
+/// Drops a read after this number of polls; returns whether it was still pending.
 fn drops_a_read(storage: Storage, knows_leaves: bool, mut polls: u32) -> bool {
     let config = SimConfig::new(1).named(format!("a read that is looked at {polls} times"));
     let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_read_the_last_version_may_change_it() {
+    fn a_change_needs_the_current_version() {
         let mut shard = Shard::default();
         assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
         assert_eq!(shard.put(b"t", ABSENT, b"other"), Change::Conflict);

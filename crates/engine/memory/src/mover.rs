@@ -151,7 +151,7 @@ impl MoverService {
     }
 
     /// Records that the list was walked and `kept` entries were left.
-    fn note_walk(&self, request: &MoveRequest, kept: u32) {
+    fn record_walk(&self, request: &MoveRequest, kept: u32) {
         let mut state = self.state();
         let key = (request.label, request.buffer);
         match kept {
@@ -177,9 +177,7 @@ impl MoverService {
         batch = execute(env, batch).await?;
         let version = VersionWord::from_word(batch.words(image)[1]);
         if version == VersionWord::TORN {
-            return Err(CallError::Refused(
-                "the slot is being written by somebody else".to_owned(),
-            ));
+            return Err(CallError::Refused("another writer is writing the slot".to_owned()));
         }
         let mut next = batch.words(head_word)[0];
         let mut dropped = 0;
@@ -187,7 +185,7 @@ impl MoverService {
             let kept;
             (kept, dropped) =
                 self.trim(env, &mut batch, request, GlobalPtr::from_word(next)).await?;
-            self.note_walk(request, kept);
+            self.record_walk(request, kept);
             if kept >= OVERFLOW_COUNT_MAX {
                 return Err(CallError::Refused("the overflow list of this row is full".to_owned()));
             }
@@ -220,7 +218,7 @@ impl MoverService {
         batch = execute(env, batch).await?;
         let first = GlobalPtr::from_word(batch.words(head_word)[0]);
         let (kept, dropped) = self.trim(env, &mut batch, request, first).await?;
-        self.note_walk(request, kept);
+        self.record_walk(request, kept);
         if kept == 0 {
             batch.clear_verbs();
             batch.write_word(head, 0);
@@ -407,7 +405,11 @@ mod tests {
             assert_eq!(dropped, Ok(0));
         }
         assert_eq!((counts.moved.load(Relaxed), counts.dropped.load(Relaxed)), (2, 0));
-        assert_eq!(run_now(drop_overflow(&env, &request)), Ok(2), "nobody needs what is number 0");
+        assert_eq!(
+            run_now(drop_overflow(&env, &request)),
+            Ok(2),
+            "every snapshot covers counter 0"
+        );
         assert_eq!((counts.moved.load(Relaxed), counts.dropped.load(Relaxed)), (2, 2));
     }
 }

@@ -88,7 +88,7 @@ mod tests {
     use layout::RegionId;
 
     #[test]
-    fn pieces_are_taken_by_kind_and_forgotten_with_their_table() {
+    fn pieces_are_taken_by_kind_and_removed_with_their_table() {
         let shared = SharedPieces::default();
         let piece = |number: u64| GlobalPtr::new(RegionId(0), number << 12);
         let rows = PieceKind { label: Label(1), purpose: Purpose::Rows, server: None, words: 8 };

@@ -119,10 +119,10 @@ impl std::fmt::Display for Abort {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::WriteConflict => "another transaction wrote the same row first",
-            Self::InsertConflict => "another transaction inserts into the same place",
+            Self::InsertConflict => "another transaction inserts into the same bucket or leaf",
             Self::ReadValidation => "a row that was read has changed since",
             Self::SnapshotTooOld => {
-                "the snapshot is older than what is kept; run shorter transactions"
+                "the snapshot is too old, its versions were collected; run shorter transactions"
             }
             Self::SnapshotUnavailable => "no consistent snapshot could be read",
             Self::VersionBufferFull => "a row has too many versions that are still needed",
@@ -134,7 +134,7 @@ impl std::fmt::Display for Abort {
             Self::TooLarge => {
                 "it writes more than 65,536 rows, or 512 MiB out of line; use several transactions"
             }
-            Self::Damaged => "remote memory is damaged: a memory server has lost what it held",
+            Self::Damaged => "remote memory is damaged: a memory server has lost data",
             Self::User => "rolled back by the caller",
         })
     }
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_stand_at_their_index_with_names_of_their_own() {
+    fn reasons_have_their_index_and_a_unique_name() {
         for (index, abort) in Abort::ALL.iter().enumerate() {
             assert_eq!(abort.index(), index);
             let same_name = Abort::ALL.iter().filter(|other| other.name() == abort.name());

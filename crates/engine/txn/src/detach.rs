@@ -40,19 +40,19 @@ pub(crate) async fn detached<E: Env, T: 'static>(
 /// Runs `work` on a lane to its end, as [`detached`] does. The lane's owned part moves into the
 /// task and comes back with the result; if the caller has dropped the future, the task returns it
 /// to the pool of idle lanes. `None` if it is not here.
-pub(crate) async fn away_from_home<E: Env, T: 'static>(
-    home: &mut Option<Box<LaneInner<E>>>,
+pub(crate) async fn run_lane_detached<E: Env, T: 'static>(
+    owned: &mut Option<Box<LaneInner<E>>>,
     work: impl AsyncFnOnce(&mut LaneInner<E>) -> T + 'static,
 ) -> Option<T> {
-    let mut inner = home.take()?;
+    let mut inner = owned.take()?;
     let env = inner.env.clone();
     let travel = async move {
         let value = work(&mut inner).await;
         (inner, value)
     };
-    let go_home = |(inner, _): (Box<LaneInner<E>>, T)| inner.shared.clone().take_back(inner);
-    let (inner, value) = detached(&env, travel, go_home).await;
-    *home = Some(inner);
+    let give_back = |(inner, _): (Box<LaneInner<E>>, T)| inner.shared.clone().take_back(inner);
+    let (inner, value) = detached(&env, travel, give_back).await;
+    *owned = Some(inner);
     Some(value)
 }
 

@@ -53,7 +53,7 @@ pub const SERVER_BYTES_MIN: u64 = 16 << 20;
 pub fn open(config: &OpenConfig) -> Result<Database<LocalEnv>, OpenError> {
     if config.servers == 0 || config.servers > 64 {
         let sentence =
-            format!("{} memory servers were asked for; 1 to 64 are possible", config.servers);
+            format!("{} memory servers were requested; 1 to 64 are possible", config.servers);
         return Err(OpenError::Setting(sentence));
     }
     if config.server_bytes < SERVER_BYTES_MIN {
@@ -65,7 +65,7 @@ pub fn open(config: &OpenConfig) -> Result<Database<LocalEnv>, OpenError> {
     }
     if !(1..=64).contains(&config.database.lanes) {
         let sentence =
-            format!("{} lanes were asked for; 1 to 64 are possible", config.database.lanes);
+            format!("{} lanes were requested; 1 to 64 are possible", config.database.lanes);
         return Err(OpenError::Setting(sentence));
     }
     let server_bytes = vec![config.server_bytes; usize::from(config.servers)];

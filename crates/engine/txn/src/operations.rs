@@ -13,7 +13,7 @@ use crate::abort::{Abort, Outcome, TxnError};
 use crate::catalog::check::StructureReport;
 use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory, TableSpec};
 use crate::database::{Database, DatabaseConfig};
-use crate::detach::away_from_home;
+use crate::detach::run_lane_detached;
 use crate::lane::{KnownLeaves, Lane, LaneError, LaneInner};
 use crate::read::Columns;
 use crate::read::access::RowId;
@@ -86,16 +86,16 @@ impl<T> Future for Answer<'_, T> {
 
 /// The owned part of a session's lane: `None` while a commit runs that a dropped future must not
 /// stop.
-type Home<E> = Option<Box<LaneInner<E>>>;
+type SessionLane<E> = Option<Box<LaneInner<E>>>;
 
 /// The engine of one world, as functions that are compiled in this crate.
 #[expect(clippy::type_complexity, reason = "an alias would hide the signature of an operation")]
 pub struct Operations<E: Env> {
     pub(crate) begin: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
-    pub(crate) commit: for<'a> fn(&'a mut Home<E>) -> Answer<'a, Outcome>,
+    pub(crate) commit: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Outcome>,
     pub(crate) rest: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) take_back: fn(Box<LaneInner<E>>),
-    pub(crate) collect_garbage: for<'a> fn(&'a mut Home<E>) -> Answer<'a, Result<(), Abort>>,
+    pub(crate) collect_garbage: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) prefetch: fn(&LaneInner<E>, &[(TableId, Key)]),
     pub(crate) prefetch_lookup: fn(&LaneInner<E>, IndexId, &Key),
     read: for<'a> fn(
@@ -183,10 +183,10 @@ impl<E: EngineEnv> Operations<E> {
     const fn new() -> Self {
         Self {
             begin: |lane| Answer::of::<E>(lane.begin()),
-            commit: |home| Answer::of::<E>(commit(home)),
+            commit: |owned| Answer::of::<E>(commit(owned)),
             rest: |lane| Answer::of::<E>(lane.rest()),
             take_back: |lane| lane.shared.clone().take_back(lane),
-            collect_garbage: |home| Answer::of::<E>(collect_garbage(home)),
+            collect_garbage: |owned| Answer::of::<E>(collect_garbage(owned)),
             prefetch: LaneInner::prefetch,
             prefetch_lookup: |lane, index, key| lane.prefetch_lookup(index, key),
             read: |lane, table, key| Answer::of::<E>(lane.read(table, key)),
@@ -235,24 +235,24 @@ impl<E: EngineEnv> Operations<E> {
     }
 }
 
-async fn commit<E: Env>(home: &mut Home<E>) -> Outcome {
+async fn commit<E: Env>(owned: &mut SessionLane<E>) -> Outcome {
     if !E::IMMEDIATE {
-        return crate::commit::commit_detached(home).await;
+        return crate::commit::commit_detached(owned).await;
     }
     // No verb waits here, so the caller cannot drop the commit half way.
-    let lane = home.as_mut().expect("a running transaction has its lane");
+    let lane = owned.as_mut().expect("a running transaction has its lane");
     match lane.commit_at_once() {
         Some(outcome) => outcome,
         None => lane.commit().await,
     }
 }
 
-async fn collect_garbage<E: Env>(home: &mut Home<E>) -> Result<(), Abort> {
+async fn collect_garbage<E: Env>(owned: &mut SessionLane<E>) -> Result<(), Abort> {
     if E::IMMEDIATE {
-        return home.as_mut().expect("nothing here ever waits").collect_all().await;
+        return owned.as_mut().expect("nothing here ever waits").collect_all().await;
     }
     let collect = async |inner: &mut LaneInner<E>| inner.collect_all().await;
-    away_from_home(home, collect).await.unwrap_or(Err(Abort::Unreachable))
+    run_lane_detached(owned, collect).await.unwrap_or(Err(Abort::Unreachable))
 }
 
 async fn create<E: EngineEnv>(

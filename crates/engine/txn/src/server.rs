@@ -84,12 +84,12 @@ impl<E: Env> Service<E> for Counted<E> {
 /// label.
 struct InnerNodes {
     extents: Arc<Extents>,
-    rests: Mutex<BTreeMap<Label, Rest>>,
+    unused: Mutex<BTreeMap<Label, UnusedExtent>>,
 }
 
 /// The unused rest of a label's newest extent of inner nodes.
 #[derive(Clone, Copy, Default)]
-struct Rest {
+struct UnusedExtent {
     ptr: GlobalPtr,
     words: u64,
     /// Bytes of that extent; the next one is twice as large.
@@ -101,17 +101,17 @@ const NODE_EXTENT_BYTES: std::ops::RangeInclusive<u64> = 16 * 1024..=256 * 1024;
 
 impl InnerNodes {
     fn new(extents: Arc<Extents>) -> Self {
-        Self { extents, rests: Mutex::default() }
+        Self { extents, unused: Mutex::default() }
     }
 }
 
 impl<E: Env> NodeAllocator<E> for InnerNodes {
     fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
-        let mut rests = self.rests.lock().expect("no holder panics");
-        let rest = rests.entry(label).or_default();
-        if rest.words < u64::from(words) {
-            let next_bytes =
-                (rest.extent_bytes * 2).clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
+        let mut unused = self.unused.lock().expect("no holder panics");
+        let extent = unused.entry(label).or_default();
+        if extent.words < u64::from(words) {
+            let next_bytes = (extent.extent_bytes * 2)
+                .clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
             let least_bytes =
                 (u64::from(words) * WORD_BYTES).next_multiple_of(region::HEADER_BYTES);
             let next_bytes = next_bytes.max(least_bytes);
@@ -124,16 +124,16 @@ impl<E: Env> NodeAllocator<E> for InnerNodes {
             let (ptr, bytes) = take(next_bytes, Need::Growth)
                 .or_else(|_| take(least_bytes, Need::Growth))
                 .or_else(|_| take(least_bytes, Need::Update))?;
-            *rest = Rest { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
+            *extent = UnusedExtent { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
         }
-        let ptr = rest.ptr;
-        rest.ptr = ptr.add_words(u64::from(words));
-        rest.words -= u64::from(words);
+        let ptr = extent.ptr;
+        extent.ptr = ptr.add_words(u64::from(words));
+        extent.words -= u64::from(words);
         Ok(ptr)
     }
 
     fn forget(&self, label: Label) {
-        self.rests.lock().expect("no holder panics").remove(&label);
+        self.unused.lock().expect("no holder panics").remove(&label);
     }
 }
 

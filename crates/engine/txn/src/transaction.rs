@@ -44,24 +44,24 @@ impl Isolation {
 /// other error the transaction goes on.
 pub struct Transaction<'lane, E: Env> {
     /// The lane's owned part; `None` while a commit runs that a dropped future must not stop.
-    pub(crate) home: &'lane mut Option<Box<LaneInner<E>>>,
+    pub(crate) owned: &'lane mut Option<Box<LaneInner<E>>>,
 }
 
 impl<'lane, E: Env> Transaction<'lane, E> {
-    pub(crate) fn new(home: &'lane mut Option<Box<LaneInner<E>>>, isolation: Isolation) -> Self {
-        let inner = home.as_mut().expect("a lane that begins has its inner part");
+    pub(crate) fn new(owned: &'lane mut Option<Box<LaneInner<E>>>, isolation: Isolation) -> Self {
+        let inner = owned.as_mut().expect("a lane that begins has its owned part");
         inner.txn.serializable = isolation == Isolation::Serializable;
-        Self { home }
+        Self { owned }
     }
 
     #[inline]
     pub(crate) fn lane(&mut self) -> &mut LaneInner<E> {
-        self.home.as_mut().expect("a transaction that has not committed has its lane")
+        self.owned.as_mut().expect("a transaction that has not committed has its lane")
     }
 
     #[inline]
     pub(crate) fn lane_ref(&self) -> &LaneInner<E> {
-        self.home.as_ref().expect("a transaction that has not committed has its lane")
+        self.owned.as_ref().expect("a transaction that has not committed has its lane")
     }
 
     pub fn env(&self) -> &E {
@@ -135,17 +135,17 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// Like [`Transaction::commit`]; also puts the lane to rest, as
     /// [`Lane::rest`](crate::Lane::rest) does. Meant for lanes that may then be idle.
     pub async fn commit_and_rest(self) -> Outcome {
-        let Self { home } = self;
-        let outcome = Transaction { home: &mut *home }.commit().await;
-        rest(home).await;
+        let Self { owned } = self;
+        let outcome = Transaction { owned: &mut *owned }.commit().await;
+        rest(owned).await;
         outcome
     }
 
     /// Like [`Transaction::abort`]; also puts the lane to rest.
     pub async fn abort_and_rest(self) {
-        let Self { home } = self;
-        Transaction { home: &mut *home }.abort().await;
-        rest(home).await;
+        let Self { owned } = self;
+        Transaction { owned: &mut *owned }.abort().await;
+        rest(owned).await;
     }
 
     /// Rolls back.
@@ -173,14 +173,14 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     #[inline]
     pub async fn commit(self) -> Outcome {
         let operations = self.lane_ref().operations;
-        (operations.commit)(self.home).await
+        (operations.commit)(self.owned).await
     }
 }
 
 /// Puts a lane to rest, unless it is poisoned. If the lane cannot withdraw its announcement, others
 /// wait for it at most for E.
-async fn rest<E: Env>(home: &mut Option<Box<LaneInner<E>>>) {
-    if let Some(inner) = home.as_mut().filter(|inner| !inner.identity.is_poisoned) {
+async fn rest<E: Env>(owned: &mut Option<Box<LaneInner<E>>>) {
+    if let Some(inner) = owned.as_mut().filter(|inner| !inner.identity.is_poisoned) {
         let _ = (inner.operations.rest)(inner).await;
     }
 }

@@ -13,7 +13,7 @@ use crate::catalog::{Catalog, CatalogError, IndexId, TableId};
 use crate::database::Database;
 use crate::lane::LaneInner;
 use crate::read::value::Visitor;
-use crate::read::visit::Part;
+use crate::read::visit::VisitPart;
 use crate::transaction::Isolation;
 use crate::{Abort, Lane, Outcome, TxnError};
 use fabric::Env;
@@ -57,13 +57,13 @@ impl<E: Env> Database<E> {
         lane: &mut Lane<E>,
         table: &TableDefinition,
         index: &IndexDefinition,
-        from: Option<Part>,
+        from: Option<VisitPart>,
         keys: &mut Vec<Key>,
-    ) -> Result<Option<Part>, CatalogError> {
+    ) -> Result<Option<VisitPart>, CatalogError> {
         let mut last = None;
         for tries in 0..FILL_TRIES_MAX {
             let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { continue };
-            still_there(&txn.lane().open.catalog, table, index)?;
+            check_exists(&txn.lane().open.catalog, table, index)?;
             // A snapshot that was too old for many rows may suffice for fewer.
             let wanted = FILL_ROWS >> tries.min(usize::BITS - 1);
             match read_keys(txn.lane(), TableId(table.number), from, wanted, keys).await {
@@ -71,7 +71,7 @@ impl<E: Env> Database<E> {
                 Err(error) => last = Some(error.to_string()),
             }
         }
-        Err(CatalogError::Unreachable(last.unwrap_or_else(|| under_load(index))))
+        Err(CatalogError::Unreachable(last.unwrap_or_else(|| fill_failure(index))))
     }
 
     /// Adds entries for rows. It adapts the number of rows per transaction to the load: with fewer
@@ -92,7 +92,7 @@ impl<E: Env> Database<E> {
             }
             (count, failures) = (count.div_ceil(2), failures + 1);
             if failures == FILL_TRIES_MAX {
-                return Err(CatalogError::Unreachable(under_load(index)));
+                return Err(CatalogError::Unreachable(fill_failure(index)));
             }
             // The owner of a row's lock may have been descheduled for many milliseconds.
             match failures {
@@ -114,7 +114,7 @@ impl<E: Env> Database<E> {
         keys: &[Key],
     ) -> Result<bool, CatalogError> {
         let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return Ok(false) };
-        still_there(&txn.lane().open.catalog, table, index)?;
+        check_exists(&txn.lane().open.catalog, table, index)?;
         let reads: Vec<_> = keys.iter().map(|&key| (TableId(table.number), key)).collect();
         let mut rows = Vec::new();
         if txn.read_many(&reads, &mut rows).await.is_err() {
@@ -139,10 +139,10 @@ impl<E: Env> Database<E> {
 async fn read_keys<E: Env>(
     lane: &mut LaneInner<E>,
     table: TableId,
-    from: Option<Part>,
+    from: Option<VisitPart>,
     wanted: usize,
     keys: &mut Vec<Key>,
-) -> Result<Option<Part>, TxnError> {
+) -> Result<Option<VisitPart>, TxnError> {
     keys.clear();
     let mut part = match from {
         Some(part) => part,
@@ -158,13 +158,13 @@ async fn read_keys<E: Env>(
     }
 }
 
-fn under_load(index: &IndexDefinition) -> String {
+fn fill_failure(index: &IndexDefinition) -> String {
     format!("index {} could not be filled under this load", index.design.name)
 }
 
 /// Checks that the transaction's catalog still has the table and the index: if so, none of their
 /// memory is freed before that transaction ends.
-fn still_there(
+fn check_exists(
     catalog: &Catalog,
     table: &TableDefinition,
     index: &IndexDefinition,

@@ -165,7 +165,7 @@ pub enum CatalogError {
     Unreachable(String),
     /// Some lanes did not acknowledge a change in time.
     #[error(
-        "some transactions that do not know of the change run for longer than a transaction may; end them"
+        "some transactions that began before the change run for longer than the maximal transaction time; end them"
     )]
     Unacknowledged,
     /// Rows share a key of the unique index to be created.

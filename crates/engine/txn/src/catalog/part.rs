@@ -79,7 +79,7 @@ impl Parts {
     /// The part that has a key which belongs to part `own` of another structure: a copy has all its
     /// keys itself.
     #[inline]
-    fn beside(&self, own: u32, key: &[u64]) -> u32 {
+    fn part_within_copy(&self, own: u32, key: &[u64]) -> u32 {
         if self.are_copies() { own } else { self.of(key) }
     }
 
@@ -238,19 +238,17 @@ fn check_division(spec: &TableSpec, servers: &[u16], rule: PartRule) -> Result<(
         return refuse("a table in parts has 1 to 256 of them");
     }
     match rule {
-        PartRule::Ranges { values: 0, .. } => refuse("the ranges of its parts have no values"),
+        PartRule::Ranges { values: 0, .. } => refuse("the ranges of its parts are empty"),
         PartRule::Ranges { .. } if range_bytes(&spec.schema, spec.schema.key()[0]).is_none() => {
-            refuse(
-                "parts with ranges take a key that begins with an integer column that is never null",
-            )
+            refuse("parts by ranges need a key whose first column is an integer that is never null")
         }
-        PartRule::Hashed { columns: 0 } => refuse("the hash of its parts is of no column"),
+        PartRule::Hashed { columns: 0 } => refuse("its parts are hashed by no column"),
         PartRule::Hashed { columns } if usize::from(columns) > spec.schema.key().len() => {
-            refuse("the hash of its parts is of more columns than its key has")
+            refuse("its parts are hashed by more columns than its key has")
         }
         PartRule::Hashed { .. } if matches!(spec.design.placement, Placement::Dense { .. }) => {
             refuse(
-                "a dense placement takes parts with ranges, since the keys of a hashed part have gaps",
+                "a dense placement needs parts by ranges, because the keys of a hashed part have gaps",
             )
         }
         _ => Ok(()),
@@ -306,11 +304,11 @@ impl<E: Env> Database<E> {
         });
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         let name = of.clone();
-        self.to_its_end(|database| async move {
+        self.run_to_end(|database| async move {
             if database.refresh().await?.table(&name).is_some() {
                 return Err(CatalogError::Exists(format!("table {name}")));
             }
-            let made = database.make_tables(parts).await?;
+            let made = database.create_tables(parts).await?;
             let first = made.last().map(|made| made.table);
             let table = database.shared.cached_catalog().table(&name);
             if let Some(table) = table.filter(|_| table == first) {
@@ -370,14 +368,14 @@ impl OpenCatalog {
     #[inline]
     pub(crate) fn row_part_of(&self, table: TableId, key: &[u64]) -> TableId {
         let parts = self.info(table).parts.as_ref();
-        parts.map_or(table, |parts| TableId(parts.beside(table.0, key)))
+        parts.map_or(table, |parts| TableId(parts.part_within_copy(table.0, key)))
     }
 
     /// The part of an index that has a row's entry, where the part of the row has part `index` of
     /// the index.
     #[inline]
     pub(crate) fn entry_part_of(&self, index: IndexId, info: &IndexInfo, key: &[u64]) -> IndexId {
-        info.parts.as_ref().map_or(index, |parts| IndexId(parts.beside(index.0, key)))
+        info.parts.as_ref().map_or(index, |parts| IndexId(parts.part_within_copy(index.0, key)))
     }
 
     /// Whether two tables are the same, or parts with different rows of the same table.
@@ -398,8 +396,7 @@ impl OpenCatalog {
         scan: &Scan,
     ) -> Result<Option<RangeInclusive<usize>>, CatalogError> {
         let Some(parts) = self.parts(scan.source) else { return Ok(None) };
-        let reason =
-            "a range over several keys needs parts with ranges, by the column that it begins with";
+        let reason = "a scan over several values needs parts by ranges of its first column";
         let range = parts.between(&scan.low, &scan.high);
         range.map(Some).ok_or(CatalogError::WrongKind(reason))
     }
@@ -430,7 +427,7 @@ mod tests {
     /// An index whose entries are not divided has them all in one part; different indexes of a
     /// table use different parts.
     #[test]
-    fn indexes_that_nothing_divides_take_turns() {
+    fn undivided_indexes_use_different_parts() {
         let choice = Choice::Hashed { columns: 0, bytes: 0 };
         let place = |numbers: [u32; 4]| {
             let parts = Parts { numbers: numbers.to_vec(), choice };

@@ -83,7 +83,7 @@ impl SharedHorizon {
     /// The candidate, if there is one, although running transactions need not cover it. For a
     /// mutant.
     #[cold]
-    fn unraised(&self) -> Snapshot {
+    fn unraised_candidate(&self) -> Snapshot {
         let Horizon { adopted, candidate } = &self.shareable().horizon;
         if candidate.is_set { candidate.snapshot.clone() } else { adopted.clone() }
     }
@@ -141,7 +141,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn adopt_shared_horizon(&mut self) {
         let newest = &self.shared.horizon;
         if self.env.mutant(Mutant::CollectAdoptCandidate) {
-            self.garbage.horizon.adopted.clone_from(&newest.unraised());
+            self.garbage.horizon.adopted.clone_from(&newest.unraised_candidate());
             return;
         }
         if newest.stamp.load(Relaxed) > self.garbage.horizon.adopted.stamp {
@@ -206,7 +206,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Raises the collected-up-to words to the candidate's stamp, if all lanes have passed it.
     async fn raise_for_candidate(&mut self, stamp: u64) -> Result<bool, Abort> {
-        if !self.everybody_is_past(stamp).await? {
+        if !self.have_all_lanes_passed(stamp).await? {
             return Ok(false);
         }
         if !self.env.mutant(Mutant::CollectSkipCollectedWord) {
@@ -235,7 +235,7 @@ impl<E: Env> LaneInner<E> {
         Ok(stamp)
     }
 
-    async fn everybody_is_past(&mut self, stamp: u64) -> Result<bool, Abort> {
+    async fn have_all_lanes_passed(&mut self, stamp: u64) -> Result<bool, Abort> {
         if self.env.mutant(Mutant::CollectIgnoreLanes) {
             return Ok(true);
         }

@@ -57,7 +57,7 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CollectStep::EntryLocked).await;
         let found = self.find_used_slot(hash, place.bucket, key).await?;
         let mut removal = Removal::Gone;
-        if found.is_none() && self.is_moved_on(owner, hash, &place).await? {
+        if found.is_none() && self.has_key_moved(owner, hash, &place).await? {
             removal = Removal::Busy;
         }
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -101,7 +101,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Whether a split has moved the key out of its bucket since the lane read the directory. If
     /// so, reads the directory again, for another round.
-    async fn is_moved_on(
+    async fn has_key_moved(
         &mut self,
         owner: Owner,
         hash: &index::hash::HashTable,
@@ -140,7 +140,7 @@ impl<E: Env> LaneInner<E> {
         let zeros = batch.reserve(hash.layout.slot_words);
         batch.words_mut(zeros).fill(0);
         batch.write(slot, zeros);
-        self.end_garbage(batch, owner, retired);
+        self.free_tombstone_row(batch, owner, retired);
     }
 
     /// Locks an insert word; returns its previous value, or `None` if another commit holds the
@@ -213,20 +213,20 @@ impl<E: Env> LaneInner<E> {
         timestamp: VersionWord,
     ) -> Result<Removal, FabricError> {
         if let Owner::Index(index) = owner {
-            return Ok(self.judge_entry(index, key, retired).await);
+            return Ok(self.decide_entry(index, key, retired).await);
         }
         let row = slot.unwrap_or(retired.row);
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
         let batch = self.env.execute(batch).await?;
-        let removal = self.judge_tombstone(&batch, swap);
+        let removal = self.decide_tombstone(&batch, swap);
         self.scratch.batch = Some(batch);
         Ok(removal)
     }
 
     /// The result of the swap on a tombstone's header.
-    pub(crate) fn judge_tombstone(&self, batch: &Batch, swap: Swap) -> Removal {
+    pub(crate) fn decide_tombstone(&self, batch: &Batch, swap: Swap) -> Removal {
         let found = VersionWord::from_word(batch.found(swap));
         match batch.swapped(swap) {
             true => Removal::Done,
@@ -262,7 +262,7 @@ impl<E: Env> LaneInner<E> {
             && !self.env.mutant(Mutant::CollectTrustEntryKey)
     }
 
-    async fn judge_entry(&mut self, index: IndexId, key: &Key, retired: &Retired) -> Removal {
+    async fn decide_entry(&mut self, index: IndexId, key: &Key, retired: &Retired) -> Removal {
         let info = self.open.index_info(index).clone();
         let primary = self.primary_key(&info, key.words());
         let Ok(newest) = self.read_newest(retired.table, &primary, retired.row).await else {
@@ -290,7 +290,12 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Marks the row of a removed tombstone as moved and frees its memory.
-    pub(crate) fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
+    pub(crate) fn free_tombstone_row(
+        &mut self,
+        batch: &mut Batch,
+        owner: Owner,
+        retired: &Retired,
+    ) {
         let Owner::Table(table) = owner else { return };
         let words = self.open.info(table).row.words();
         if !self.env.mutant(Mutant::CollectRowUnmarked) {
@@ -378,7 +383,7 @@ impl<E: Env> LaneInner<E> {
         if removal == Removal::Done {
             self.env.reach(CollectStep::TombstoneLocked).await;
             index::tree::write_leaf_without(&mut batch, &tree, &leaf, &[position], stamp);
-            self.end_garbage(&mut batch, owner, retired);
+            self.free_tombstone_row(&mut batch, owner, retired);
             batch.write_word(leaf.ptr, timestamp.word());
         } else {
             batch.write_word(leaf.ptr, leaf.insert.word());

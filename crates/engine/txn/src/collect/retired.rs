@@ -82,7 +82,7 @@ impl<E: Env> LaneInner<E> {
             let is_deleted = entry.state == State::Deleted;
             let successor = if is_deleted { timestamp.deleted() } else { timestamp };
             let (table, row) = (entry.table, entry.row);
-            debug_assert!(!row.is_null(), "what is installed has an address");
+            debug_assert!(!row.is_null(), "an installed row has an address");
             let keeps = self.open.info(table).design.keeps_versions && !is_deleted;
             if !(entry.buffer.is_null() || keeps) {
                 let (version, buffer) = (successor, entry.buffer);

@@ -208,7 +208,7 @@ impl<E: Env> LaneInner<E> {
         batch = self.env.execute(batch).await?;
         for entry in held(leaves) {
             let swap = entry.swap.expect("it was posted above");
-            entry.removal = self.judge_tombstone(&batch, swap);
+            entry.removal = self.decide_tombstone(&batch, swap);
         }
         Ok(batch)
     }
@@ -234,7 +234,7 @@ impl<E: Env> LaneInner<E> {
             let tree = self.open.tree(swept.owner());
             index::tree::write_leaf_without(&mut batch, &tree, &swept.leaf, &removed, stamp);
             for entry in swept.entries.iter().filter(|entry| entry.removal == Removal::Done) {
-                self.end_garbage(&mut batch, swept.owner(), &entry.retired);
+                self.free_tombstone_row(&mut batch, swept.owner(), &entry.retired);
             }
             batch.write_word(ptr, timestamp.word());
         }

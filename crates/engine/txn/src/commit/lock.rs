@@ -58,7 +58,7 @@ impl<E: Env> LaneInner<E> {
             self.identity.is_poisoned = true;
             Abort::Unreachable
         })?;
-        self.all_held()
+        self.check_locks_held()
     }
 
     /// Adopts the chain words as they are under the locks. Where rows give their buffers back, a
@@ -180,7 +180,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline]
-    fn all_held(&self) -> Result<(), Abort> {
+    fn check_locks_held(&self) -> Result<(), Abort> {
         let batch = &*self.txn.batch;
         let locks = &self.writes.locks;
         let rows = locks.rows.iter().all(|lock| batch.swapped(lock.swap));

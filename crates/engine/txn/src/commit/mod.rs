@@ -26,7 +26,7 @@ pub use step::CommitStep;
 pub(crate) use values::PlacedValue;
 
 use crate::abort::{Abort, Outcome};
-use crate::detach::away_from_home;
+use crate::detach::run_lane_detached;
 use crate::lane::LaneInner;
 use fabric::Env;
 use layout::VersionWord;
@@ -147,7 +147,8 @@ impl<E: Env> LaneInner<E> {
 
 /// Runs a commit in a task of its own, so that it runs to its end even if the caller drops its
 /// future.
-pub(crate) async fn commit_detached<E: Env>(home: &mut Option<Box<LaneInner<E>>>) -> Outcome {
-    let done = away_from_home(home, async |inner: &mut LaneInner<E>| inner.commit().await).await;
+pub(crate) async fn commit_detached<E: Env>(owned: &mut Option<Box<LaneInner<E>>>) -> Outcome {
+    let done =
+        run_lane_detached(owned, async |inner: &mut LaneInner<E>| inner.commit().await).await;
     done.expect("a running transaction has its lane")
 }

@@ -53,7 +53,7 @@ impl<E: Env> LaneInner<E> {
         for index in 0..self.writes.rows.len() {
             let access = self.writes.rows[index];
             let entry = self.txn.accesses[access];
-            debug_assert!(entry.is_written(), "the write set lists what is written");
+            debug_assert!(entry.is_written(), "every access of the write set has a write");
             if !self.open.info(entry.table).indexes.is_empty() && entry.state != State::Deleted {
                 self.writes.indexed.push(access);
             }

@@ -5,7 +5,7 @@
 //! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
 
 use crate::lane::LaneInner;
-use crate::snapshot::shared_slot::{SharedSlot, Turn};
+use crate::snapshot::shared_slot::{PublishStep, SharedSlot};
 use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::{GlobalPtr, NodeId, VersionWord};
@@ -19,7 +19,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
         if let Some(shared_slot) = self.identity.shared_slot.clone() {
-            return self.publish_in_turn(&shared_slot, slot, timestamp).await;
+            return self.publish_shared(&shared_slot, slot, timestamp).await;
         }
         if self.env.mutant(Mutant::CommitAnswerBeforePublish) {
             self.publish_later(slot, timestamp);
@@ -51,7 +51,7 @@ impl<E: Env> LaneInner<E> {
     /// for all finished numbers. The lane stays announced until it begins again or rests, so that
     /// catalog changes wait for it.
     #[inline(never)]
-    async fn publish_in_turn(
+    async fn publish_shared(
         &mut self,
         shared_slot: &SharedSlot,
         slot: GlobalPtr,
@@ -63,19 +63,21 @@ impl<E: Env> LaneInner<E> {
             return self.publish_past_gap(slot, number).await;
         }
         loop {
-            let turn = match E::IMMEDIATE {
-                true => shared_slot.turn(number),
-                false => poll_fn(|context| wait_for_turn(shared_slot, number, context)).await,
+            let publish_step = match E::IMMEDIATE {
+                true => shared_slot.publish_step(number),
+                false => poll_fn(|context| poll_publish_step(shared_slot, number, context)).await,
             };
-            match turn {
-                Turn::Counted => {
+            match publish_step {
+                PublishStep::Published => {
                     self.identity.committed = number;
                     return Ok(());
                 }
-                Turn::Poisoned => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
+                PublishStep::Poisoned => {
+                    return Err(FabricError::Unreachable(NodeId(slot.region().0)));
+                }
                 // Another lane on another thread is publishing, and does not wait for this one.
-                Turn::Wait => std::hint::spin_loop(),
-                Turn::Publish(all) => {
+                PublishStep::Wait => std::hint::spin_loop(),
+                PublishStep::Publish(all) => {
                     let batch = &mut *self.txn.batch;
                     batch.clear_verbs();
                     batch.write_word(slot, all);
@@ -124,9 +126,13 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-fn wait_for_turn(slot: &SharedSlot, number: VersionWord, context: &mut Context<'_>) -> Poll<Turn> {
-    match slot.turn_of(number, Some(context.waker())) {
-        Turn::Wait => Poll::Pending,
-        turn => Poll::Ready(turn),
+fn poll_publish_step(
+    slot: &SharedSlot,
+    number: VersionWord,
+    context: &mut Context<'_>,
+) -> Poll<PublishStep> {
+    match slot.publish_step_or_wait(number, Some(context.waker())) {
+        PublishStep::Wait => Poll::Pending,
+        publish_step => Poll::Ready(publish_step),
     }
 }

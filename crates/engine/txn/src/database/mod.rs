@@ -10,13 +10,13 @@ use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::operations::{EngineEnv, Operations};
 use crate::read::scan::ScanSource;
-use crate::snapshot::slot::take_place;
+use crate::snapshot::slot::take_lane_place;
 use fabric::{Batch, Env};
 use layout::oracle::VECTOR;
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, WORD_BYTES};
 use memory::Label;
 use memory::extent::{allocate_extent, usage};
-use shared::{Claim, HomeKeeper};
+use shared::{Claim, LanePoolGuard};
 pub(crate) use shared::{Placed, Shared};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -107,7 +107,7 @@ pub struct Database<E: Env> {
     pub(crate) env: E,
     pub(crate) shared: Arc<Shared<E>>,
     /// Counts the handles. Lanes do not count.
-    home: Arc<HomeKeeper<E>>,
+    handles: Arc<LanePoolGuard<E>>,
 }
 
 impl<E: Env> Clone for Database<E> {
@@ -154,7 +154,7 @@ impl<E: Env> Database<E> {
 
     /// A handle for another endpoint of the same compute server.
     pub fn with_env(&self, env: E) -> Self {
-        Self { env, shared: self.shared.clone(), home: self.home.clone() }
+        Self { env, shared: self.shared.clone(), handles: self.handles.clone() }
     }
 
     /// A handle from another compute server: the two share only remote memory.
@@ -180,7 +180,7 @@ impl<E: Env> Database<E> {
 
     fn of(env: E, shared: Shared<E>) -> Self {
         let shared = Arc::new(shared);
-        Self { env, home: Arc::new(HomeKeeper(shared.clone())), shared }
+        Self { env, handles: Arc::new(LanePoolGuard(shared.clone())), shared }
     }
 
     /// Sets the memory server, by position, that is nearest to this compute server: of copied
@@ -342,12 +342,12 @@ async fn allocate_copies<E: Env>(
 
 /// Creates a lane with a place of its own. The pool of idle lanes has already counted it.
 async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
-    let place = match take_place(env, shared).await {
+    let place = match take_lane_place(env, shared).await {
         Ok(Some(place)) => Ok(place),
         Ok(None) => Err(LaneError::Exhausted(shared.slots())),
         Err(_) => Err(LaneError::Unreachable),
     };
-    let place = place.inspect_err(|_| shared.home().made -= 1)?;
+    let place = place.inspect_err(|_| shared.lane_pool().made -= 1)?;
     let inner = LaneInner::new(env.clone(), shared.clone(), place);
     Ok(Lane::new(Box::new(inner)))
 }

@@ -20,14 +20,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Closes the pool of idle lanes when the last handle is dropped. Idle lanes refer to the shared
 /// state, which owns them: without this, the cycle would keep the whole world alive.
-pub(super) struct HomeKeeper<E: Env>(pub(super) Arc<Shared<E>>);
+pub(super) struct LanePoolGuard<E: Env>(pub(super) Arc<Shared<E>>);
 
-impl<E: Env> Drop for HomeKeeper<E> {
+impl<E: Env> Drop for LanePoolGuard<E> {
     fn drop(&mut self) {
         let idle = {
-            let mut home = self.0.home();
-            home.is_closed = true;
-            std::mem::take(&mut home.idle)
+            let mut lane_pool = self.0.lane_pool();
+            lane_pool.is_closed = true;
+            std::mem::take(&mut lane_pool.idle)
         };
         drop(idle);
     }
@@ -73,11 +73,11 @@ pub(crate) struct Shared<E: Env> {
     pub is_taking_slot: AtomicBool,
     /// The horizon of lanes that share a slot.
     pub horizon: SharedHorizon,
-    home: Mutex<Home<E>>,
+    lane_pool: Mutex<LanePool<E>>,
 }
 
 /// The pool of idle lanes.
-pub(super) struct Home<E: Env> {
+pub(super) struct LanePool<E: Env> {
     idle: Vec<Box<LaneInner<E>>>,
     pub(super) made: u32,
     /// Number of lanes whose announcement is being withdrawn.
@@ -86,7 +86,7 @@ pub(super) struct Home<E: Env> {
     is_closed: bool,
 }
 
-impl<E: Env> Default for Home<E> {
+impl<E: Env> Default for LanePool<E> {
     fn default() -> Self {
         Self { idle: Vec::new(), made: 0, returning: 0, is_closed: false }
     }
@@ -119,7 +119,7 @@ impl<E: Env> Shared<E> {
             shared_slot: Mutex::default(),
             is_taking_slot: AtomicBool::new(false),
             horizon: SharedHorizon::default(),
-            home: Mutex::default(),
+            lane_pool: Mutex::default(),
         }
     }
 
@@ -227,15 +227,15 @@ impl<E: Env> Shared<E> {
         }
         inner.txn.batch.reset();
         if inner.identity.is_announced {
-            self.bring_to_rest(inner);
+            self.withdraw_and_return(inner);
         } else {
-            self.put_home(inner);
+            self.return_to_pool(inner);
         }
     }
 
     #[cold]
-    fn bring_to_rest(self: &Arc<Self>, inner: Box<LaneInner<E>>) {
-        self.home().returning += 1;
+    fn withdraw_and_return(self: &Arc<Self>, inner: Box<LaneInner<E>>) {
+        self.lane_pool().returning += 1;
         let env = inner.env.clone();
         let mut returning = Returning { shared: self.clone(), inner: Some(inner) };
         env.spawn(async move {
@@ -245,10 +245,10 @@ impl<E: Env> Shared<E> {
         });
     }
 
-    fn put_home(&self, inner: Box<LaneInner<E>>) {
-        let mut home = self.home();
-        if !home.is_closed {
-            home.idle.push(inner);
+    fn return_to_pool(&self, inner: Box<LaneInner<E>>) {
+        let mut lane_pool = self.lane_pool();
+        if !lane_pool.is_closed {
+            lane_pool.idle.push(inner);
         }
     }
 
@@ -257,34 +257,34 @@ impl<E: Env> Shared<E> {
         self.shared_slot.lock().expect("no holder panics")
     }
 
-    pub(super) fn home(&self) -> MutexGuard<'_, Home<E>> {
-        self.home.lock().expect("no holder panics")
+    pub(super) fn lane_pool(&self) -> MutexGuard<'_, LanePool<E>> {
+        self.lane_pool.lock().expect("no holder panics")
     }
 
     /// Removes an idle lane from the pool for good.
     pub fn claim_idle(&self) -> Option<Box<LaneInner<E>>> {
-        let mut home = self.home();
-        let inner = home.idle.pop()?;
-        home.made -= 1;
+        let mut lane_pool = self.lane_pool();
+        let inner = lane_pool.idle.pop()?;
+        lane_pool.made -= 1;
         Some(inner)
     }
 
     /// Whether a lane is withdrawing its announcement on its way to the pool.
     pub fn is_any_returning(&self) -> bool {
-        self.home().returning > 0
+        self.lane_pool().returning > 0
     }
 
     /// Claims a lane: an idle one, the right to create one, or the advice to wait.
     pub(super) fn claim_lane(&self) -> Claim<E> {
-        let mut home = self.home();
-        if let Some(inner) = home.idle.pop() {
+        let mut lane_pool = self.lane_pool();
+        if let Some(inner) = lane_pool.idle.pop() {
             return Claim::Idle(inner);
         }
-        if home.made < self.config.lanes {
-            home.made += 1;
+        if lane_pool.made < self.config.lanes {
+            lane_pool.made += 1;
             return Claim::New;
         }
-        if home.returning > 0 { Claim::Wait } else { Claim::Exhausted }
+        if lane_pool.returning > 0 { Claim::Wait } else { Claim::Exhausted }
     }
 }
 
@@ -307,9 +307,9 @@ struct Returning<E: Env> {
 
 impl<E: Env> Drop for Returning<E> {
     fn drop(&mut self) {
-        self.shared.home().returning -= 1;
+        self.shared.lane_pool().returning -= 1;
         if let Some(inner) = self.inner.take() {
-            self.shared.put_home(inner);
+            self.shared.return_to_pool(inner);
         }
     }
 }

@@ -64,7 +64,7 @@ impl Deref for TransactionBatch {
 
     #[inline(always)]
     fn deref(&self) -> &Batch {
-        self.here.as_ref().expect("nobody looks into a batch while it executes")
+        self.here.as_ref().expect("no step reads the batch while it executes")
     }
 }
 

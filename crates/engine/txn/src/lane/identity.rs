@@ -104,7 +104,7 @@ impl LaneIdentity {
 
     /// Whether the lane, or the slot that it shares, is poisoned.
     #[inline(always)]
-    pub fn is_out_of_use(&self) -> bool {
+    pub fn is_unusable(&self) -> bool {
         self.is_poisoned || self.shared_slot.as_ref().is_some_and(|slot| slot.is_poisoned())
     }
 

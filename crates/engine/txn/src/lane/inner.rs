@@ -51,7 +51,7 @@ pub(crate) struct Scratch {
     pub inserting: Vec<crate::read::access::AccessId>,
     /// The collected-up-to words that are being raised.
     pub raising: Vec<crate::collect::Raise>,
-    pub looking: crate::read::scan::Looking,
+    pub looking: crate::read::scan::LookupScratch,
     pub cursors: Vec<crate::read::cursor::Cursor>,
     pub round: crate::read::cursor::Round,
     /// The batch of upkeep, whose verbs do not belong to the transaction.
@@ -107,7 +107,7 @@ impl<E: Env> LaneInner<E> {
     /// Resets the last transaction, takes a snapshot, and detects catalog changes.
     #[inline]
     pub(crate) async fn begin(&mut self) -> Result<(), Abort> {
-        if self.identity.is_out_of_use() {
+        if self.identity.is_unusable() {
             return Err(Abort::Unreachable);
         }
         if self.needs_new_slot() {

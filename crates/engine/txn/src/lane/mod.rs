@@ -64,7 +64,7 @@ impl<E: Env> Lane<E> {
     }
 
     pub(crate) fn inner(&mut self) -> &mut LaneInner<E> {
-        self.inner.as_mut().expect("a lane that is not at home has its inner part")
+        self.inner.as_mut().expect("a lane outside the pool has its owned part")
     }
 
     /// Starts a transaction: takes a snapshot.

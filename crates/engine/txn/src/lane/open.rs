@@ -285,7 +285,9 @@ impl<E: Env> LaneInner<E> {
         if self.open.catalog.incomplete.contains(&table.0) {
             // An incomplete set of parts must not pass for the whole table.
             let name = info.schema.name();
-            return Err(CatalogError::NoTable(format!("{name}, of which parts are missing")).into());
+            return Err(
+                CatalogError::NoTable(format!("{name}: other parts of it are missing")).into()
+            );
         }
         // All parts of a table are opened together: rows of one part may have their entries in
         // indexes of another.

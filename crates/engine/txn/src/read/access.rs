@@ -32,7 +32,10 @@ impl RowId {
     /// If the id is of another transaction.
     #[inline(always)]
     pub(crate) fn access_in(self, transaction: u32) -> AccessId {
-        assert!(self.transaction == transaction, "a row id ends with the transaction that gave it");
+        assert!(
+            self.transaction == transaction,
+            "a row id is valid only in the transaction that returned it"
+        );
         AccessId::new(self.access)
     }
 }
@@ -330,7 +333,7 @@ mod tests {
         }
         for n in 0..1000 {
             let found = map.find(hash(n), |access| access.position() == n);
-            assert_eq!(found.expect("it is there"), AccessId::new(n));
+            assert_eq!(found.expect("it exists"), AccessId::new(n));
         }
         assert!(map.find(hash(1), |_| false).is_err());
         map.clear();

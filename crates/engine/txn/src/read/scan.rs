@@ -43,7 +43,7 @@ pub enum ScanSource {
 /// An entry found by a scan: its key in the arena, and its row's address (null: the row is in the
 /// bucket of its primary key).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sighting {
+pub(crate) struct ScanEntry {
     pub key: Span,
     pub row: GlobalPtr,
     /// The access of a row of the write set, which may not be in any leaf yet.
@@ -115,9 +115,9 @@ impl KeyedRow {
 
 /// Reusable lists of lookups in hash indexes.
 #[derive(Default)]
-pub(crate) struct Looking {
+pub(crate) struct LookupScratch {
     found: Vec<KeyedRow>,
-    sightings: Vec<Sighting>,
+    scan_entries: Vec<ScanEntry>,
     pending: Vec<Pending>,
     accesses: Vec<AccessId>,
 }
@@ -283,35 +283,35 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         range: &Range,
         key: &Key,
-        scratch: &mut Looking,
+        scratch: &mut LookupScratch,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
         let (Owner::Index(index), Some(info)) = (range.owner, &range.index) else {
             unreachable!("tables are not looked up by other columns")
         };
-        let Looking { found, sightings, pending, accesses } = scratch;
+        let LookupScratch { found, scan_entries, pending, accesses } = scratch;
         let seen = self.read_entries(index, info, key, found).await?;
         self.witness_word(seen.bucket, seen.insert);
-        sightings.clear();
+        scan_entries.clear();
         for KeyedRow { key, row } in &*found {
             let key = self.txn.batch.put(key.words());
-            sightings.push(Sighting { key, row: *row, own: None });
+            scan_entries.push(ScanEntry { key, row: *row, own: None });
         }
         if self.writes.rows.is_empty() {
-            self.sort(sightings);
+            self.sort(scan_entries);
         } else {
             let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), info);
-            self.add_own(range, &low, &high, sightings);
+            self.add_own(range, &low, &high, scan_entries);
         }
         pending.clear();
         accesses.clear();
         self.txn.batch.clear_verbs();
-        for sighting in &*sightings {
-            accesses.push(self.post_sighting(range, sighting, pending)?);
+        for scan_entry in &*scan_entries {
+            accesses.push(self.post_scan_row(range, scan_entry, pending)?);
         }
         self.settle_pending(pending).await?;
-        for (sighting, &access) in sightings.iter().zip(&*accesses) {
-            if self.is_sighted(range, sighting, access) {
+        for (scan_entry, &access) in scan_entries.iter().zip(&*accesses) {
+            if self.is_visible_entry(range, scan_entry, access) {
                 rows.push(self.txn.row_id(access));
             }
         }

@@ -42,7 +42,7 @@ struct BucketRows {
 /// The directory when the visit began: it had `count` buckets, and every bucket had been split
 /// `level` or `level + 1` times.
 #[derive(Clone, Copy)]
-pub(crate) struct Began {
+pub(crate) struct VisitStart {
     count: u64,
     level: u32,
 }
@@ -51,11 +51,11 @@ pub(crate) struct Began {
 /// Rows that do not change between the first and the last of these transactions are visited once;
 /// others may be visited twice or not at all.
 #[derive(Clone, Copy)]
-pub(crate) enum Part {
+pub(crate) enum VisitPart {
     /// The leaf that covers this key, from the key on.
     Leaf(Key),
     /// Some buckets, with the numbers that they had when the visit began.
-    Buckets { first: u64, began: Began },
+    Buckets { first: u64, began: VisitStart },
 }
 
 impl<E: Env> Transaction<'_, E> {
@@ -113,34 +113,36 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// The start of a visit of a table.
-    pub(crate) async fn first_part(&mut self, table: TableId) -> Result<Part, TxnError> {
+    pub(crate) async fn first_part(&mut self, table: TableId) -> Result<VisitPart, TxnError> {
         self.open_table(table).await?;
         let hash = match &self.open.info(table).primary {
-            Primary::Tree(tree) => return Ok(Part::Leaf(Key::lowest(tree.layout.key_words))),
+            Primary::Tree(tree) => return Ok(VisitPart::Leaf(Key::lowest(tree.layout.key_words))),
             Primary::Hash(hash) => hash.clone(),
         };
         let directory = index::hash::read_directory(&self.env, &hash).await?;
         let (count, level) = (hash.bucket_count(&directory), directory.level);
         self.open.table_mut(table).directory = directory;
-        Ok(Part::Buckets { first: 0, began: Began { count, level } })
+        Ok(VisitPart::Buckets { first: 0, began: VisitStart { count, level } })
     }
 
     /// Visits a part of a table; returns the next part.
     pub(crate) async fn visit_part(
         &mut self,
         table: TableId,
-        part: Part,
+        part: VisitPart,
         visit: &mut Visitor<'_>,
-    ) -> Result<Option<Part>, TxnError> {
+    ) -> Result<Option<VisitPart>, TxnError> {
         self.open_table(table).await?;
         match part {
-            Part::Leaf(from) => Ok(self.visit_leaf(table, from, visit).await?.map(Part::Leaf)),
-            Part::Buckets { first, began } => {
+            VisitPart::Leaf(from) => {
+                Ok(self.visit_leaf(table, from, visit).await?.map(VisitPart::Leaf))
+            }
+            VisitPart::Buckets { first, began } => {
                 let count = began.count;
                 let chunk = (count / CHUNKS).clamp(*CHUNK_BUCKETS.start(), *CHUNK_BUCKETS.end());
                 let end = (first + chunk).min(count);
                 self.visit_buckets(table, began, first..end, visit).await?;
-                Ok((end < count).then_some(Part::Buckets { first: end, began }))
+                Ok((end < count).then_some(VisitPart::Buckets { first: end, began }))
             }
         }
     }
@@ -212,7 +214,7 @@ impl<E: Env> LaneInner<E> {
     async fn visit_buckets(
         &mut self,
         table: TableId,
-        began: Began,
+        began: VisitStart,
         buckets: std::ops::Range<u64>,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
@@ -234,7 +236,7 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         table: TableId,
         hash: &index::hash::HashTable,
-        began: Began,
+        began: VisitStart,
         numbers: Vec<u64>,
         split_off: &mut Vec<u64>,
         visit: &mut Visitor<'_>,
@@ -287,7 +289,7 @@ impl<E: Env> LaneInner<E> {
             let again: Vec<Span> = readings.iter().map(read_again).collect();
             self.execute().await?;
             for (mut reading, again) in readings.into_iter().zip(again) {
-                match self.judge_reading(hash, &mut reading, again)? {
+                match self.finish_reading(hash, &mut reading, again)? {
                     Some(level) => {
                         let Reading { number, rows, .. } = reading;
                         done.push(BucketRows { number, level, rows });
@@ -301,7 +303,7 @@ impl<E: Env> LaneInner<E> {
 
     /// The split level of a bucket whose header was read `again` after all slots; `None` if the
     /// bucket was split meanwhile.
-    fn judge_reading(
+    fn finish_reading(
         &mut self,
         hash: &index::hash::HashTable,
         reading: &mut Reading,

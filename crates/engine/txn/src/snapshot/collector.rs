@@ -134,13 +134,13 @@ impl<E: Env> Collector<'_, E> {
         let has_copies = !self.shared.copies.is_empty();
         batch.reset();
         let lanes = match has_copies && self.newest > 0 {
-            true => self.post_look(&mut batch),
+            true => self.post_lane_read(&mut batch),
             false => None,
         };
         let vector;
         (batch, vector) = read_vector(self.env, batch, oracle, shape).await?;
         if let Some(lanes) = lanes {
-            self.look(&batch, lanes);
+            self.note_announcements(&batch, lanes);
         }
         batch.clear_verbs();
         post_vector(&mut batch, oracle, shape, vector);
@@ -163,13 +163,13 @@ impl<E: Env> Collector<'_, E> {
     }
 
     /// Posts a read of the lanes' words, if one is due.
-    fn post_look(&self, batch: &mut Batch) -> Option<Span> {
+    fn post_lane_read(&self, batch: &mut Batch) -> Option<Span> {
         let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));
         let is_due = self.collected.is_due(self.env.now_ns());
         is_due.then(|| batch.read(first, self.shared.slots() * LANE_WORDS))
     }
 
-    fn look(&mut self, batch: &Batch, lanes: Span) {
+    fn note_announcements(&mut self, batch: &Batch, lanes: Span) {
         let ignores = self.env.mutant(Mutant::CollectIgnoreLanes);
         let lanes = batch.words(lanes).chunks_exact(LANE_WORDS as usize);
         let announced = lanes.map(|lane| if ignores { 0 } else { lane[LANE_ACTIVE as usize] });
@@ -228,21 +228,17 @@ mod tests {
     }
 
     #[test]
-    fn words_are_raised_to_what_all_lanes_are_past() {
+    fn words_are_raised_to_the_stamp_that_all_lanes_have_passed() {
         let mut collected = Collected::new(1, 0);
-        assert_eq!(
-            looked(&mut collected, &[0, 0], 5, 0),
-            5,
-            "whoever is idle begins with the newest"
-        );
+        assert_eq!(looked(&mut collected, &[0, 0], 5, 0), 5, "idle lanes begin with the newest");
         assert_eq!(looked(&mut collected, &[9, 7, 0], 8, 0), 7);
-        assert_eq!(looked(&mut collected, &[9, 6], 9, 0), 7, "it never goes back");
-        assert_eq!(looked(&mut collected, &[1], 20, E_NS + 1), 7, "what was newest when it began");
-        assert_eq!(looked(&mut collected, &[1], 30, 2 * E_NS + 2), 20, "has run for too long");
+        assert_eq!(looked(&mut collected, &[9, 6], 9, 0), 7, "it never falls");
+        assert_eq!(looked(&mut collected, &[1], 20, E_NS + 1), 7, "no vector is older than E yet");
+        assert_eq!(looked(&mut collected, &[1], 30, 2 * E_NS + 2), 20, "vector 20 is older than E");
     }
 
     #[test]
-    fn what_is_told_has_been_raised_on_every_server() {
+    fn the_published_stamp_is_raised_on_every_server() {
         let servers = RAISED_PER_VECTOR + 2;
         let mut collected = Collected::new(servers, 0);
         looked(&mut collected, &[], 5, 0);

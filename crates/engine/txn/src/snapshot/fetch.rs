@@ -32,7 +32,7 @@ use crate::database::{Database, Oracle};
 use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
 use crate::snapshot::oracle::newest_intact;
-use crate::snapshot::packed::{Trust, Unpacker, Vector};
+use crate::snapshot::packed::{SkippedChecks, Unpacker, Vector};
 use crate::snapshot::shared_slot::{Bounds, SLOTS_EACH, SharedSlot};
 use crate::snapshot::slot::TakenSlot;
 use fabric::{Batch, Env, FabricError, Mutant};
@@ -45,7 +45,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 /// A fetcher ends after this number of rounds without a newer vector.
-const VAIN_ROUNDS_MAX: u32 = 1000;
+const IDLE_ROUNDS_MAX: u32 = 1000;
 /// Interval at which a fetcher checks for the first lane of its compute server.
 const LOOK_INTERVAL_NS: u64 = 1_000;
 /// Interval between two announcements. Only horizons and catalog changes may wait for one.
@@ -232,13 +232,13 @@ impl<E: Env> Database<E> {
     /// Fetches round after round, until it is not wanted or finds no newer vector any more.
     async fn fetch_until(&self, is_wanted: &dyn Fn() -> bool) -> Result<(), FabricError> {
         let fetched = &self.shared.fetched;
-        let trust = Trust {
+        let skipped = SkippedChecks {
             torn: self.env.mutant(Mutant::OracleTornCopy),
             base: self.env.mutant(Mutant::OracleOtherBase),
         };
-        let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies(), trust);
-        let (mut batch, mut vain, mut newest, mut announce_ns) = (Batch::new(), 0, 0, 0);
-        while is_wanted() && !fetched.is_stopped.load(Relaxed) && vain < VAIN_ROUNDS_MAX {
+        let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies(), skipped);
+        let (mut batch, mut idle_rounds, mut newest, mut announce_ns) = (Batch::new(), 0, 0, 0);
+        while is_wanted() && !fetched.is_stopped.load(Relaxed) && idle_rounds < IDLE_ROUNDS_MAX {
             batch.reset();
             let Some(slot) = self.shared.shared_slot().clone() else {
                 self.env.sleep_ns(LOOK_INTERVAL_NS).await;
@@ -256,7 +256,7 @@ impl<E: Env> Database<E> {
                 Some(copy) => self.fetch_copied(batch, copy, &mut unpacker).await?,
             };
             let stamp = fetched.bounds().stamp;
-            vain = if stamp > newest { 0 } else { vain + 1 };
+            idle_rounds = if stamp > newest { 0 } else { idle_rounds + 1 };
             newest = stamp;
         }
         Ok(())
@@ -268,7 +268,7 @@ impl<E: Env> Database<E> {
         let Some(slot) = self.shared.shared_slot().clone() else {
             return Ok(());
         };
-        let Some(_withdrawal) = slot.rest_together() else {
+        let Some(_withdrawal) = slot.begin_withdrawal() else {
             return Ok(());
         };
         let lane = self.shared.oracle_layout.lane(self.shared.oracle, slot.slot);

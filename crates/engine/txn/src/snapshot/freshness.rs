@@ -51,21 +51,21 @@ struct Known {
 impl Freshness {
     /// Records that a read of the ring that began at `began_ns` found vector `number` as the
     /// newest.
-    pub fn saw(&self, number: u64, began_ns: u64) {
-        self.seen().saw(number, began_ns);
+    pub fn note_read(&self, number: u64, began_ns: u64) {
+        self.seen().note_read(number, began_ns);
     }
 
     /// Records that this compute server has frozen vector `number`, and began at `began_ns`.
-    pub fn froze(&self, number: u64, began_ns: u64) {
+    pub fn note_freeze(&self, number: u64, began_ns: u64) {
         let mut seen = self.seen();
-        seen.saw(number, began_ns);
+        seen.note_read(number, began_ns);
         for vector in seen.vectors.iter_mut().filter(|vector| vector.number >= number) {
             vector.has_all_by_ns = vector.has_all_by_ns.max(began_ns);
         }
     }
 
     /// Whether vector `number` is fresh enough for a transaction that began at `began_ns`.
-    pub fn will_do(&self, number: u64, began_ns: u64) -> bool {
+    pub fn is_fresh_enough(&self, number: u64, began_ns: u64) -> bool {
         let Known { number: known, has_all_by_ns } = *self.seen().known(number);
         known == number && has_all_by_ns > 0 && has_all_by_ns + STALE_NS >= began_ns
     }
@@ -76,7 +76,7 @@ impl Freshness {
 }
 
 impl Seen {
-    fn saw(&mut self, number: u64, began_ns: u64) {
+    fn note_read(&mut self, number: u64, began_ns: u64) {
         if number < self.number {
             return;
         }
@@ -102,51 +102,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_vector_that_is_seen_may_be_of_any_age() {
+    fn the_first_vector_found_has_an_unknown_age() {
         let freshness = Freshness::default();
-        freshness.saw(7, 1_000);
-        assert!(!freshness.will_do(7, 1_000));
-        freshness.froze(8, 1_100);
-        assert!(freshness.will_do(8, 1_000) && freshness.will_do(8, 1_100 + STALE_NS));
-        assert!(!freshness.will_do(8, 1_101 + STALE_NS) && !freshness.will_do(7, 1_000));
+        freshness.note_read(7, 1_000);
+        assert!(!freshness.is_fresh_enough(7, 1_000));
+        freshness.note_freeze(8, 1_100);
+        assert!(
+            freshness.is_fresh_enough(8, 1_000) && freshness.is_fresh_enough(8, 1_100 + STALE_NS)
+        );
+        assert!(
+            !freshness.is_fresh_enough(8, 1_101 + STALE_NS) && !freshness.is_fresh_enough(7, 1_000)
+        );
     }
 
     #[test]
-    fn the_second_vector_after_a_look_was_read_after_it() {
+    fn the_second_vector_after_a_read_was_frozen_after_it() {
         let freshness = Freshness::default();
-        freshness.saw(7, 10_000_000);
+        freshness.note_read(7, 10_000_000);
         // The freezer may have read vector 8 before the read at 10 ms.
-        freshness.saw(8, 20_000_000);
-        assert!(!freshness.will_do(8, 10_000_000 + STALE_NS));
-        freshness.saw(9, 30_000_000);
-        assert!(freshness.will_do(9, 10_000_000 + STALE_NS));
-        assert!(!freshness.will_do(9, 10_000_001 + STALE_NS));
-        freshness.saw(11, 40_000_000);
-        assert!(freshness.will_do(11, 30_000_000 + STALE_NS));
-        assert!(!freshness.will_do(11, 30_000_001 + STALE_NS));
+        freshness.note_read(8, 20_000_000);
+        assert!(!freshness.is_fresh_enough(8, 10_000_000 + STALE_NS));
+        freshness.note_read(9, 30_000_000);
+        assert!(freshness.is_fresh_enough(9, 10_000_000 + STALE_NS));
+        assert!(!freshness.is_fresh_enough(9, 10_000_001 + STALE_NS));
+        freshness.note_read(11, 40_000_000);
+        assert!(freshness.is_fresh_enough(11, 30_000_000 + STALE_NS));
+        assert!(!freshness.is_fresh_enough(11, 30_000_001 + STALE_NS));
     }
 
     #[test]
-    fn a_look_that_comes_late_tells_nothing() {
+    fn a_late_read_proves_nothing() {
         let freshness = Freshness::default();
-        freshness.saw(7, 10_000_000);
-        freshness.saw(9, 20_000_000);
-        freshness.saw(8, 19_000_000);
-        freshness.saw(10, 21_000_000);
-        assert!(freshness.will_do(10, 10_000_000 + STALE_NS) && !freshness.will_do(8, 10_000_000));
-        assert!(!freshness.will_do(10, 10_000_001 + STALE_NS));
+        freshness.note_read(7, 10_000_000);
+        freshness.note_read(9, 20_000_000);
+        freshness.note_read(8, 19_000_000);
+        freshness.note_read(10, 21_000_000);
+        assert!(
+            freshness.is_fresh_enough(10, 10_000_000 + STALE_NS)
+                && !freshness.is_fresh_enough(8, 10_000_000)
+        );
+        assert!(!freshness.is_fresh_enough(10, 10_000_001 + STALE_NS));
     }
 
     #[test]
-    fn what_another_lane_freezes_makes_no_older_vector_newer() {
+    fn a_freeze_does_not_make_an_older_vector_fresh() {
         let freshness = Freshness::default();
-        freshness.saw(7, 10_000_000);
-        freshness.saw(8, 10_000_000);
-        freshness.froze(10, 20_000_000);
-        assert!(freshness.will_do(10, 20_000_000 + STALE_NS));
-        assert!(!freshness.will_do(8, 20_000_000));
+        freshness.note_read(7, 10_000_000);
+        freshness.note_read(8, 10_000_000);
+        freshness.note_freeze(10, 20_000_000);
+        assert!(freshness.is_fresh_enough(10, 20_000_000 + STALE_NS));
+        assert!(!freshness.is_fresh_enough(8, 20_000_000));
         // A later vector covers what the frozen one covers.
-        freshness.saw(11, 25_000_000);
-        assert!(freshness.will_do(11, 20_000_000 + STALE_NS));
+        freshness.note_read(11, 25_000_000);
+        assert!(freshness.is_fresh_enough(11, 20_000_000 + STALE_NS));
     }
 }

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_lags_by_what_was_published_since() {
+    fn lag_counts_the_numbers_published_since() {
         let mut snapshot = Snapshot::default();
         snapshot.set(&[5, 0, 9], 1);
         assert_eq!(snapshot.lag(&[5, 0, 9]), 0);

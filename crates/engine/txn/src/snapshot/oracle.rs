@@ -42,7 +42,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn take_snapshot(&mut self) -> Result<(), Abort> {
         let before = self.env.counters().counts();
         let epoch = match self.shared.config.oracle {
-            _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.has_snapshot_left() => {
+            _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.reuses_snapshot() => {
                 self.open.catalog.epoch
             }
             Oracle::DoubleCollect => self.double_collect().await?,
@@ -61,7 +61,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Whether to reuse the last snapshot, which happens every other time. For a mutant.
     #[cold]
-    fn has_snapshot_left(&self) -> bool {
+    fn reuses_snapshot(&self) -> bool {
         self.statistics.snapshots % 2 == 1
     }
 
@@ -158,8 +158,8 @@ impl<E: Env> LaneInner<E> {
         for _ in 0..FREEZE_COUNT_MAX {
             if let Some(epoch) = self.read_frozen().await? {
                 let (freshness, number) = (&self.shared.freshness, self.snapshot.stamp);
-                freshness.saw(number, looked_ns);
-                if freshness.will_do(number, began_ns) {
+                freshness.note_read(number, looked_ns);
+                if freshness.is_fresh_enough(number, began_ns) {
                     return Ok(epoch);
                 }
             }
@@ -286,7 +286,7 @@ impl<E: Env> LaneInner<E> {
             frozen.map_err(|_| Abort::Unreachable)?.1
         };
         if let Some(number) = frozen {
-            self.shared.freshness.froze(number, began_ns);
+            self.shared.freshness.note_freeze(number, began_ns);
         }
         Ok(frozen.is_some())
     }

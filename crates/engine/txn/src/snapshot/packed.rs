@@ -115,14 +115,14 @@ fn close(batch: &mut Batch, span: Span) {
 }
 
 /// The words in front of the checksum, if the checksum fits.
-fn intact(words: &[u64], trust: Trust) -> Option<&[u64]> {
+fn intact(words: &[u64], skipped: SkippedChecks) -> Option<&[u64]> {
     let (sum, body) = words.split_last()?;
-    (body[0] != 0 && (checksum(body, Cover::All) == *sum || trust.torn)).then_some(body)
+    (body[0] != 0 && (checksum(body, Cover::All) == *sum || skipped.torn)).then_some(body)
 }
 
 /// Checks that a fetcher omits. For mutants.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Trust {
+pub(crate) struct SkippedChecks {
     /// Accept torn vectors.
     pub torn: bool,
     /// Accept a vector with another base than the one in memory.
@@ -132,7 +132,7 @@ pub(crate) struct Trust {
 /// A fetcher's side: the base read last, and the vector unpacked last.
 pub(crate) struct Unpacker {
     shape: CopyLayout,
-    trust: Trust,
+    skipped: SkippedChecks,
     /// Number of the base; 0 before the first.
     number: u64,
     base: Vec<u64>,
@@ -149,20 +149,20 @@ pub(crate) struct Vector<'a> {
 }
 
 impl Unpacker {
-    pub(crate) fn new(shape: CopyLayout, trust: Trust) -> Self {
-        Self { shape, trust, number: 0, base: Vec::new(), counters: Vec::new() }
+    pub(crate) fn new(shape: CopyLayout, skipped: SkippedChecks) -> Self {
+        Self { shape, skipped, number: 0, base: Vec::new(), counters: Vec::new() }
     }
 
     /// The number of the base that an intact packed vector needs, if it is not the one in memory.
     pub(crate) fn wanted_base(&self, packed: &[u64]) -> Option<u64> {
-        let wanted = intact(packed, self.trust)?[PACKED_BASE as usize];
+        let wanted = intact(packed, self.skipped)?[PACKED_BASE as usize];
         (wanted != self.number).then_some(wanted)
     }
 
     /// Takes the base with this number from the words of all base places, if it is among them.
     pub(crate) fn take_base(&mut self, wanted: u64, places: &[u64]) {
         let bases = places.chunks_exact(self.shape.base_words() as usize);
-        let mut intact = bases.filter_map(|base| intact(base, Trust::default()));
+        let mut intact = bases.filter_map(|base| intact(base, SkippedChecks::default()));
         if let Some(base) = intact.find(|base| base[0] == wanted) {
             self.number = wanted;
             self.base.clear();
@@ -172,8 +172,8 @@ impl Unpacker {
 
     /// Unpacks a vector, if it is intact and its base is in memory.
     pub(crate) fn unpack(&mut self, packed: &[u64]) -> Option<Vector<'_>> {
-        let packed = intact(packed, self.trust)?;
-        if packed[PACKED_BASE as usize] != self.number && !(self.trust.base && self.number > 0) {
+        let packed = intact(packed, self.skipped)?;
+        if packed[PACKED_BASE as usize] != self.number && !(self.skipped.base && self.number > 0) {
             return None;
         }
         self.counters.clear();
@@ -257,8 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unpacked_is_what_was_frozen() {
-        let (mut copy, mut unpacker) = (Copy::new(), Unpacker::new(SHAPE, Trust::default()));
+    fn unpacking_restores_the_frozen_vector() {
+        let (mut copy, mut unpacker) =
+            (Copy::new(), Unpacker::new(SHAPE, SkippedChecks::default()));
         let mut counters = [5, 0, 0, 1 << 40, 7, 7, 7, 7];
         copy.write(1, counters);
         assert_eq!(copy.fetch(&mut unpacker, 1), (Some(counters.to_vec()), 1));
@@ -273,8 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_torn_or_has_lost_its_base_is_not_taken() {
-        let (mut copy, mut unpacker) = (Copy::new(), Unpacker::new(SHAPE, Trust::default()));
+    fn torn_vectors_and_those_without_their_base_are_rejected() {
+        let (mut copy, mut unpacker) =
+            (Copy::new(), Unpacker::new(SHAPE, SkippedChecks::default()));
         for number in 1..4 {
             copy.write(number, [number << 20; 8]);
         }
@@ -286,6 +288,6 @@ mod tests {
         batch.write_word(word, 1);
         copy.execute(batch);
         assert_eq!(copy.fetch(&mut unpacker, 3), (None, 0));
-        assert_eq!(copy.fetch(&mut unpacker, 4), (None, 0), "nothing stands there yet");
+        assert_eq!(copy.fetch(&mut unpacker, 4), (None, 0), "the place is still empty");
     }
 }

@@ -78,7 +78,7 @@ struct Numbers {
     /// Every number up to this one is finished.
     complete: u64,
     /// For each drawn number after `complete`: whether it is finished.
-    over: VecDeque<bool>,
+    finished: VecDeque<bool>,
     /// The slot's counter in the vector.
     published: u64,
     is_publishing: bool,
@@ -96,9 +96,9 @@ pub(crate) struct Bounds {
 
 /// The next step of a lane whose commit is installed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Turn {
+pub(crate) enum PublishStep {
     /// None: its number is published.
-    Counted,
+    Published,
     /// Write this number to the slot, then call `note_published`.
     Publish(u64),
     /// Wait for other lanes.
@@ -121,8 +121,8 @@ impl SharedSlot {
     pub(crate) fn draw(&self, writes: usize) -> VersionWord {
         let series = &self.series[usize::from(writes > SHORT_WRITES_MAX)];
         let mut numbers = series.numbers();
-        numbers.over.push_back(false);
-        VersionWord::new(series.slot, numbers.complete + numbers.over.len() as u64)
+        numbers.finished.push_back(false);
+        VersionWord::new(series.slot, numbers.complete + numbers.finished.len() as u64)
     }
 
     /// Finishes a number: its commit has installed its writes, or has released its locks.
@@ -131,39 +131,43 @@ impl SharedSlot {
         let mut numbers = self.numbers(drawn.slot());
         assert!(number > numbers.complete, "a number is finished once");
         let place = number - numbers.complete - 1;
-        numbers.over[place as usize] = true;
+        numbers.finished[place as usize] = true;
         if place > 0 {
             return;
         }
-        while numbers.over.front() == Some(&true) {
-            numbers.over.pop_front();
+        while numbers.finished.front() == Some(&true) {
+            numbers.finished.pop_front();
             numbers.complete += 1;
         }
         wake_all(numbers);
     }
 
     /// The next step towards publishing a number.
-    pub(crate) fn turn(&self, drawn: VersionWord) -> Turn {
-        self.turn_of(drawn, None)
+    pub(crate) fn publish_step(&self, drawn: VersionWord) -> PublishStep {
+        self.publish_step_or_wait(drawn, None)
     }
 
-    /// Like [`Self::turn`]; if the answer is `Wait`, wakes `waker` when the answer may have
+    /// Like [`Self::publish_step`]; if the answer is `Wait`, wakes `waker` when the answer may have
     /// changed.
-    pub(crate) fn turn_of(&self, drawn: VersionWord, waker: Option<&Waker>) -> Turn {
+    pub(crate) fn publish_step_or_wait(
+        &self,
+        drawn: VersionWord,
+        waker: Option<&Waker>,
+    ) -> PublishStep {
         let number = drawn.counter();
         let mut numbers = self.numbers(drawn.slot());
         if numbers.published >= number {
-            return Turn::Counted;
+            return PublishStep::Published;
         }
         if numbers.is_poisoned {
-            return Turn::Poisoned;
+            return PublishStep::Poisoned;
         }
         if numbers.complete >= number && !numbers.is_publishing {
             numbers.is_publishing = true;
-            return Turn::Publish(numbers.complete);
+            return PublishStep::Publish(numbers.complete);
         }
         numbers.waiting.extend(waker.cloned());
-        Turn::Wait
+        PublishStep::Wait
     }
 
     /// Records that `slot` was published up to `number`.
@@ -187,7 +191,7 @@ impl SharedSlot {
     pub(crate) fn last_drawn(&self) -> [TakenSlot; SLOTS_EACH] {
         self.series.each_ref().map(|series| {
             let numbers = series.numbers();
-            let counter = numbers.complete + numbers.over.len() as u64;
+            let counter = numbers.complete + numbers.finished.len() as u64;
             TakenSlot { slot: series.slot, counter }
         })
     }
@@ -265,7 +269,7 @@ impl SharedSlot {
     }
 
     /// If no lane runs, begins to withdraw the common announcement.
-    pub(crate) fn rest_together(&self) -> Option<Withdrawal<'_>> {
+    pub(crate) fn begin_withdrawal(&self) -> Option<Withdrawal<'_>> {
         let mut lanes = self.lanes();
         let is_any_running = lanes.running().next().is_some();
         lanes.is_resting |= !is_any_running;
@@ -341,14 +345,17 @@ mod tests {
         let [first, second, third] = [(); 3].map(|()| slot.draw(SHORT_WRITES_MAX));
         assert_eq!([first, second, third].map(VersionWord::counter), [11, 12, 13]);
         slot.finish(second);
-        assert_eq!(slot.turn(second), Turn::Wait);
+        assert_eq!(slot.publish_step(second), PublishStep::Wait);
         slot.finish(first);
-        assert_eq!(slot.turn(second), Turn::Publish(12), "for the first as well");
-        assert_eq!(slot.turn(first), Turn::Wait, "one publishes at a time");
+        assert_eq!(slot.publish_step(second), PublishStep::Publish(12), "for the first as well");
+        assert_eq!(slot.publish_step(first), PublishStep::Wait, "one publishes at a time");
         slot.finish(third);
         slot.note_published(SlotId(3), 12);
-        assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Counted));
-        assert_eq!(slot.turn(third), Turn::Publish(13));
+        assert_eq!(
+            (slot.publish_step(first), slot.publish_step(second)),
+            (PublishStep::Published, PublishStep::Published)
+        );
+        assert_eq!(slot.publish_step(third), PublishStep::Publish(13));
         assert_eq!(slot.draw(0), VersionWord::new(SlotId(3), 14));
     }
 
@@ -358,44 +365,47 @@ mod tests {
         let (long, short) = (slot.draw(SHORT_WRITES_MAX + 1), slot.draw(1));
         assert_eq!((long, short.slot()), (VersionWord::new(SlotId(5), 21), SlotId(3)));
         slot.finish(short);
-        assert_eq!(slot.turn(short), Turn::Publish(11));
+        assert_eq!(slot.publish_step(short), PublishStep::Publish(11));
         slot.finish(long);
-        assert_eq!(slot.turn(long), Turn::Publish(21));
+        assert_eq!(slot.publish_step(long), PublishStep::Publish(21));
         assert_eq!(slot.last_drawn(), [taken(3, 11), taken(5, 21)]);
     }
 
     #[test]
-    fn the_oldest_of_all_that_run_is_announced() {
+    fn the_oldest_running_stamp_is_announced() {
         let slot = slot();
         let [first, second] = [(); 2].map(|()| slot.add_lane());
         assert_eq!(slot.announce(first, 0), Some(1));
         assert_eq!(slot.announce(second, 7), Some(1), "the first still has an older snapshot");
-        assert_eq!(slot.announce(first, 5), Some(7), "what others have seen bounds this one, too");
+        assert_eq!(slot.announce(first, 5), Some(7), "stamps seen by others bound this one, too");
         assert!(slot.is_past(first, 7) && !slot.is_past(first, 8));
         assert_eq!(slot.acknowledge(first, 3), 0, "the second does not know it");
         assert_eq!(slot.acknowledge(second, 4), 3);
         assert_eq!(slot.rest(first, || false).ok(), Some(Some(4)));
-        let withdrawal = slot.rest(second, || false).expect_err("nobody runs");
+        let withdrawal = slot.rest(second, || false).expect_err("no lane runs");
         assert_eq!(slot.announce(first, 9), None);
         drop(withdrawal);
         assert_eq!(slot.announce(first, 9), Some(9));
-        assert_eq!(slot.rest(first, || true).ok(), Some(None), "somebody announces for all");
-        assert_eq!(slot.announce(first, 9), Some(9), "so that nothing is withdrawn");
+        assert_eq!(slot.rest(first, || true).ok(), Some(None), "a fetcher announces for all");
+        assert_eq!(slot.announce(first, 9), Some(9), "the announcement was not withdrawn");
         assert!(!slot.remove_lane(second));
         assert_eq!(slot.add_lane(), second);
         assert!(!slot.remove_lane(first) && slot.remove_lane(second));
     }
 
     #[test]
-    fn nothing_behind_a_poisoned_number_is_counted() {
+    fn no_number_after_a_poisoned_one_is_published() {
         let slot = slot();
         let (first, second) = (slot.draw(1), slot.draw(1));
         slot.finish(first);
-        assert_eq!(slot.turn(first), Turn::Publish(11));
+        assert_eq!(slot.publish_step(first), PublishStep::Publish(11));
         slot.note_published(SlotId(3), 11);
         slot.finish(second);
         slot.poison();
-        assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Poisoned));
+        assert_eq!(
+            (slot.publish_step(first), slot.publish_step(second)),
+            (PublishStep::Published, PublishStep::Poisoned)
+        );
         assert!(slot.is_poisoned());
     }
 }

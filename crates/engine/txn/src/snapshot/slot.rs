@@ -38,7 +38,7 @@ pub(crate) struct LanePlace {
 }
 
 /// Takes a place for a lane: a slot of its own, or a place in its compute server's shared slot.
-pub(crate) async fn take_place<E: Env>(
+pub(crate) async fn take_lane_place<E: Env>(
     env: &E,
     shared: &Shared<E>,
 ) -> Result<Option<LanePlace>, FabricError> {
@@ -48,7 +48,7 @@ pub(crate) async fn take_place<E: Env>(
         return Ok(Some(LanePlace { slot: taken.slot, number: 0, counter, shared_slot: None }));
     }
     loop {
-        if let Some(place) = place_beside(shared) {
+        if let Some(place) = join_shared_slot(shared) {
             return Ok(Some(place));
         }
         let Some(_taking) = Taking::begin(&shared.is_taking_slot) else {
@@ -65,7 +65,7 @@ pub(crate) async fn take_place<E: Env>(
 
 /// Adds a lane to the compute server's shared slot, if there is one. The lock prevents that the
 /// last lane returns the slot at the same time.
-fn place_beside<E: Env>(shared: &Shared<E>) -> Option<LanePlace> {
+fn join_shared_slot<E: Env>(shared: &Shared<E>) -> Option<LanePlace> {
     let there = shared.shared_slot();
     let shared_slot = there.as_ref()?.clone();
     let (slot, number) = (shared_slot.slot, shared_slot.add_lane());
@@ -97,7 +97,7 @@ async fn take_slots<E: Env>(
     for number in 0..SLOTS_EACH {
         let Some(taken) = take_slot(env, shared).await? else {
             for unused in &slots[..number] {
-                give_back_unused(env, shared, unused.slot).await?;
+                return_unused(env, shared, unused.slot).await?;
             }
             return Ok(None);
         };
@@ -108,7 +108,7 @@ async fn take_slots<E: Env>(
 }
 
 /// Returns a slot from which no number was drawn.
-async fn give_back_unused<E: Env>(
+async fn return_unused<E: Env>(
     env: &E,
     shared: &Shared<E>,
     slot: SlotId,
@@ -131,11 +131,11 @@ pub(crate) async fn take_slot<E: Env>(
     if slot < u64::from(shared.slots()) {
         return Ok(Some(TakenSlot { slot: SlotId(slot as u16), counter: 0 }));
     }
-    take_given_back(env, shared).await
+    take_returned(env, shared).await
 }
 
 /// Takes a returned slot. The lane that swaps the slot's mark owns it.
-async fn take_given_back<E: Env>(
+async fn take_returned<E: Env>(
     env: &E,
     shared: &Shared<E>,
 ) -> Result<Option<TakenSlot>, FabricError> {
@@ -214,7 +214,7 @@ impl<E: Env> Database<E> {
                 continue;
             };
             departure.left_behind += lane.collect_until(deadline_ns).await;
-            departure.slots += lane.give_back_place().await?;
+            departure.slots += lane.return_place().await?;
         }
     }
 }
@@ -237,11 +237,11 @@ impl<E: Env> LaneInner<E> {
     /// the mark that the slot has no owner. A poisoned slot is not returned, because recovery must
     /// first decide its last number; nor is a slot that has hardly any numbers left. Returns how
     /// many slots the compute server has given up.
-    async fn give_back_place(mut self: Box<Self>) -> Result<u32, FabricError> {
+    async fn return_place(mut self: Box<Self>) -> Result<u32, FabricError> {
         let Some(shared_slot) = self.identity.shared_slot.take() else {
             if !self.identity.is_poisoned {
                 let LaneIdentity { slot, counter, .. } = self.identity;
-                self.give_back_slot(TakenSlot { slot, counter }).await?;
+                self.return_slot(TakenSlot { slot, counter }).await?;
             }
             return Ok(1);
         };
@@ -254,13 +254,13 @@ impl<E: Env> LaneInner<E> {
         }
         if !shared_slot.is_poisoned() {
             for drawn in shared_slot.last_drawn() {
-                self.give_back_slot(drawn).await?;
+                self.return_slot(drawn).await?;
             }
         }
         Ok(SLOTS_EACH as u32)
     }
 
-    async fn give_back_slot(&mut self, drawn: TakenSlot) -> Result<(), FabricError> {
+    async fn return_slot(&mut self, drawn: TakenSlot) -> Result<(), FabricError> {
         let TakenSlot { slot, counter } = drawn;
         if counter >= COUNTER_LIMIT {
             return Ok(());

@@ -2,7 +2,7 @@
 //! The paper measures its oracle with them [ZB17 §7.2].
 
 use crate::abort::Abort;
-use crate::detach::away_from_home;
+use crate::detach::run_lane_detached;
 use crate::lane::LaneInner;
 use crate::transaction::Transaction;
 use fabric::Env;
@@ -23,13 +23,13 @@ impl<E: Env> Transaction<'_, E> {
     /// If the transaction has written rows.
     pub async fn publish_timestamp(self) -> Result<VersionWord, Abort> {
         let publish = async |inner: &mut LaneInner<E>| inner.publish_timestamp().await;
-        away_from_home(self.home, publish).await.unwrap_or(Err(Abort::Unreachable))
+        run_lane_detached(self.owned, publish).await.unwrap_or(Err(Abort::Unreachable))
     }
 }
 
 impl<E: Env> LaneInner<E> {
     async fn publish_timestamp(&mut self) -> Result<VersionWord, Abort> {
-        assert!(self.writes.rows.is_empty(), "rows have to be installed before: commit them");
+        assert!(self.writes.rows.is_empty(), "a transaction with rows must commit them");
         let timestamp = self.identity.next_timestamp(self.writes.rows.len());
         if self.publish(timestamp).await.is_err() {
             self.identity.poison();

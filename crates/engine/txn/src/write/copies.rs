@@ -24,7 +24,7 @@ use layout::{Key, RecordRef, row};
 use std::ops::Range;
 
 /// A row that the transaction writes, and the same row of another copy.
-struct Twin {
+struct RowPair {
     own: AccessId,
     other: AccessId,
 }
@@ -55,14 +55,14 @@ impl<E: Env> LaneInner<E> {
         }
         let others = self.find_in_parts(&keys).await?;
         for (own, other) in owns.into_iter().zip(others) {
-            self.write_twin(Twin { own, other })?;
+            self.write_copy_row(RowPair { own, other })?;
         }
         Ok(())
     }
 
     /// Applies the change of a row to the same row of another copy. Both rows are as in the
     /// snapshot, so they are equal.
-    fn write_twin(&mut self, twin: Twin) -> Result<(), TxnError> {
+    fn write_copy_row(&mut self, twin: RowPair) -> Result<(), TxnError> {
         let own = self.txn.accesses[twin.own];
         let found = self.txn.accesses[twin.other].state;
         let is_change = own.absence == Absence::None;
@@ -87,10 +87,10 @@ impl<E: Env> LaneInner<E> {
 
     /// Copies the new payload, except references to unchanged long values, because each copy has
     /// its own.
-    fn copy_payload(&mut self, twin: &Twin) {
+    fn copy_payload(&mut self, twin: &RowPair) {
         let (own, other) = (self.txn.accesses[twin.own], self.txn.accesses[twin.other]);
         let shape = self.open.info(own.table).row;
-        let stay = self.staying_values(twin.own);
+        let stay = self.unchanged_values(twin.own);
         let batch = &mut *self.txn.batch;
         for word in 0..shape.payload_words {
             if !stay.iter().any(|words| words.contains(&word)) {
@@ -101,7 +101,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// The words of the payload that refer to long values which the transaction has not changed.
-    fn staying_values(&self, access: AccessId) -> Vec<Range<u32>> {
+    fn unchanged_values(&self, access: AccessId) -> Vec<Range<u32>> {
         let entry = self.txn.accesses[access];
         let info = self.open.info(entry.table);
         if entry.absence != Absence::None {

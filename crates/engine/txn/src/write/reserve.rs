@@ -71,7 +71,7 @@ impl ReservedBuffers {
         let Some(of_kind) = buffers.get_mut(&kind) else { return false };
         let is_reserved = of_kind.all.contains(&buffer);
         if is_reserved {
-            debug_assert!(!of_kind.free.contains(&buffer), "a buffer comes back once");
+            debug_assert!(!of_kind.free.contains(&buffer), "a buffer is freed once");
             of_kind.free.push(buffer);
         }
         is_reserved

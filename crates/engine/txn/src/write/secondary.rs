@@ -140,7 +140,7 @@ impl<E: Env> LaneInner<E> {
         self.writes.unique_keys = keys;
         let Some(UniqueKey { index, key }) = twice else { return Ok(()) };
         let info = self.open.index_info(index).clone();
-        Err(self.violate(&info, &key))
+        Err(self.record_violation(&info, &key))
     }
 
     async fn prepare_entry(&mut self, entry: &Entry) -> Result<(), TxnError> {
@@ -250,7 +250,7 @@ impl<E: Env> LaneInner<E> {
             if own.is_written() {
                 let gone =
                     own.state == State::Deleted || self.entry_key(info, own.current()) != *entry;
-                return if gone { Ok(()) } else { Err(self.violate(info, entry)) };
+                return if gone { Ok(()) } else { Err(self.record_violation(info, entry)) };
             }
         }
         let image = self.read_newest(table, &primary, row).await?;
@@ -276,12 +276,12 @@ impl<E: Env> LaneInner<E> {
         if version.is_deleted() || self.entry_key(info, image) != *entry {
             return Ok(());
         }
-        Err(self.violate(info, entry))
+        Err(self.record_violation(info, entry))
     }
 
     /// Records the details of a violation for the caller.
     #[cold]
-    fn violate(&mut self, info: &IndexInfo, entry: &Key) -> TxnError {
+    fn record_violation(&mut self, info: &IndexInfo, entry: &Key) -> TxnError {
         let violation = UniqueViolation::new(&self.open.info(info.table).schema, info, entry);
         self.txn.last_unique_violation = Some(Box::new(violation));
         Abort::UniqueViolation.into()

@@ -74,7 +74,7 @@ mod tests {
     use layout::RegionId;
 
     #[test]
-    fn what_one_lane_has_too_much_of_serves_another() {
+    fn surplus_pieces_of_one_lane_serve_another() {
         let config = crate::local::OpenConfig { server_bytes: 64 << 20, ..Default::default() };
         let database = crate::local::open(&config).expect("memory");
         let env = database.env().clone();

@@ -119,13 +119,13 @@ fn insert(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
 }
 
 fn update(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
-    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
     let value = txn.row(row).int(VALUE);
     txn.update(row).set_int(VALUE, value + 1);
 }
 
 fn change_group(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
-    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
     let group = txn.row(row).int(GROUP);
     txn.update(row).set_int(GROUP, group + 1000);
 }
@@ -135,7 +135,7 @@ fn read(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
 }
 
 fn delete(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
-    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
     txn.delete(row);
 }
 
@@ -157,7 +157,7 @@ fn levels(storage: Storage) -> u64 {
 const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
 
 #[test]
-fn snapshots_take_what_the_oracle_promises() {
+fn snapshots_take_the_round_trips_of_their_oracle() {
     for (oracle, round_trips) in [(Oracle::DoubleCollect, 2), (Oracle::Frozen, 1)] {
         let mut scene = Scene::open(oracle, Storage::HashInlined, None);
         scene.measure(SNAPSHOT, |txn, table| read(txn, table, 1));
@@ -223,7 +223,7 @@ fn updates_take_their_reads_and_three_round_trips() {
             let mut found = Vec::new();
             run_now(txn.read_many(&reads, &mut found)).expect("readable");
             for row in found {
-                txn.update(row.expect("is there")).set_int(VALUE, 7);
+                txn.update(row.expect("it exists")).set_int(VALUE, 7);
             }
         };
         assert_eq!(scene.round_trips(SNAPSHOT, ten), levels(storage) + COMMIT, "{storage:?}, ten");
@@ -247,7 +247,7 @@ fn inserts_and_deletes_take_their_reads_and_three_round_trips() {
 }
 
 #[test]
-fn indexes_cost_only_those_who_change_their_keys() {
+fn indexes_cost_only_transactions_that_change_their_keys() {
     for (kind, entries) in [(IndexKind::Tree, 1), (IndexKind::Hash, 3)] {
         let mut scene = Scene::open(Oracle::DoubleCollect, Storage::HashInlined, Some(kind));
         let one = scene.round_trips(SNAPSHOT, |txn, table| update(txn, table, 3));
@@ -291,7 +291,7 @@ fn rows_that_follow_each_other_are_read_by_one_verb_in_both_directions() {
 }
 
 #[test]
-fn typical_transactions_post_so_many_verbs() {
+fn typical_transactions_post_a_fixed_number_of_verbs() {
     let mut scene = Scene::open(Oracle::DoubleCollect, Storage::HashInlined, None);
     assert_eq!(scene.verbs(|txn, table| read(txn, table, 3)), 1);
     assert_eq!(scene.verbs(|txn, table| update(txn, table, 3)), 7);
@@ -300,7 +300,7 @@ fn typical_transactions_post_so_many_verbs() {
 }
 
 #[test]
-fn a_hot_row_pays_for_room_among_its_versions() {
+fn an_update_of_a_hot_row_may_advance_the_horizon() {
     let mut scene = Scene::open(Oracle::DoubleCollect, Storage::HashInlined, None);
     // The only old version beside the row is still needed at the next update, so that the commit
     // first advances the horizon: it increments the clock, reads the lanes' words, and raises the
@@ -351,7 +351,7 @@ fn bytes_to_make_an_index(storage: Storage, rows: i64) -> u64 {
     run_now(scene.lane.rest()).expect("reachable");
     let design = IndexDesign { size_hint: rows as u64, ..by_group(IndexKind::Hash) };
     let measured = allocation_counter::measure(|| {
-        run_now(scene.database.create_index("t", design)).expect("made");
+        run_now(scene.database.create_index("t", design)).expect("created");
     });
     measured.bytes_max
 }

@@ -74,21 +74,21 @@ fn a_transaction_whose_statement_was_aborted_does_not_commit() {
     for storage in STORAGES {
         let database = database();
         let table = table(&database, storage);
-        let index = database.index(&format!("{storage:?}"), "by_value").expect("it was made");
+        let index = database.index(&format!("{storage:?}"), "by_value").expect("it was created");
         let mut writer = run_now(database.lane()).expect("a lane");
         for id in [7, 8] {
             write(&mut writer, table, id, 0);
         }
         let mut lane = run_now(database.lane()).expect("a lane");
         let mut old = begin(&mut lane);
-        let row = run_now(old.read(table, &key(8))).expect("readable").expect("is there");
+        let row = run_now(old.read(table, &key(8))).expect("readable").expect("it exists");
         old.update(row).set_int(VALUE, 1);
         run_now(old.insert(table, &key(9))).expect("is free");
         for value in 1..10 {
             write(&mut writer, table, 7, value);
             run_now(database.env().sleep_ns(TIME_MAX_NS));
         }
-        assert_eq!(run_now(old.read(table, &key(7))), Err(OLD), "what it needs was collected");
+        assert_eq!(run_now(old.read(table, &key(7))), Err(OLD), "its version was collected");
 
         assert_eq!(run_now(old.read(table, &key(7))), Err(OLD), "not that there is no such row");
         assert_eq!(run_now(old.read(table, &key(8))), Err(OLD));
@@ -107,7 +107,7 @@ fn a_transaction_whose_statement_was_aborted_does_not_commit() {
         assert_eq!(run_now(old.read_long_many(&[], &mut values)), Err(OLD));
 
         let mut old = begin(&mut lane);
-        let row = run_now(old.read(table, &key(8))).expect("readable").expect("is there");
+        let row = run_now(old.read(table, &key(8))).expect("readable").expect("it exists");
         old.update(row).set_int(VALUE, 1);
         for value in 10..20 {
             write(&mut writer, table, 7, value);
@@ -133,7 +133,7 @@ fn lane_aborts(lane: &Lane<LocalEnv>) -> u64 {
 
 /// A list of reads that is refused in its middle has read none of its rows.
 #[test]
-fn rows_of_a_statement_that_was_refused_are_looked_for_by_the_next() {
+fn rows_of_a_refused_statement_are_read_by_the_next() {
     for storage in STORAGES {
         let database = database();
         let table = table(&database, storage);
@@ -158,7 +158,7 @@ fn rows_of_a_statement_that_was_refused_are_looked_for_by_the_next() {
 
 /// The same if it is refused because the transaction would access too many rows.
 #[test]
-fn a_row_that_was_to_be_read_beside_one_too_many_is_not_taken_for_absent() {
+fn rows_of_a_read_over_the_limit_do_not_count_as_absent() {
     let database = database();
     let table = table(&database, Storage::Tree);
     let mut lane = run_now(database.lane()).expect("a lane");

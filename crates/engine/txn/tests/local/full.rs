@@ -80,7 +80,7 @@ fn run(
     match run_now(txn.commit()) {
         Outcome::Committed => Ok(()),
         Outcome::Aborted(abort) => Err(abort),
-        Outcome::Unknown => panic!("nobody dies here"),
+        Outcome::Unknown => panic!("no server dies here"),
     }
 }
 
@@ -141,7 +141,7 @@ fn fill_and_empty(server_mib: u64, storage: Storage, index: Option<IndexKind>) {
 
 /// A chain does not grow while one of its blocks has an empty slot.
 #[test]
-fn rows_that_come_and_go_reuse_all_slots_of_a_chain() {
+fn inserted_rows_reuse_all_slots_of_a_chain() {
     let database = open(&OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() });
     let database = database.expect("memory");
     let mut spec = spec(Storage::HashOutside, Some(IndexKind::Hash));
@@ -177,7 +177,7 @@ fn rows_that_come_and_go_reuse_all_slots_of_a_chain() {
 }
 
 #[test]
-fn memory_of_rows_that_one_lane_deletes_serves_the_others() {
+fn other_lanes_reuse_the_memory_of_deleted_rows() {
     for storage in [Storage::HashInlined, Storage::HashOutside, Storage::Tree] {
         let Full { database, table, rows } = fill_up(16, spec(storage, Some(IndexKind::Tree)));
         let mut other = run_now(database.lane()).expect("a lane");

@@ -1,4 +1,5 @@
-//! Every limit of a database is an error with a sentence; `docs/limits.md` lists them with these tests.
+//! Every limit of a database is an error with a message; `docs/limits.md` lists the limits with
+//! these tests.
 
 use fabric::{Batch, LocalEnv, run_now};
 use layout::{
@@ -92,7 +93,7 @@ fn schemas_are_refused_with_the_limit_they_exceed() {
 }
 
 #[test]
-fn names_are_refused_that_no_sentence_could_hold() {
+fn empty_long_and_unprintable_names_are_refused() {
     let id = |name: &str| vec![Column::new(name, ColumnType::Int8)];
     for (name, shown) in [("", "\"\""), ("a\nb", "\"a\\nb\""), (&"n".repeat(129), &"n".repeat(32))]
     {
@@ -182,12 +183,12 @@ fn a_database_has_a_number_of_tables_at_most() {
     }
     let refused = run_now(database.create_table(spec("one more"))).expect_err("one too many");
     assert_eq!(refused.to_string(), "a database has at most 1024 tables");
-    run_now(database.drop_table("t7")).expect("it is there");
+    run_now(database.drop_table("t7")).expect("it exists");
     run_now(database.create_table(spec("one more"))).expect("there is room again");
 }
 
 #[test]
-fn a_local_world_has_bounds_that_it_names() {
+fn settings_out_of_range_are_refused_with_the_range() {
     let refusal = |config: OpenConfig| match open(&config) {
         Err(OpenError::Setting(sentence)) => sentence,
         other => panic!("{:?} was not refused as a setting", other.map(|_| "it")),
@@ -197,13 +198,13 @@ fn a_local_world_has_bounds_that_it_names() {
         let sentence = refusal(OpenConfig { servers, ..base() });
         assert_eq!(
             sentence,
-            format!("{servers} memory servers were asked for; 1 to 64 are possible")
+            format!("{servers} memory servers were requested; 1 to 64 are possible")
         );
     }
     for lanes in [0, 65] {
         let database = DatabaseConfig { lanes, ..DatabaseConfig::default() };
         let sentence = refusal(OpenConfig { database, ..base() });
-        assert_eq!(sentence, format!("{lanes} lanes were asked for; 1 to 64 are possible"));
+        assert_eq!(sentence, format!("{lanes} lanes were requested; 1 to 64 are possible"));
     }
     assert_eq!(
         refusal(config(SERVER_BYTES_MIN - 1)),
@@ -333,11 +334,11 @@ fn a_transaction_that_outlives_its_time_learns_that_its_snapshot_is_too_old() {
         write(value);
         run_now(fabric::Env::sleep_ns(database.env(), transaction_time_max_ns));
     }
-    let refused = run_now(old.read(table, &key(7))).expect_err("what it needs was collected");
+    let refused = run_now(old.read(table, &key(7))).expect_err("its version was collected");
     assert_eq!(refused, TxnError::Abort(Abort::SnapshotTooOld));
     assert_eq!(
         refused.to_string(),
-        "transaction aborted: the snapshot is older than what is kept; run shorter transactions"
+        "transaction aborted: the snapshot is too old, its versions were collected; run shorter transactions"
     );
 }
 
@@ -355,7 +356,7 @@ fn a_row_has_a_number_of_old_versions_at_most() {
     let mut old = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
     let mut update = |value: i64| {
         let mut txn = run_now(writer.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(txn.read(table, &key(7))).expect("readable").expect("is there");
+        let row = run_now(txn.read(table, &key(7))).expect("readable").expect("it exists");
         txn.update(row).set_int(VALUE, value);
         run_now(txn.commit())
     };
@@ -369,11 +370,11 @@ fn a_row_has_a_number_of_old_versions_at_most() {
         Abort::VersionBufferFull.to_string(),
         "a row has too many versions that are still needed"
     );
-    let row = run_now(old.read(table, &key(7))).expect("readable").expect("is there");
+    let row = run_now(old.read(table, &key(7))).expect("readable").expect("it exists");
     assert_eq!(old.row(row).int(VALUE), 0);
     run_now(old.abort());
     drop(reader);
-    assert_eq!(update(-1), Outcome::Committed, "nobody needs the old versions any more");
+    assert_eq!(update(-1), Outcome::Committed, "no snapshot needs the old versions any more");
 }
 
 #[test]

@@ -43,7 +43,7 @@ const TREE_B: Change = CreateIndex("b", IndexKind::Tree);
 type Shape = Option<BTreeSet<&'static str>>;
 
 impl Change {
-    async fn run<E: Env>(self, database: &Database<E>, storage: Storage) -> Told {
+    async fn run<E: Env>(self, database: &Database<E>, storage: Storage) -> ChangeResult {
         let design = |name: &str, kind| IndexDesign { name: name.to_owned(), ..index(kind, false) };
         match self {
             CreateTable => {
@@ -84,10 +84,10 @@ impl Change {
 }
 
 /// The result of a change.
-type Told = Result<(), CatalogError>;
+type ChangeResult = Result<(), CatalogError>;
 
-fn kind(told: &Told) -> Result<(), &'static str> {
-    match told {
+fn kind(result: &ChangeResult) -> Result<(), &'static str> {
+    match result {
         Ok(()) => Ok(()),
         Err(CatalogError::Exists(_)) => Err("exists"),
         Err(CatalogError::NoTable(_)) => Err("no table"),
@@ -101,20 +101,20 @@ fn kind(told: &Told) -> Result<(), &'static str> {
 fn allowed(
     before: &Shape,
     changes: [Change; 2],
-    told: [Result<(), &'static str>; 2],
+    results: [Result<(), &'static str>; 2],
 ) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for [first, second] in [[0, 1], [1, 0]] {
         let alone = |n: usize, shape: &Shape| match changes[n].of(shape) {
-            Ok(after) if told[n].is_ok() => Some(after),
-            Err(refused) if told[n] == Err(refused) => Some(shape.clone()),
+            Ok(after) if results[n].is_ok() => Some(after),
+            Err(refused) if results[n] == Err(refused) => Some(shape.clone()),
             _ => None,
         };
         let middle = alone(first, before);
         shapes.extend(middle.and_then(|middle| alone(second, &middle)));
         // The first change removed the object of the second, which had done half of its work.
-        let vanished = matches!(told[second], Err("no table" | "no index"));
-        let removes = matches!(changes[first], DropTable | DropIndex(_)) && told[first].is_ok();
+        let vanished = matches!(results[second], Err("no table" | "no index"));
+        let removes = matches!(changes[first], DropTable | DropIndex(_)) && results[first].is_ok();
         if let (true, true, Ok(middle)) = (vanished, removes, changes[second].of(before)) {
             shapes.extend(changes[first].of(&middle));
         }
@@ -164,11 +164,11 @@ async fn prepare<E: Env>(database: &Database<E>, before: &Shape, storage: Storag
     let design =
         |(name, kind): (&&str, _)| IndexDesign { name: (*name).to_owned(), ..index(kind, false) };
     let spec = table("t", storage, indexes.map(design).collect());
-    let table = database.create_table(spec).await.expect("nobody else is there");
+    let table = database.create_table(spec).await.expect("no other client runs");
     let mut lane = database.lane().await.expect("a lane");
     for id in 0..ROWS {
         let written = write(&mut lane, table, id, i64::from(id)).await;
-        assert!(written, "nobody else is there");
+        assert!(written, "no other client runs");
     }
 }
 
@@ -254,17 +254,17 @@ fn in_a_world(
     let storage = STORAGES[seed as usize % 3];
     let system = cluster.admin(unowned_bytes(&cluster.database));
     cluster.admin(prepare(&cluster.database, before, storage));
-    let told = Rc::new(RefCell::new([None, None]));
+    let results = Rc::new(RefCell::new([None, None]));
     let offset_ns = seed * 1_000_003 % (2 * OFFSET_MAX_NS);
     let waits_ns =
         [offset_ns.saturating_sub(OFFSET_MAX_NS), OFFSET_MAX_NS.saturating_sub(offset_ns)];
     for (number, change) in changes.into_iter().enumerate() {
-        let (database, told) = (cluster.compute(number as u16), told.clone());
+        let (database, results) = (cluster.compute(number as u16), results.clone());
         let env = database.env().endpoint().clone();
         cluster.world.spawn_on(&env, async move {
             database.env().sleep_ns(waits_ns[number]).await;
             let answer = change.run(&database, storage).await;
-            told.borrow_mut()[number] = Some(answer);
+            results.borrow_mut()[number] = Some(answer);
         });
     }
     for number in [2, 3] {
@@ -275,21 +275,21 @@ fn in_a_world(
     let waiting = cluster.world.run_until_idle();
     let identity = cluster.world.identity();
     assert_eq!(waiting, 0, "{identity}: tasks wait for ever");
-    let told = told.take().map(|told| kind(&told.expect("the change has ended")));
-    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {told:?}");
-    let (shape, allowed) = (shape(&cluster.database), allowed(before, changes, told));
-    assert!(allowed.contains(&shape), "{identity}: {told:?} and there is {shape:?}");
+    let results = results.take().map(|result| kind(&result.expect("the change has ended")));
+    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {results:?}");
+    let (shape, allowed) = (shape(&cluster.database), allowed(before, changes, results));
+    assert!(allowed.contains(&shape), "{identity}: {results:?} and there is {shape:?}");
     cluster.check();
     // The rest can be dropped, too.
     if shape.is_some() {
-        cluster.admin(cluster.database.drop_table("t")).expect("it is there");
+        cluster.admin(cluster.database.drop_table("t")).expect("it exists");
     }
-    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {told:?}");
-    told
+    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {results:?}");
+    results
 }
 
 #[test]
-fn changes_side_by_side_say_what_they_did() {
+fn concurrent_changes_report_their_true_result() {
     for (before, changes) in pairs() {
         let mut answers = BTreeSet::new();
         for seed in 0..SEEDS {
@@ -310,7 +310,7 @@ fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
     let system = run_now(unowned_bytes(&database));
     run_now(prepare(&database, before, storage));
     let barrier = Barrier::new(3);
-    let told = std::thread::scope(|scope| {
+    let results = std::thread::scope(|scope| {
         let threads = changes.map(|change| {
             let (database, barrier) = (database.for_thread(), &barrier);
             scope.spawn(move || {
@@ -327,15 +327,15 @@ fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
         beside.join().expect("transactions are right");
         threads.map(|thread| thread.join().expect("the change has ended"))
     });
-    assert_eq!(run_now(unowned_bytes(&database)), system, "{changes:?}: {told:?}");
-    let (shape, allowed) = (shape(&database), allowed(before, changes, told));
-    assert!(allowed.contains(&shape), "{changes:?}: {told:?} and there is {shape:?}");
+    assert_eq!(run_now(unowned_bytes(&database)), system, "{changes:?}: {results:?}");
+    let (shape, allowed) = (shape(&database), allowed(before, changes, results));
+    assert!(allowed.contains(&shape), "{changes:?}: {results:?} and there is {shape:?}");
     let report = run_now(database.check()).expect("readable");
     assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()), "{changes:?}");
 }
 
 #[test]
-fn changes_by_threads_say_what_they_did() {
+fn changes_by_threads_report_their_true_result() {
     for (before, changes) in pairs() {
         (0..ROUNDS).for_each(|round| with_threads(round, &before, changes));
     }
@@ -343,7 +343,7 @@ fn changes_by_threads_say_what_they_did() {
 
 /// Concurrent creations all count the tables before any of them has stored its own.
 #[test]
-fn creations_side_by_side_keep_to_the_number_of_tables() {
+fn concurrent_creations_respect_the_maximum_of_tables() {
     const SIDE_BY_SIDE: usize = 3;
     let config = SimConfig::hostile(1).named("creations at the limit".to_owned());
     // Many servers, to have memory for that number of tables.
@@ -355,29 +355,29 @@ fn creations_side_by_side_keep_to_the_number_of_tables() {
     }
     let (mut made, mut refused) = (0, 0);
     for round in 0..10 {
-        let told = Rc::new(RefCell::new(vec![None; SIDE_BY_SIDE]));
+        let results = Rc::new(RefCell::new(vec![None; SIDE_BY_SIDE]));
         for number in 0..SIDE_BY_SIDE {
-            let (database, told) = (cluster.compute(number as u16), told.clone());
+            let (database, results) = (cluster.compute(number as u16), results.clone());
             let env = database.env().clone();
             let spec = named(&format!("new{number}"));
             cluster.world.spawn_on(&env, async move {
                 database.env().sleep_ns((round * number) as u64 * 30_000).await;
                 let answer = database.create_table(spec).await;
-                told.borrow_mut()[number] = Some(answer);
+                results.borrow_mut()[number] = Some(answer);
             });
         }
         assert_eq!(cluster.world.run_until_idle(), 0, "tasks wait for ever");
         let catalog = cluster.admin(cluster.database.refresh()).expect("the servers answer");
-        let told = told.take();
-        assert!(catalog.names().count() <= TABLES_MAX, "{told:?}");
-        for (number, told) in told.iter().enumerate() {
+        let results = results.take();
+        assert!(catalog.names().count() <= TABLES_MAX, "{results:?}");
+        for (number, result) in results.iter().enumerate() {
             let name = format!("new{number}");
-            let told = told.clone().expect("it has ended");
-            assert_eq!(catalog.table(&name), told.clone().ok());
-            match told {
+            let result = result.clone().expect("it has ended");
+            assert_eq!(catalog.table(&name), result.clone().ok());
+            match result {
                 Ok(_) => {
                     made += 1;
-                    cluster.admin(cluster.database.drop_table(&name)).expect("it is there");
+                    cluster.admin(cluster.database.drop_table(&name)).expect("it exists");
                 }
                 Err(error) => {
                     refused += 1;

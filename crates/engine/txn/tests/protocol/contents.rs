@@ -137,12 +137,12 @@ async fn run_one<E: Env>(
     match txn.commit().await {
         Outcome::Committed if changes.is_empty() => Ok(()),
         Outcome::Committed => {
-            let version = lane.last_commit().expect("it has come back");
+            let version = lane.last_commit().expect("the lane is here");
             history.borrow_mut().commits.push(Commit { snapshot, version, changes });
             Ok(())
         }
         Outcome::Aborted(abort) => Err(abort),
-        Outcome::Unknown => panic!("nobody is dead"),
+        Outcome::Unknown => panic!("no server is dead"),
     }
 }
 
@@ -220,21 +220,21 @@ fn run_all(carrier: Carrier, oracle: Oracle) {
 }
 
 #[test]
-fn tables_hold_what_a_map_holds() {
+fn tables_equal_a_sorted_map() {
     run_all(Carrier::Card, Oracle::DoubleCollect);
 }
 
 #[test]
-fn tables_hold_what_a_map_holds_where_memory_is_coherent() {
+fn tables_equal_a_sorted_map_where_memory_is_coherent() {
     run_all(Carrier::Caller, Oracle::DoubleCollect);
 }
 
 #[test]
-fn tables_hold_what_a_map_holds_where_servers_carry_out_verbs() {
+fn tables_equal_a_sorted_map_where_servers_execute_verbs() {
     run_all(Carrier::Server, Oracle::DoubleCollect);
 }
 
 #[test]
-fn tables_hold_what_a_map_holds_under_frozen_vectors() {
+fn tables_equal_a_sorted_map_under_frozen_vectors() {
     run_all(Carrier::Card, Oracle::Frozen);
 }

@@ -31,7 +31,7 @@ fn growth_and_collection_of_copies_hide_nothing() {
 }
 
 #[test]
-fn what_is_fastest_shows_snapshots_of_copies() {
+fn the_fastest_configuration_shows_snapshots_of_copies() {
     check_all(Mix { is_copied: true, ..FASTEST }, 0..200);
     let tight =
         Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FASTEST };
@@ -67,16 +67,16 @@ fn of_two_writers_that_meet_one_commits() {
         let table = cluster.create_copied(table("t", storage, Vec::new())).table;
         let homes = [cluster.compute(0), cluster.compute(1)];
         let first = cluster.admin(count(&homes[0], table, COUNTED));
-        assert_eq!(first.expect("nobody else is there"), Outcome::Committed);
+        assert_eq!(first.expect("no other client runs"), Outcome::Committed);
         let mut counted = 1;
         for round in 0..ROUNDS {
             let id = if round % 2 == 0 { COUNTED } else { round };
             let outcomes = homes.each_ref().map(|home| {
                 let (home, outcome) = (home.clone(), Rc::new(Cell::new(None)));
-                let told = outcome.clone();
+                let result = outcome.clone();
                 cluster.world.spawn_on(&home.env().clone(), async move {
                     let ended = count(&home, table, id).await;
-                    told.set(Some(matches!(ended, Ok(Outcome::Committed))));
+                    result.set(Some(matches!(ended, Ok(Outcome::Committed))));
                 });
                 outcome
             });
@@ -91,11 +91,11 @@ fn of_two_writers_that_meet_one_commits() {
                 let mut lane = home.lane().await.expect("there are slots");
                 let mut txn = lane.begin(Isolation::Snapshot).await.expect("begins");
                 let row = txn.read(table, &key(COUNTED)).await.expect("readable");
-                txn.row(row.expect("it was made")).int(VALUE)
+                txn.row(row.expect("it was created")).int(VALUE)
             });
             assert_eq!(found, counted, "{}", cluster.world.identity());
         }
         cluster.check();
     }
-    assert!(met > 90, "they have to meet: {met}");
+    assert!(met > 90, "too few writers met: {met}");
 }

@@ -106,7 +106,7 @@ impl Scene {
                     other => panic!("{identity}: {other:?}"),
                 }
             }
-            panic!("{identity}: nobody else is there, and no commit succeeds");
+            panic!("{identity}: no other client runs, and no commit succeeds");
         });
     }
 
@@ -118,7 +118,7 @@ impl Scene {
                     other => return other,
                 }
             }
-            panic!("nobody else is there, and no snapshot is good");
+            panic!("no other client runs, and no snapshot succeeds");
         });
         read.unwrap_or_else(|abort| panic!("{}: {abort}", self.cluster.world.identity()))
     }
@@ -231,7 +231,7 @@ fn reads_are_dropped() {
 }
 
 #[test]
-fn lanes_are_dropped_while_they_are_made() {
+fn lanes_are_dropped_during_their_creation() {
     at_every_await(|seed, polls| {
         let name = format!("lane dropped at poll {polls}");
         let scene = Scene::open(Carrier::Card, seed, &name, Oracle::DoubleCollect);
@@ -330,7 +330,7 @@ fn drops_of_tables_are_dropped() {
                 return;
             }
         }
-        panic!("nobody else is there, and no commit succeeds");
+        panic!("no other client runs, and no commit succeeds");
     };
     let drop = |database: Database<_>| async move { database.drop_table("old").await.is_ok() };
     catalog_change("drop of a table", create, drop, |database| {

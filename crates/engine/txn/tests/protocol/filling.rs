@@ -31,12 +31,12 @@ fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetch
     let cluster = Cluster::new(config.carried_by(carrier), 2, settings);
     let identity = cluster.world.identity();
     let created = cluster.admin(cluster.database.create_table(table("t", storage, Vec::new())));
-    let table = created.expect("nobody else is there");
+    let table = created.expect("no other client runs");
     let mut lane = cluster.lane();
     for id in 0..ROWS {
         let (value, group) = (i64::from(id), i64::from(id) % GROUPS);
         let written = cluster.admin(write_into(&mut lane, table, id, value, group));
-        assert!(written, "{identity}: nobody else is there");
+        assert!(written, "{identity}: no other client runs");
     }
     cluster.admin(lane.rest()).expect("the oracle answers");
     let made_at_ns = Rc::new(Cell::new(None));
@@ -49,7 +49,7 @@ fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetch
     let start_ns = cluster.world.now_ns();
     cluster.world.spawn_on(&env, async move {
         let design = IndexDesign { name: "a".to_owned(), ..index(kind, false) };
-        database.create_index("t", design).await.expect("nobody is in the way");
+        database.create_index("t", design).await.expect("no other client runs");
         made.set(Some(database.env().now_ns()));
     });
     for database in homes.into_iter().skip(1) {
@@ -67,7 +67,7 @@ fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetch
         });
     }
     assert_eq!(cluster.world.run_until_idle(), 0, "{identity}: tasks wait for ever");
-    let taken_ns = made_at_ns.get().expect("it was made") - start_ns;
+    let taken_ns = made_at_ns.get().expect("it was created") - start_ns;
     assert!(taken_ns > 2 * TIME_MAX_NS, "{identity}: {taken_ns} ns are too few for this test");
     cluster.admin(cluster.database.refresh()).expect("the servers answer");
     for group in 0..GROUPS {

@@ -30,7 +30,7 @@ fn look(carrier: Carrier, seed: u64, storage: Storage, shares_slot: bool) {
     let cluster = Cluster::new(config.carried_by(carrier), 2, settings);
     let identity = cluster.world.identity();
     let created = cluster.admin(cluster.database.create_table(table("t", storage, Vec::new())));
-    let table = created.expect("nobody else is there");
+    let table = created.expect("no other client runs");
     let mut writer = cluster.lane();
     for id in 0..ROWS {
         assert!(cluster.admin(write_into(&mut writer, table, id, 1, 0)), "{identity}");
@@ -62,7 +62,7 @@ fn look(carrier: Carrier, seed: u64, storage: Storage, shares_slot: bool) {
 }
 
 #[test]
-fn what_a_silent_compute_server_has_committed_is_seen() {
+fn commits_of_an_idle_compute_server_are_seen() {
     for seed in 0..60 {
         let storage = STORAGES[seed as usize % STORAGES.len()];
         look(Carrier::Card, seed, storage, seed % 2 == 0);

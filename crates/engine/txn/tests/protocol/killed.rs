@@ -121,7 +121,7 @@ async fn lose_a_race<E: Env>(
 ) {
     let mut txn = lane.begin(Isolation::Snapshot).await.expect("begins");
     let changes = Changes::from([0, 2, 4].map(|id| (id, Some(cell(id, 7)))));
-    twins.write(&mut txn, &changes).await.expect("nobody else is there");
+    twins.write(&mut txn, &changes).await.expect("no other client runs");
     commit(other, twins, diary, Changes::from([4, 6].map(|id| (id, Some(cell(id, 5)))))).await;
     diary.borrow_mut().pending = Some(changes);
     let outcome = txn.commit().await;
@@ -193,7 +193,7 @@ impl Scene {
                 return;
             }
         }
-        assert_eq!(point, None, "{}: the victim has outlived its death", self.identity());
+        assert_eq!(point, None, "{}: the victim never reached the point", self.identity());
     }
 
     /// Runs `future` for a survivor and checks its time.
@@ -362,11 +362,11 @@ fn sweep(carrier: Carrier) {
 }
 
 #[test]
-fn survivors_of_a_compute_server_go_on() {
+fn survivors_continue_after_a_death() {
     sweep(Carrier::Card);
 }
 
 #[test]
-fn survivors_of_a_compute_server_go_on_where_memory_is_coherent() {
+fn survivors_continue_after_a_death_where_memory_is_coherent() {
     sweep(Carrier::Caller);
 }

@@ -39,7 +39,7 @@ pub fn is_caught(mutants: &[Mutant], seeds: u64, scenario: Scenario<'_>) {
             break;
         }
     }
-    assert!(asked > 0, "{first} is never asked for");
+    assert!(asked > 0, "{first} is never consulted");
     let (seed, wrong) =
         caught.unwrap_or_else(|| panic!("{mutants:?} is not caught in {seeds} seeds"));
     eprintln!("{mutants:?}: caught by seed {seed}: {}", &wrong[..wrong.len().min(160)]);
@@ -61,7 +61,7 @@ pub fn judge(
     if wrong.is_empty() && is_unique {
         wrong.extend(shared_groups(&history));
     }
-    let report = cluster.admin(cluster.database.check()).expect("nobody is dead");
+    let report = cluster.admin(cluster.database.check()).expect("no server is dead");
     wrong.extend(report.errors);
     wrong.extend(report.locked);
     wrong
@@ -151,13 +151,13 @@ fn reading_an_old_version_without_its_successor() {
 }
 
 #[test]
-fn collecting_without_saying_so() {
+fn collecting_without_raising_the_collected_word() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
     is_caught(&[Mutant::CollectSkipCollectedWord], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
-fn ignoring_what_was_collected() {
+fn ignoring_the_collected_word() {
     let mix = Mix { storage: Storage::Tree, keys: 3, ..TIGHT };
     is_caught(&[Mutant::ReadSkipCollected], 600, &random(Carrier::Card, mix));
 }
@@ -198,7 +198,7 @@ fn trusting_one_read_of_the_vector() {
         assert!(!is_wrong(seed, false), "seed {seed}, with verbs of one moment");
         is_wrong(seed, true)
     });
-    assert!(caught.is_some(), "nobody notices vectors that are stretched over time");
+    assert!(caught.is_some(), "no world detects a read of the vector that takes time");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn leaving_a_moved_row_unlocked() {
 }
 
 #[test]
-fn giving_a_standing_unique_key_without_its_lock() {
+fn giving_an_existing_unique_key_without_its_lock() {
     let setup = vec![vec![Step::PutInto(0, 7), Step::PutInto(1, 101)], vec![Step::PutInto(0, 100)]];
     let sessions =
         vec![vec![Step::PutInto(0, 7)], vec![Step::Insert(5, 7)], vec![Step::PutInto(1, 7)]];
@@ -253,7 +253,7 @@ fn locking_a_leaf_without_its_rewrite_counter() {
 }
 
 #[test]
-fn validating_a_bucket_by_a_lock_over_something_else() {
+fn validating_a_bucket_by_a_lock_on_another_value() {
     let steps = |read, insert| vec![Step::Read(read), Step::Pause(5000), Step::Insert(insert, 0)];
     let setup = vec![vec![Step::Put(0)]];
     let sessions = vec![steps(5, 6), steps(6, 5), steps(7, 5)];

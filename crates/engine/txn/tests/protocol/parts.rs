@@ -37,7 +37,7 @@ fn cluster(seed: u64, name: &str) -> Cluster {
 /// Creates the table and drops it.
 async fn live(database: Database<DynEnv>, storage: Storage, is_over: Rc<Cell<bool>>) {
     database.create_in_parts(spec(storage), &SERVERS, RULE).await.expect("there is room");
-    database.drop_table(NAMES[0]).await.expect("it was made");
+    database.drop_table(NAMES[0]).await.expect("it was created");
     is_over.set(true);
 }
 
@@ -110,7 +110,7 @@ fn survive(seed: u64, storage: Storage, point: &'static str, nth: u64) {
 }
 
 #[test]
-fn others_see_all_parts_or_none_when_their_maker_dies() {
+fn others_see_all_parts_or_none_when_the_creator_dies() {
     let points: Vec<&str> = ChangeStep::ALL.iter().map(|step| step.name()).collect();
     for (seed, storage) in [(1, Storage::Tree), (2, Storage::HashInlined)] {
         let passed = run(&cluster(seed, "no point"), storage, None);
@@ -129,8 +129,8 @@ fn others_see_all_parts_or_none_when_their_maker_dies() {
 /// One client drops a table while another creates it in parts: the creation fails, or the table is
 /// complete.
 #[test]
-fn a_table_that_is_dropped_while_it_is_made_is_whole_or_not_there() {
-    let mut told = 0;
+fn a_table_dropped_during_its_creation_is_complete_or_absent() {
+    let mut refused = 0;
     for nth in 1..=SERVERS.len() as u64 {
         let cluster = cluster(nth, "drop between");
         let (world, maker) = (&cluster.world, cluster.compute(1));
@@ -155,7 +155,7 @@ fn a_table_that_is_dropped_while_it_is_made_is_whole_or_not_there() {
         cluster.admin(database.refresh()).expect("the servers answer");
         let is_there = database.table(NAMES[0]).is_some();
         assert_eq!(made.get(), Some(is_there), "{}", world.identity());
-        told += usize::from(!is_there);
+        refused += usize::from(!is_there);
     }
-    assert!(told > 0, "somebody has to come between");
+    assert!(refused > 0, "no drop came between");
 }

@@ -25,7 +25,7 @@ fn play(cluster: &Cluster, lane: &mut Player, tables: Tables, steps: &[Step]) {
             other => panic!("{}: {other:?}", cluster.world.identity()),
         }
     }
-    panic!("{}: nobody else is there, and no commit succeeds", cluster.world.identity());
+    panic!("{}: no other client runs, and no commit succeeds", cluster.world.identity());
 }
 
 /// Collects all garbage of a lane, except what snapshots younger than E need.
@@ -51,7 +51,7 @@ fn looking_behind_a_split(config: SimConfig, mutant: Mutant) -> (Vec<String>, u6
     let (mut old, mut writer) = (cluster.lane(), cluster.lane());
     let fill: Vec<Step> = (0..9).map(Step::Put).collect();
     play(&cluster, &mut writer, tables, &fill);
-    let mut reader = cluster.admin(old.begin(Isolation::Snapshot)).expect("nobody is in the way");
+    let mut reader = cluster.admin(old.begin(Isolation::Snapshot)).expect("no other client runs");
     play(&cluster, &mut writer, tables, &[Step::Delete(lost)]);
     collect(&cluster, &mut writer, tables);
     let statistics = writer.statistics().expect("nothing was dropped");
@@ -68,7 +68,7 @@ fn looking_behind_a_split(config: SimConfig, mutant: Mutant) -> (Vec<String>, u6
 }
 
 #[test]
-fn splitting_without_what_was_collected() {
+fn splitting_without_the_collected_word() {
     is_caught(&[Mutant::HashForgetCollected], 40, &looking_behind_a_split);
 }
 
@@ -90,7 +90,7 @@ fn collecting_a_tombstone_that_was_scanned_takes_its_own_entry() {
         let statistics = lane.statistics().expect("nothing was dropped");
         assert!(statistics.entries_collected > 0, "{}", cluster.world.identity());
         let mut reader =
-            cluster.admin(lane.begin(Isolation::Snapshot)).expect("nobody else is there");
+            cluster.admin(lane.begin(Isolation::Snapshot)).expect("no other client runs");
         for (id, is_there) in [(0, true), (4, true), (5, false), (7, true)] {
             let row = cluster.admin(reader.read(tables.table, &key(id))).expect("it is quiet");
             assert_eq!(row.is_some(), is_there, "row {id}, {}", cluster.world.identity());
@@ -102,7 +102,7 @@ fn collecting_a_tombstone_that_was_scanned_takes_its_own_entry() {
 /// Two sessions give different rows the same unique key, whose leaf is full. One session splits the
 /// leaf between the two entries and goes on in the right part, the other in the left part.
 #[test]
-fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
+fn a_unique_key_stays_unique_when_its_leaf_splits() {
     // Four keys below theirs and three above, so that the right part begins with the larger of
     // their entries.
     let fill = (0..7).map(|id| Step::Insert(id, i64::from(id) + if id < 4 { 0 } else { 20 }));
@@ -145,13 +145,13 @@ fn collecting_an_entry_late(config: SimConfig, mutant: Mutant) -> (Vec<String>, 
     if !format!("{seen:?}").contains("found: {1:") {
         wrong.push(format!("row 1 is in group 7, and a lookup there saw {seen:?}"));
     }
-    let report = cluster.admin(cluster.database.check()).expect("nobody is dead");
+    let report = cluster.admin(cluster.database.check()).expect("no server is dead");
     wrong.extend(report.errors);
     (wrong, cluster.world.mutant_asked(mutant))
 }
 
 #[test]
-fn taking_an_entry_for_that_of_another_row() {
+fn removing_the_entry_of_another_row() {
     is_caught(&[Mutant::CollectTrustEntryKey], 8, &collecting_an_entry_late);
 }
 
@@ -177,7 +177,7 @@ fn taking_a_key_that_is_given_up(config: SimConfig, mutant: Mutant) -> (Vec<Stri
 }
 
 #[test]
-fn taking_a_unique_key_from_a_deletion_that_nobody_sees_yet() {
+fn taking_a_unique_key_from_an_unpublished_deletion() {
     is_caught(&[Mutant::CommitTakeKeyFromUnpublished], 2000, &taking_a_key_that_is_given_up);
 }
 

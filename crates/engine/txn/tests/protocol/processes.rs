@@ -42,7 +42,7 @@ fn memory_server() {
     let port = ShmPort::new(Path::new(&folder), Arc::new(admission(node)), &world);
     let mut ports: [Box<dyn Port>; 1] = [Box::new(port.expect("a free place"))];
     println!("{READY}");
-    std::io::stdout().flush().expect("somebody reads");
+    std::io::stdout().flush().expect("the parent reads");
     let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
     port::serve(&mut ports, &stop, Patience::default(), &counters);
 }

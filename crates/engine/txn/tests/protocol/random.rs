@@ -222,12 +222,12 @@ fn values_out_of_line_are_those_of_their_rows() {
 }
 
 #[test]
-fn collection_takes_no_value_that_is_seen() {
+fn collection_frees_no_visible_value() {
     check_all(Mix { has_notes: true, ..TIGHT }, 0..300);
 }
 
 #[test]
-fn collection_takes_no_value_of_hot_rows_that_is_seen() {
+fn collection_frees_no_visible_value_of_hot_rows() {
     check_all(Mix { has_notes: true, keys: 3, ..TIGHT }, 0..500);
 }
 
@@ -272,7 +272,7 @@ const FETCHED_TIGHT: Mix =
     Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FETCHED };
 
 #[test]
-fn collection_takes_nothing_that_a_fetched_vector_sees() {
+fn collection_frees_nothing_that_a_fetched_vector_covers() {
     check_all(FETCHED_TIGHT, 0..300);
 }
 
@@ -283,7 +283,7 @@ fn vectors_fetched_from_copies_are_snapshots() {
 }
 
 #[test]
-fn collection_takes_nothing_that_a_vector_from_a_copy_sees() {
+fn collection_frees_nothing_that_a_copied_vector_covers() {
     check_all(Mix { vector_copies: 2, ..FETCHED_TIGHT }, 0..300);
 }
 
@@ -301,19 +301,19 @@ fn rows_that_keep_their_old_versions_show_the_right_ones() {
 pub const FASTEST: Mix = Mix { keeps_versions: true, keeps_leaves: true, ..FETCHED };
 
 #[test]
-fn inserts_beside_kept_leaves_are_as_those_beside_leaves_that_were_read() {
+fn inserts_into_kept_leaves_show_snapshots() {
     check_all(Mix { keeps_leaves: true, ..SNAPSHOT }, 0..300);
     check_all(Mix { keeps_leaves: true, ..TIGHT }, 0..300);
 }
 
 #[test]
-fn kept_leaves_bear_witness_for_serializable_transactions() {
+fn kept_leaves_are_witnesses_of_serializable_transactions() {
     let serializable = Mix { isolation: Isolation::Serializable, keeps_leaves: true, ..TIGHT };
     check_all(serializable, 0..300);
 }
 
 #[test]
-fn what_is_fastest_shows_snapshots() {
+fn the_fastest_configuration_shows_snapshots() {
     check_all(FASTEST, 0..300);
     let tight =
         Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FASTEST };

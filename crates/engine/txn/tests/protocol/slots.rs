@@ -14,7 +14,7 @@ const SLOTS_EACH: u32 = 2;
 /// A regression test: when the first lanes of a compute server started at the same time, each took
 /// two slots, and all but two stayed taken for ever.
 #[test]
-fn first_lanes_that_start_at_once_take_the_slots_of_one_compute_server() {
+fn first_lanes_that_start_together_take_slots_once() {
     for seed in 0..50 {
         let shares = DatabaseConfig { shares_slot: true, slots: 8, ..DatabaseConfig::default() };
         let cluster = Cluster::new(SimConfig::hostile(seed).named("first lanes"), 1, shares);

@@ -116,7 +116,7 @@ impl Litmus {
                 return execution;
             }
         }
-        panic!("{}: nobody else runs, and the table cannot be reset", self.name);
+        panic!("{}: no other thread runs, and the table cannot be reset", self.name);
     }
 
     fn judge(&self, history: &[Execution], isolation: Isolation, context: &str) {

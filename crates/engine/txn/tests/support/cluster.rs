@@ -95,7 +95,8 @@ impl Cluster {
     ) -> Tables {
         let table = created.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
         let by_group = self.database.index(name, "by_group");
-        let has_notes = !self.database.schema(table).expect("just made").long_columns().is_empty();
+        let has_notes =
+            !self.database.schema(table).expect("it was created").long_columns().is_empty();
         let keeps_leaves = self.database.root().config.keeps_leaves;
         Tables { table, by_group, storage, has_notes, keeps_leaves }
     }

@@ -132,7 +132,7 @@ pub async fn execute<E: Env>(
     }
     execution.outcome = txn.commit().await;
     if execution.outcome == Outcome::Committed && !run.own.is_empty() {
-        execution.version = lane.last_commit().expect("it has come back");
+        execution.version = lane.last_commit().expect("the lane is here");
     }
     execution.writes = run.own;
     execution

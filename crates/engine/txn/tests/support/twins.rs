@@ -36,7 +36,7 @@ impl Twins {
         let make = |number: usize| {
             let indexes = vec![index(kinds[number], false)];
             let made = cluster.create(table(NAMES[number], STORAGES[number], indexes));
-            (made.table, made.by_group.expect("it was made with the table"))
+            (made.table, made.by_group.expect("it was created"))
         };
         let made = [0, 1, 2].map(make);
         Self { tables: made.map(|made| made.0), indexes: made.map(|made| made.1) }

@@ -15,7 +15,7 @@ impl<E: Env> Database<E> {
         design: IndexDesign,
     ) -> Result<IndexId, CatalogError> {
         let table = table.to_owned();
-        self.to_its_end(|database| async move { database.make_index(&table, design).await }).await
+        self.run_to_end(|database| async move { database.make_index(&table, design).await }).await
     }
 
     async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
@@ -119,7 +119,7 @@ impl<E: Env> Database<E> {
         index: &str,
     ) -> Result<(), CatalogError> {
         let (table, index) = (table.to_owned(), index.to_owned());
-        self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
+        self.run_to_end(|database| async move { database.remove_index(&table, &index).await }).await
     }
 
     async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
@@ -155,7 +155,7 @@ fn check_room(table: &TableDefinition, index: &str) -> Result<(), CatalogError> 
 /// Refuses tables in parts: their indexes must be the same in all parts, and changes are part by
 /// part.
 fn refuse_parts(table: &TableDefinition) -> Result<(), CatalogError> {
-    let reason = "the indexes of a table in parts are made with it, and go with it";
+    let reason = "indexes of a table in parts are created and dropped with the table";
     match table.design.part {
         None => Ok(()),
         Some(_) => Err(CatalogError::WrongKind(reason)),

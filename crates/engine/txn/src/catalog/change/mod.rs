@@ -29,7 +29,7 @@ use memory::catalog::Change;
 impl<E: Env> Database<E> {
     /// Runs a change to its end, even if the caller drops the future: a half-finished change would
     /// remain.
-    pub(crate) async fn to_its_end<T: 'static, F>(
+    pub(crate) async fn run_to_end<T: 'static, F>(
         &self,
         change: impl FnOnce(Self) -> F,
     ) -> Result<T, CatalogError>
@@ -92,7 +92,8 @@ impl<E: Env> Database<E> {
         let mut batch = Batch::new();
         let drawn = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(word)), count);
         let batch = self.env.execute(batch).await?;
-        u32::try_from(batch.found(drawn))
-            .map_err(|_| CatalogError::Limit("numbers are used up".to_owned()))
+        u32::try_from(batch.found(drawn)).map_err(|_| {
+            CatalogError::Limit("all numbers of tables or indexes are used up".to_owned())
+        })
     }
 }

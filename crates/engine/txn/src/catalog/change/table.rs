@@ -17,8 +17,8 @@ impl<E: Env> Database<E> {
         &self,
         spec: TableSpec,
     ) -> Result<TableId, CatalogError> {
-        self.to_its_end(|database| async move {
-            let made = database.make_tables(vec![spec]).await?;
+        self.run_to_end(|database| async move {
+            let made = database.create_tables(vec![spec]).await?;
             Ok(made[0].table)
         })
         .await
@@ -26,7 +26,7 @@ impl<E: Env> Database<E> {
 
     /// Creates tables, which no transaction finds before all of them are stored; returns their
     /// names and numbers. If one cannot be created, removes those before it.
-    pub(crate) async fn make_tables(
+    pub(crate) async fn create_tables(
         &self,
         specs: Vec<TableSpec>,
     ) -> Result<Vec<NamedTable>, CatalogError> {
@@ -45,7 +45,7 @@ impl<E: Env> Database<E> {
             }
         }
         let started = self.start_epoch(Vec::new()).await;
-        self.keep_tables_max(&made).await?;
+        self.enforce_table_limit(&made).await?;
         match started {
             // Transactions that begin from now on see the table; earlier ones need not know it.
             Ok(_) | Err(CatalogError::Unacknowledged) => Ok(made),
@@ -75,7 +75,7 @@ impl<E: Env> Database<E> {
             Ok(storages) => storages,
             Err(error) => {
                 // No definition names the table, so free its memory at once.
-                self.unmake_table(&spec, number, first_index).await?;
+                self.free_table_memory(&spec, number, first_index).await?;
                 return Err(error);
             }
         };
@@ -92,7 +92,7 @@ impl<E: Env> Database<E> {
         };
         if self.put(ABSENT, &definition).await? == Change::Conflict {
             // Another client has created a table of this name meanwhile.
-            self.unmake_table(&spec, number, first_index).await?;
+            self.free_table_memory(&spec, number, first_index).await?;
             self.refresh().await?;
             return Err(CatalogError::Exists(format!("table {name}")));
         }
@@ -103,7 +103,7 @@ impl<E: Env> Database<E> {
     /// may have stored theirs after this one counted the tables. The catalog of that epoch has all
     /// tables stored before, so the last of the excess tables always sees all others. Clients that
     /// reach the maximum together may all be refused.
-    async fn keep_tables_max(&self, made: &[NamedTable]) -> Result<(), CatalogError> {
+    async fn enforce_table_limit(&self, made: &[NamedTable]) -> Result<(), CatalogError> {
         if self.shared.cached_catalog().names().count() <= self.shared.config.tables {
             return Ok(());
         }
@@ -117,7 +117,7 @@ impl<E: Env> Database<E> {
     }
 
     /// Frees the memory of a table that no definition names.
-    async fn unmake_table(
+    async fn free_table_memory(
         &self,
         spec: &TableSpec,
         number: u32,
@@ -132,7 +132,7 @@ impl<E: Env> Database<E> {
 
     pub(crate) async fn drop_table_generic(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
-        self.to_its_end(|database| async move {
+        self.run_to_end(|database| async move {
             let all = parts_of(&database.shared.definitions(&database.env).await?, &name);
             if all.is_empty() {
                 return Err(CatalogError::NoTable(name));
@@ -144,7 +144,7 @@ impl<E: Env> Database<E> {
 
     pub(crate) async fn drop_tables_generic(&self, names: &[&str]) -> Result<(), CatalogError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        self.to_its_end(|database| async move {
+        self.run_to_end(|database| async move {
             let definitions = database.shared.definitions(&database.env).await?;
             let mut all = Vec::new();
             for table in names.iter().flat_map(|name| parts_of(&definitions, name)) {

@@ -1,8 +1,8 @@
 //! A shard of the catalog: definitions by name, as opaque bytes [ZB17 §6.1].
 //!
-//! Every definition has a version. A caller that changes one passes the version that it has read,
-//! and is refused if another caller was faster: no change of the catalog silently overwrites
-//! another.
+//! Every definition has a version. To change a definition, a caller passes the version that it has
+//! read. The shard refuses the change if another caller was faster, so that no change overwrites
+//! another unseen.
 
 use crate::message::{Reader, Writer};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
@@ -135,8 +135,8 @@ pub async fn list<E: Env>(env: &E, node: NodeId) -> Result<Vec<Versioned>, CallE
     Ok(definitions)
 }
 
-/// Stores a definition under a name, in place of the one with the version that was read; [`ABSENT`]
-/// for a name that must be unused.
+/// Stores a definition under a name, if its current definition still has `version`. [`ABSENT`]
+/// means that the name must be unused.
 pub async fn put<E: Env>(
     env: &E,
     node: NodeId,
@@ -148,7 +148,7 @@ pub async fn put<E: Env>(
     decode(&env.call(node, CATALOG_SERVICE, request.bytes(definition).finish()).await?)
 }
 
-/// Removes a name if its definition still has the version that was read.
+/// Removes a name if its definition still has `version`.
 pub async fn remove<E: Env>(
     env: &E,
     node: NodeId,
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_read_the_last_version_may_change_it() {
+    fn a_change_needs_the_current_version() {
         let mut shard = Shard::default();
         assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
         assert_eq!(shard.put(b"t", ABSENT, b"other"), Change::Conflict);

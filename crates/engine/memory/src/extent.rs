@@ -17,7 +17,7 @@ const FREE: u64 = 2;
 const USAGE: u64 = 3;
 const FREE_LABEL: u64 = 4;
 const POPULATE: u64 = 5;
-/// A region keeps this part of itself, one sixteenth, in reserve for updates and deletes.
+/// A region keeps one part in this number in reserve for updates and deletes.
 const RESERVE_SHARE: u64 = 16;
 /// Most bytes of a reserve.
 const RESERVE_BYTES_MAX: u64 = 16 << 20;
@@ -145,7 +145,7 @@ impl Extents {
     ) -> Result<GlobalPtr, AllocateError> {
         let bytes = bytes.max(1).next_multiple_of(region::HEADER_BYTES);
         let mut state = self.lock();
-        let is_reserved = state.leave_reserve(bytes, label, need)?;
+        let is_reserved = state.check_reserve(bytes, label, need)?;
         let offset = match state.take_free(bytes) {
             Some(offset) => offset,
             None => state.take_fresh(bytes)?,
@@ -160,7 +160,7 @@ impl Extents {
         Ok(GlobalPtr::new(self.region, offset))
     }
 
-    /// As [`Self::allocate`], but fails in simulated worlds whose memory must be treated as full.
+    /// Like [`Self::allocate`], but fails in a simulated world that injects full memory.
     pub fn allocate_in<E: Env>(
         &self,
         env: &E,
@@ -196,7 +196,7 @@ impl Extents {
         }
     }
 
-    /// Removes the extent at `offset` from `label`; returns its size.
+    /// Removes the extent at `offset` from `label`'s list; returns its size.
     fn forget(&self, offset: u64, label: Label) -> Option<u64> {
         let mut state = self.lock();
         let bytes = state.used.get_mut(&label)?.remove(&offset)?;
@@ -232,8 +232,9 @@ impl State {
         pieces.sum::<u64>() + self.region_bytes - self.mark
     }
 
-    /// Tells whether `bytes` bytes come from the reserve; an error if `need` does not allow it.
-    fn leave_reserve(&self, bytes: u64, label: Label, need: Need) -> Result<bool, AllocateError> {
+    /// Checks a request against the reserve: returns whether it takes memory from the reserve, or
+    /// an error if `need` does not allow that.
+    fn check_reserve(&self, bytes: u64, label: Label, need: Need) -> Result<bool, AllocateError> {
         let free_bytes = self.free_bytes();
         let left_bytes = free_bytes.saturating_sub(bytes);
         if left_bytes >= self.reserve_bytes {
@@ -274,12 +275,12 @@ impl State {
     /// start.
     fn add_free(&mut self, offset: u64, bytes: u64) {
         let (mut start, mut end) = (offset, offset + bytes);
-        assert!(bytes > 0 && end <= self.mark, "memory above the mark was never handed out");
-        assert!(self.free.range(start..end).next().is_none(), "memory comes back once");
+        assert!(bytes > 0 && end <= self.mark, "memory above the mark was never allocated");
+        assert!(self.free.range(start..end).next().is_none(), "memory is freed once");
         if let Some((&before, &free)) = self.free.range(..start).next_back()
             && before + free >= start
         {
-            assert!(before + free == start, "memory comes back once");
+            assert!(before + free == start, "memory is freed once");
             self.free.remove(&before);
             start = before;
         }
@@ -395,7 +396,7 @@ impl ExtentService {
     }
 }
 
-/// Allocation returns zeroed extents, so extents are zeroed when they are freed.
+/// Zeroes freed memory, because allocation returns zeroed extents.
 async fn zero<E: Env>(env: &E, start: GlobalPtr, bytes: u64) -> Result<(), CallError> {
     let words = bytes / WORD_BYTES;
     let mut batch = fabric::Batch::new();
@@ -483,7 +484,7 @@ mod tests {
     use fabric::{Fabric, LocalWorld, WorldConfig, run_now};
 
     #[test]
-    fn extents_come_back_zeroed_and_full_memory_is_a_sentence() {
+    fn freed_extents_are_zeroed_and_full_memory_is_an_error() {
         let world =
             LocalWorld::new(&WorldConfig { server_bytes: vec![1 << 20], seed: 1 }).expect("memory");
         let extents = Arc::new(Extents::new(RegionId(0), 1 << 20));
@@ -497,7 +498,7 @@ mod tests {
         let error = ask(1 << 20).expect_err("the region is smaller");
         assert!(error.to_string().contains("memory servers are full"), "{error}");
         assert_eq!(run_now(usage(&env, NodeId(0))).expect("usage")[0].bytes, 64 * 1024);
-        run_now(free_extent(&env, first, Label(7))).expect("it was handed out");
+        run_now(free_extent(&env, first, Label(7))).expect("it was allocated");
         assert!(run_now(free_extent(&env, first, Label(7))).is_err());
         assert_eq!(ask(64 * 1024).expect("there is room"), first);
         for _ in 0..3 {
@@ -513,19 +514,19 @@ mod tests {
     }
 
     #[test]
-    fn freed_neighbours_become_one_and_serve_any_size() {
+    fn adjacent_free_pieces_merge_and_serve_any_size() {
         let page = region::HEADER_BYTES;
         let extents = Extents::new(RegionId(0), 9 * page);
         let take = |pages: u64| {
             extents.allocate(pages * page, Label(1), Need::Growth).map(GlobalPtr::offset)
         };
         let give = |offset: u64| {
-            let bytes = extents.forget(offset, Label(1)).expect("it was handed out");
+            let bytes = extents.forget(offset, Label(1)).expect("it was allocated");
             extents.recycle(offset, bytes);
         };
         let taken =
             [take(1), take(2), take(3), take(1), take(1)].map(|at| at.expect("there is room"));
-        let error = take(1).expect_err("all is handed out");
+        let error = take(1).expect_err("all is allocated");
         assert!(matches!(error, AllocateError::Full { free_bytes: 0, .. }), "{error}");
         // The free pieces at 1, 3 and 2 become one of 6 pages, but the smallest piece that fits is
         // taken.
@@ -559,7 +560,8 @@ mod tests {
             let pages = (0..).take_while(|_| extents.allocate(page, label, need).is_ok()).count();
             pages as u64 * page
         };
-        // A fifth is a quarter of what is left, a half is as much as is left.
+        // One fifth: an update stops at a quarter of what is left. One half: a delete stops at what
+        // is left.
         assert_eq!(draw(Label(1), Need::Update), (reserve / 5).next_multiple_of(page) - page);
         assert_eq!(draw(Label(1), Need::Delete) / page, reserve / 2 / page - 51);
         for label in 2..6 {
@@ -568,10 +570,10 @@ mod tests {
         assert!(extents.allocate(page, Label(6), Need::Growth).is_err());
         for label in 1..6 {
             for offset in extents.extents_of(Label(label)) {
-                let bytes = extents.forget(offset, Label(label)).expect("it was handed out");
+                let bytes = extents.forget(offset, Label(label)).expect("it was allocated");
                 extents.recycle(offset, bytes);
             }
         }
-        extents.allocate(free_bytes, Label(1), Need::Growth).expect("all came back");
+        extents.allocate(free_bytes, Label(1), Need::Growth).expect("all is free again");
     }
 }

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_come_back_in_order_and_garbage_is_refused() {
+    fn parts_are_read_in_order_and_garbage_is_refused() {
         let message = Writer::new().number(7).bytes(b"abc").words(&[1, 2]).finish();
         let mut reader = Reader::new(&message, "test");
         assert_eq!(reader.number(), Ok(7));

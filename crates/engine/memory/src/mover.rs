@@ -33,7 +33,7 @@ pub struct MoveRequest {
     pub buffer: GlobalPtr,
     pub layout: BufferLayout,
     pub slot: u32,
-    /// The table it belongs to.
+    /// The table of the row.
     pub label: Label,
     /// Counter per timestamp slot that every active snapshot covers: versions superseded at or
     /// before it are collected. The caller has raised the collected-up-to word.
@@ -85,8 +85,9 @@ impl MoverService {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Allocates an entry. If this move has dropped a whole list, the pool has memory, even on a
-    /// full server: the list's head still leads to it, so the move must not fail then.
+    /// Allocates an entry. If this move has dropped the whole list, the pool has memory even on a
+    /// full server. The allocation must not fail then, because the list's head still leads to a
+    /// freed entry.
     fn allocate<E: Env>(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
         let mut state = self.state();
         let pool = state.pools.entry((label, words)).or_default();
@@ -105,8 +106,8 @@ impl MoverService {
         Ok(ptr)
     }
 
-    /// Allocates an extent of the overflow region and returns its bytes too. Where memory is full,
-    /// it takes one from the reserve that holds a single entry.
+    /// Allocates an extent of the overflow region; returns its size too. If memory is full, takes
+    /// from the reserve an extent that holds a single entry.
     fn overflow_extent<E: Env>(
         &self,
         env: &E,
@@ -150,13 +151,13 @@ impl MoverService {
     }
 
     /// Records that the list was walked and `kept` entries were left.
-    fn note_walk(&self, request: &MoveRequest, kept: u32) {
+    fn record_walk(&self, request: &MoveRequest, kept: u32) {
         let mut state = self.state();
         let key = (request.label, request.buffer);
         match kept {
             0 => drop(state.walks.remove(&key)),
             _ => {
-                // At the latest when the list is full.
+                // The next walk comes at the latest when the list is full.
                 let room = OVERFLOW_COUNT_MAX.saturating_sub(kept).max(1);
                 state.walks.insert(key, kept.max(MOVES_PER_WALK_MIN).min(room));
             }
@@ -176,9 +177,7 @@ impl MoverService {
         batch = execute(env, batch).await?;
         let version = VersionWord::from_word(batch.words(image)[1]);
         if version == VersionWord::TORN {
-            return Err(CallError::Refused(
-                "the slot is being written by somebody else".to_owned(),
-            ));
+            return Err(CallError::Refused("another writer is writing the slot".to_owned()));
         }
         let mut next = batch.words(head_word)[0];
         let mut dropped = 0;
@@ -186,7 +185,7 @@ impl MoverService {
             let kept;
             (kept, dropped) =
                 self.trim(env, &mut batch, request, GlobalPtr::from_word(next)).await?;
-            self.note_walk(request, kept);
+            self.record_walk(request, kept);
             if kept >= OVERFLOW_COUNT_MAX {
                 return Err(CallError::Refused("the overflow list of this row is full".to_owned()));
             }
@@ -219,7 +218,7 @@ impl MoverService {
         batch = execute(env, batch).await?;
         let first = GlobalPtr::from_word(batch.words(head_word)[0]);
         let (kept, dropped) = self.trim(env, &mut batch, request, first).await?;
-        self.note_walk(request, kept);
+        self.record_walk(request, kept);
         if kept == 0 {
             batch.clear_verbs();
             batch.write_word(head, 0);
@@ -241,8 +240,8 @@ impl MoverService {
         let mut kept = 0;
         let walked = self.walk(env, batch, request, head, (&mut kept, &mut freed)).await;
         let dropped = freed.len() as u64;
-        // A failed walk may have cut the list already; if it has kept nothing, the head still leads
-        // to all entries.
+        // A failed walk may have cut the list already: its tail is then free. If it has kept
+        // nothing, the head still leads to all entries, so none is free.
         if walked.is_ok() || kept > 0 {
             let words = request.layout.row.words();
             self.state().pools.entry((request.label, words)).or_default().free.append(&mut freed);
@@ -251,8 +250,8 @@ impl MoverService {
         walked.map(|()| (kept, dropped))
     }
 
-    /// Walks the list, newest first; counts the kept entries, cuts the list after them, and lists
-    /// the freed ones.
+    /// Walks the list from the newest entry: counts the kept entries, cuts the list behind the last
+    /// of them, and adds the others to `freed`.
     async fn walk<E: Env>(
         &self,
         env: &E,
@@ -406,7 +405,11 @@ mod tests {
             assert_eq!(dropped, Ok(0));
         }
         assert_eq!((counts.moved.load(Relaxed), counts.dropped.load(Relaxed)), (2, 0));
-        assert_eq!(run_now(drop_overflow(&env, &request)), Ok(2), "nobody needs what is number 0");
+        assert_eq!(
+            run_now(drop_overflow(&env, &request)),
+            Ok(2),
+            "every snapshot covers counter 0"
+        );
         assert_eq!((counts.moved.load(Relaxed), counts.dropped.load(Relaxed)), (2, 2));
     }
 }

@@ -36,7 +36,7 @@ pub struct Pool {
     bump: GlobalPtr,
     bump_words: u64,
     free: BTreeMap<u32, Vec<GlobalPtr>>,
-    /// The size used last, whose free list is kept at hand.
+    /// The size used last, with its free list.
     recent: (u32, Vec<GlobalPtr>),
     /// Most pieces in that list.
     recent_max: usize,
@@ -118,7 +118,7 @@ impl Pool {
         self.recent.1.push(ptr);
     }
 
-    /// The pieces of the size allocated last, if they are shared.
+    /// The kind of the size allocated last, if the pool shares its pieces.
     fn recent_kind(&self) -> Option<(&SharedPieces, PieceKind)> {
         let (pieces, purpose) = self.shared.as_ref()?;
         let server = (self.nodes.len() == 1).then(|| self.nodes[0]);
@@ -126,7 +126,7 @@ impl Pool {
         Some((pieces, kind))
     }
 
-    /// Gives the older half of the free pieces of the recent size to the other lanes.
+    /// Gives the older half of the free pieces of the recent size to other lanes.
     #[cold]
     fn share_recent(&mut self) {
         let half = self.recent.1.len().div_ceil(2);
@@ -146,7 +146,7 @@ impl Pool {
         self.recent.1 = taken;
     }
 
-    /// Whether a piece is among those of its size that were freed last. For assertions.
+    /// Whether `ptr` is among the pieces of its size that were freed last. For assertions.
     fn was_just_freed(&self, ptr: GlobalPtr) -> bool {
         self.recent.1.iter().rev().take(FREED_LOOKED_AT).any(|other| *other == ptr)
     }
@@ -199,8 +199,8 @@ impl Pool {
                     self.extent_bytes = (self.extent_bytes * 2).min(EXTENT_BYTES_MAX);
                     return Ok(());
                 }
-                // Other lanes may take the rest meanwhile; each round requests at most half of the
-                // previous one.
+                // Other lanes may take the rest meanwhile, so each round requests at most half of
+                // the previous one.
                 Err(AllocateError::Full { free_bytes, .. })
                     if bytes > least_bytes && free_bytes >= least_bytes =>
                 {

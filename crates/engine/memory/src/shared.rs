@@ -1,6 +1,7 @@
 //! Free pieces of memory that all lanes of a compute server may take.
 //!
-//! A lane that deletes more than it inserts would otherwise pile up memory that the others lack.
+//! Without them, a lane that deletes more than it inserts would collect memory that the others
+//! lack.
 
 use crate::extent::Label;
 use layout::{GlobalPtr, NodeId};
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-/// The use of a piece. A piece is never put to another use: a reader with its old address would
+/// The purpose of a piece. A piece never changes its purpose: a reader with its old address would
 /// find an unexpected shape there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Purpose {
@@ -22,12 +23,12 @@ pub enum Purpose {
     Values,
 }
 
-/// Pieces of one kind can replace each other.
+/// The kind of a piece. Pieces of one kind can replace each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct PieceKind {
     pub label: Label,
     pub purpose: Purpose,
-    /// The server, for purposes that need memory of a certain one.
+    /// The server, if the purpose needs memory of a certain one.
     pub server: Option<NodeId>,
     pub words: u32,
 }
@@ -87,7 +88,7 @@ mod tests {
     use layout::RegionId;
 
     #[test]
-    fn pieces_are_taken_by_kind_and_forgotten_with_their_table() {
+    fn pieces_are_taken_by_kind_and_removed_with_their_table() {
         let shared = SharedPieces::default();
         let piece = |number: u64| GlobalPtr::new(RegionId(0), number << 12);
         let rows = PieceKind { label: Label(1), purpose: Purpose::Rows, server: None, words: 8 };

@@ -1,4 +1,4 @@
-//! How a transaction ends, and why a statement fails.
+//! The outcomes of a transaction, and the errors of a statement.
 //!
 //! Decisions:
 //! - docs/decisions/0170-a-duplicate-key-behind-a-kept-leaf-is-reported-at-the-next.md
@@ -11,7 +11,7 @@ use index::{Damage, IndexError};
 use layout::SchemaError;
 use memory::AllocateError;
 
-/// How a commit ended. After `Unknown` nobody may assume either way.
+/// The end of a commit. After `Unknown` the transaction may or may not have taken effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Every write is installed and visible.
@@ -26,20 +26,20 @@ pub enum Outcome {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Abort {
-    /// A row to be written is locked by another, or was changed after the snapshot: first committer
-    /// wins.
+    /// Another transaction has locked a row of the write set, or changed it after the snapshot:
+    /// first committer wins.
     WriteConflict,
-    /// A bucket or leaf to be inserted into is locked by another or was changed.
+    /// Another transaction has locked or changed the bucket or leaf of an insert.
     InsertConflict,
-    /// Serializable only: a row that was read has changed.
+    /// Serializable only: a row of the read set has changed.
     ReadValidation,
-    /// The snapshot needs a version that was collected: the transaction ran too long.
+    /// The snapshot needs a version that was collected: the transaction ran longer than E.
     SnapshotTooOld,
-    /// No two reads of the vector agreed within the bound.
+    /// No two reads of the timestamp vector agreed within the bound.
     SnapshotUnavailable,
-    /// The row's old versions are all still needed and there is no room for another.
+    /// Snapshots still need all old versions of a row, and there is no room for another.
     VersionBufferFull,
-    /// Bounded retries inside the engine were used up.
+    /// A bounded retry loop inside the engine reached its bound.
     Contended,
     /// A table or index was dropped, or the catalog changed under the transaction.
     CatalogChanged,
@@ -47,18 +47,18 @@ pub enum Abort {
     OutOfMemory,
     /// A memory server could not be reached before the point of no return.
     Unreachable,
-    /// A unique index holds an entry for another row with the same key.
+    /// A unique index has an entry for another row with the same key.
     UniqueViolation,
-    /// The transaction writes more rows than a transaction may.
+    /// The transaction exceeds the maximal number of rows or bytes that it may write.
     TooLarge,
-    /// Remote memory is damaged: a memory server has lost what it held.
+    /// Remote memory is damaged: a memory server has lost data.
     Damaged,
     /// The caller rolled back.
     User,
 }
 
 impl Abort {
-    /// All reasons, in the order reports list them.
+    /// All reasons, in the order of reports.
     pub const ALL: &'static [Self] = &[
         Self::WriteConflict,
         Self::InsertConflict,
@@ -96,7 +96,7 @@ impl Abort {
         }
     }
 
-    /// Whether the same transaction may well succeed if it is run again.
+    /// Whether a retry of the same transaction may succeed.
     pub const fn is_retryable(self) -> bool {
         !matches!(
             self,
@@ -109,7 +109,7 @@ impl Abort {
         )
     }
 
-    /// The reason's place in [`Abort::ALL`].
+    /// The reason's position in [`Abort::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -119,10 +119,10 @@ impl std::fmt::Display for Abort {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::WriteConflict => "another transaction wrote the same row first",
-            Self::InsertConflict => "another transaction inserts into the same place",
+            Self::InsertConflict => "another transaction inserts into the same bucket or leaf",
             Self::ReadValidation => "a row that was read has changed since",
             Self::SnapshotTooOld => {
-                "the snapshot is older than what is kept; run shorter transactions"
+                "the snapshot is too old, its versions were collected; run shorter transactions"
             }
             Self::SnapshotUnavailable => "no consistent snapshot could be read",
             Self::VersionBufferFull => "a row has too many versions that are still needed",
@@ -134,47 +134,44 @@ impl std::fmt::Display for Abort {
             Self::TooLarge => {
                 "it writes more than 65,536 rows, or 512 MiB out of line; use several transactions"
             }
-            Self::Damaged => "remote memory is damaged: a memory server has lost what it held",
+            Self::Damaged => "remote memory is damaged: a memory server has lost data",
             Self::User => "rolled back by the caller",
         })
     }
 }
 
-/// Why a call inside a transaction failed. Results carry it through every step of a transaction, so
-/// that it is small, and tells its kind by a number of four bytes: of a single byte the three
-/// behind it, which mean nothing, are moved on with each result, and waited for.
+/// The error of a call inside a transaction. It is small, because results carry it through every
+/// step of a transaction. Its discriminant has four bytes: with one byte, each move of a result
+/// would also copy the three padding bytes behind it, and wait for them.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 #[repr(u32)]
 pub enum TxnError {
-    /// The transaction is over; nothing of it took effect.
+    /// The transaction has ended without effect.
     #[error("transaction aborted: {0}")]
     Abort(Abort),
     /// A row with this key exists. Only the statement failed.
     #[error("table {table} already holds a row with this key")]
-    DuplicateKey {
-        /// The table.
-        table: String,
-    },
-    /// No such table or index, or one of another kind.
+    DuplicateKey { table: String },
+    /// No table or index has this name, or it is of another kind.
     #[error(transparent)]
     Catalog(Box<CatalogError>),
     /// A value does not fit its column.
     #[error(transparent)]
     Schema(Box<SchemaError>),
-    /// Memory servers are full; the transaction is over.
+    /// Memory servers are full; the transaction has ended.
     #[error("{0}")]
     OutOfMemory(String),
-    /// The transaction reads or writes more than a transaction may.
+    /// The transaction reads or writes more than the maximum.
     #[error("the transaction is too large: {0}")]
     TooLarge(&'static str),
-    /// What was read cannot be; the transaction is over.
+    /// A read returned an impossible value; the transaction has ended.
     #[error("remote memory is damaged: {0}")]
     Damaged(Damage),
 }
 
 const _: () = assert!(size_of::<TxnError>() <= 32);
-// The kind has room for that of what statements give.
+// The discriminant of a statement's result fits in the padding of the error.
 const _: () = assert!(size_of::<Result<Option<RowId>, TxnError>>() <= 32);
 
 impl From<CatalogError> for TxnError {
@@ -230,7 +227,7 @@ impl From<IndexError> for TxnError {
 }
 
 impl TxnError {
-    /// The reason, if the error ended the transaction.
+    /// The abort reason, if the error ended the transaction.
     pub fn abort(&self) -> Option<Abort> {
         match self {
             Self::Abort(abort) => Some(*abort),
@@ -246,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_stand_at_their_index_with_names_of_their_own() {
+    fn reasons_have_their_index_and_a_unique_name() {
         for (index, abort) in Abort::ALL.iter().enumerate() {
             assert_eq!(abort.index(), index);
             let same_name = Abort::ALL.iter().filter(|other| other.name() == abort.name());

@@ -1,4 +1,4 @@
-//! Work that goes on to its end when nobody waits for it any more.
+//! Work that runs to its end even if the caller drops its future.
 //!
 //! Decisions:
 //! - docs/decisions/0056-a-version-buffer-in-the-pool-has-an-empty-list.md
@@ -11,8 +11,8 @@ use std::future::Future;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Runs `work` in a task of its own and waits for it. Dropping this future does not stop the work;
-/// what it then brings goes to `unclaimed`.
+/// Runs `work` in a task of its own and waits for it. If the caller drops this future, the work
+/// goes on, and `unclaimed` gets its result.
 pub(crate) async fn detached<E: Env, T: 'static>(
     env: &E,
     work: impl Future<Output = T> + 'static,
@@ -37,22 +37,22 @@ pub(crate) async fn detached<E: Env, T: 'static>(
     std::future::poll_fn(|context| receiver.poll(context)).await
 }
 
-/// Runs `work` of a lane to its end, as [`detached`] does. The lane's inner part travels with the
-/// task and comes back with the result; if nobody waits for it any more, it goes home on its own.
-/// `None` if it is not here.
-pub(crate) async fn away_from_home<E: Env, T: 'static>(
-    home: &mut Option<Box<LaneInner<E>>>,
+/// Runs `work` on a lane to its end, as [`detached`] does. The lane's owned part moves into the
+/// task and comes back with the result; if the caller has dropped the future, the task returns it
+/// to the pool of idle lanes. `None` if it is not here.
+pub(crate) async fn run_lane_detached<E: Env, T: 'static>(
+    owned: &mut Option<Box<LaneInner<E>>>,
     work: impl AsyncFnOnce(&mut LaneInner<E>) -> T + 'static,
 ) -> Option<T> {
-    let mut inner = home.take()?;
+    let mut inner = owned.take()?;
     let env = inner.env.clone();
     let travel = async move {
         let value = work(&mut inner).await;
         (inner, value)
     };
-    let go_home = |(inner, _): (Box<LaneInner<E>>, T)| inner.shared.clone().take_back(inner);
-    let (inner, value) = detached(&env, travel, go_home).await;
-    *home = Some(inner);
+    let give_back = |(inner, _): (Box<LaneInner<E>>, T)| inner.shared.clone().take_back(inner);
+    let (inner, value) = detached(&env, travel, give_back).await;
+    *owned = Some(inner);
     Some(value)
 }
 

@@ -1,9 +1,9 @@
 //! Transactions over the memory servers: the protocol of [ZB17 §3-6] with its holes closed.
 //!
-//! To read it in the order of a transaction's life: [`snapshot`] (the timestamp oracle, numbers,
-//! publishing), [`read`], [`write`](mod@write), [`commit`], [`collect`] (garbage collection).
-//! [`lane`] has the state of a session, [`transaction`] its handle, [`catalog`] tables and indexes
-//! and how they change, [`database`] what lanes share.
+//! Read the modules in the order of a transaction's life: [`snapshot`] (the timestamp oracle,
+//! timestamps, publishing), [`read`], [`write`](mod@write), [`commit`], [`collect`] (garbage
+//! collection). [`lane`] has the state of a session, [`transaction`] its handle, [`catalog`] tables
+//! and indexes and their changes, [`database`] the state that lanes share.
 #![forbid(unsafe_code)]
 
 pub mod abort;

@@ -6,16 +6,16 @@ use crate::server::services;
 use fabric::{LocalEnv, LocalWorld, WorldConfig, run_now};
 use layout::{NodeId, RegionId, WORD_BYTES};
 
-/// What a local database is opened with.
+/// Configuration of a local database.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpenConfig {
-    /// Memory servers.
+    /// Number of memory servers.
     pub servers: u16,
-    /// Bytes that each may use. Address space is reserved, memory taken as it is touched.
+    /// Bytes of each memory server. The address space is reserved at once, the memory on first
+    /// touch.
     pub server_bytes: u64,
-    /// Seed of back-off and everything else that is random.
+    /// Seed of the back-off and of all other randomness.
     pub seed: u64,
-    /// Lanes, oracle, times.
     pub database: DatabaseConfig,
 }
 
@@ -25,36 +25,35 @@ impl Default for OpenConfig {
     }
 }
 
-/// Why a local database could not be opened.
+/// Reasons why a local database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The host refused the memory.
+    /// The host refused to reserve the memory.
     #[error("{bytes} bytes of address space for memory server {server} were refused: {error}")]
     Memory {
-        /// Which server.
         server: u16,
-        /// How much it wanted.
+        /// The requested size.
         bytes: u64,
-        /// What the host said.
+        /// The host's error.
         error: std::io::Error,
     },
     /// A setting is out of range.
     #[error("{0}")]
     Setting(String),
-    /// The database could not be made.
+    /// The database could not be created.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
 }
 
-/// Smallest region: the oracle and a few extents.
+/// Smallest region: room for the oracle and a few extents.
 pub const SERVER_BYTES_MIN: u64 = 16 << 20;
 
-/// Starts memory servers in this process and makes an empty database on them.
+/// Starts memory servers in this process and creates an empty database on them.
 pub fn open(config: &OpenConfig) -> Result<Database<LocalEnv>, OpenError> {
     if config.servers == 0 || config.servers > 64 {
         let sentence =
-            format!("{} memory servers were asked for; 1 to 64 are possible", config.servers);
+            format!("{} memory servers were requested; 1 to 64 are possible", config.servers);
         return Err(OpenError::Setting(sentence));
     }
     if config.server_bytes < SERVER_BYTES_MIN {
@@ -66,7 +65,7 @@ pub fn open(config: &OpenConfig) -> Result<Database<LocalEnv>, OpenError> {
     }
     if !(1..=64).contains(&config.database.lanes) {
         let sentence =
-            format!("{} lanes were asked for; 1 to 64 are possible", config.database.lanes);
+            format!("{} lanes were requested; 1 to 64 are possible", config.database.lanes);
         return Err(OpenError::Setting(sentence));
     }
     let server_bytes = vec![config.server_bytes; usize::from(config.servers)];

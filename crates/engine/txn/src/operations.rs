@@ -2,9 +2,9 @@
 //!
 //! The engine is generic over [`Env`], and the compiler generates optimised generic code again in
 //! every crate that uses it. Sessions therefore reach the engine through a table of functions,
-//! which this crate fills for its two worlds: [`LocalEnv`], where verbs complete at once, and [`DynEnv`]
-//! for all others. Users of this crate compile only the call through the table, and accessors of
-//! rows. See docs/decisions/0291-the-engine-is-compiled-once-per-world.md.
+//! which this crate fills for its two worlds: [`LocalEnv`], where verbs complete at once, and
+//! [`DynEnv`] for all others. Users of this crate compile only the call through the table, and
+//! accessors of rows. See docs/decisions/0291-the-engine-is-compiled-once-per-world.md.
 //!
 //! To add an operation: a field of [`Operations`], a function below that calls the generic code,
 //! and a method of [`Transaction`], [`Lane`] or [`Database`] that calls the field.
@@ -13,7 +13,7 @@ use crate::abort::{Abort, Outcome, TxnError};
 use crate::catalog::check::StructureReport;
 use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory, TableSpec};
 use crate::database::{Database, DatabaseConfig};
-use crate::detach::away_from_home;
+use crate::detach::run_lane_detached;
 use crate::lane::{KnownLeaves, Lane, LaneError, LaneInner};
 use crate::read::Columns;
 use crate::read::access::RowId;
@@ -28,9 +28,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// A world that this crate compiles the engine for.
+/// A world for which this crate compiles the engine.
 pub trait EngineEnv: Env {
-    /// The engine in this world.
+    /// The engine's operations in this world.
     fn operations() -> &'static Operations<Self>;
 }
 
@@ -48,13 +48,12 @@ impl EngineEnv for DynEnv {
     }
 }
 
-/// The result of an operation: already there where verbs complete at once, a boxed future
-/// elsewhere.
+/// The result of an operation: a value where verbs complete at once, a boxed future elsewhere.
 #[must_use = "an operation elsewhere than in this process does nothing unless it is awaited"]
 pub enum Answer<'a, T> {
-    /// `None` once it was polled.
+    /// `None` after it was polled.
     Ready(Option<T>),
-    /// Verbs are on their way.
+    /// The verbs are in flight.
     Pending(Pin<Box<dyn Future<Output = T> + 'a>>),
 }
 
@@ -68,7 +67,7 @@ impl<'a, T> Answer<'a, T> {
     }
 }
 
-// The value is moved out of `Ready`, never polled in place.
+// `poll` moves the value out of `Ready` and never polls it in place.
 impl<T> Unpin for Answer<'_, T> {}
 
 impl<T> Future for Answer<'_, T> {
@@ -85,17 +84,18 @@ impl<T> Future for Answer<'_, T> {
     }
 }
 
-/// The lane of a session: away while a commit runs that a dropped future must not stop.
-type Home<E> = Option<Box<LaneInner<E>>>;
+/// The owned part of a session's lane: `None` while a commit runs that a dropped future must not
+/// stop.
+type SessionLane<E> = Option<Box<LaneInner<E>>>;
 
 /// The engine of one world, as functions that are compiled in this crate.
 #[expect(clippy::type_complexity, reason = "an alias would hide the signature of an operation")]
 pub struct Operations<E: Env> {
     pub(crate) begin: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
-    pub(crate) commit: for<'a> fn(&'a mut Home<E>) -> Answer<'a, Outcome>,
+    pub(crate) commit: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Outcome>,
     pub(crate) rest: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) take_back: fn(Box<LaneInner<E>>),
-    pub(crate) collect_garbage: for<'a> fn(&'a mut Home<E>) -> Answer<'a, Result<(), Abort>>,
+    pub(crate) collect_garbage: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) prefetch: fn(&LaneInner<E>, &[(TableId, Key)]),
     pub(crate) prefetch_lookup: fn(&LaneInner<E>, IndexId, &Key),
     read: for<'a> fn(
@@ -179,14 +179,14 @@ pub struct Operations<E: Env> {
 }
 
 impl<E: EngineEnv> Operations<E> {
-    /// The generic engine in this world: named here, it is compiled here.
+    /// Names the generic engine in this world, so that this crate compiles it.
     const fn new() -> Self {
         Self {
             begin: |lane| Answer::of::<E>(lane.begin()),
-            commit: |home| Answer::of::<E>(commit(home)),
+            commit: |owned| Answer::of::<E>(commit(owned)),
             rest: |lane| Answer::of::<E>(lane.rest()),
             take_back: |lane| lane.shared.clone().take_back(lane),
-            collect_garbage: |home| Answer::of::<E>(collect_garbage(home)),
+            collect_garbage: |owned| Answer::of::<E>(collect_garbage(owned)),
             prefetch: LaneInner::prefetch,
             prefetch_lookup: |lane, index, key| lane.prefetch_lookup(index, key),
             read: |lane, table, key| Answer::of::<E>(lane.read(table, key)),
@@ -235,24 +235,24 @@ impl<E: EngineEnv> Operations<E> {
     }
 }
 
-async fn commit<E: Env>(home: &mut Home<E>) -> Outcome {
+async fn commit<E: Env>(owned: &mut SessionLane<E>) -> Outcome {
     if !E::IMMEDIATE {
-        return crate::commit::commit_detached(home).await;
+        return crate::commit::commit_detached(owned).await;
     }
-    // Nothing here ever waits, so nobody can drop the commit half way.
-    let lane = home.as_mut().expect("a running transaction has its lane");
+    // No verb waits here, so the caller cannot drop the commit half way.
+    let lane = owned.as_mut().expect("a running transaction has its lane");
     match lane.commit_at_once() {
         Some(outcome) => outcome,
         None => lane.commit().await,
     }
 }
 
-async fn collect_garbage<E: Env>(home: &mut Home<E>) -> Result<(), Abort> {
+async fn collect_garbage<E: Env>(owned: &mut SessionLane<E>) -> Result<(), Abort> {
     if E::IMMEDIATE {
-        return home.as_mut().expect("nothing here ever waits").collect_all().await;
+        return owned.as_mut().expect("nothing here ever waits").collect_all().await;
     }
     let collect = async |inner: &mut LaneInner<E>| inner.collect_all().await;
-    away_from_home(home, collect).await.unwrap_or(Err(Abort::Unreachable))
+    run_lane_detached(owned, collect).await.unwrap_or(Err(Abort::Unreachable))
 }
 
 async fn create<E: EngineEnv>(
@@ -264,7 +264,8 @@ async fn create<E: EngineEnv>(
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Reads one row: one round trip where rows stand in their buckets and the version is current.
+    /// Reads one row: one round trip if rows are inlined in their buckets and the version is
+    /// current.
     #[inline]
     pub fn read<'a>(
         &'a mut self,
@@ -285,10 +286,10 @@ impl<E: Env> Transaction<'_, E> {
         self.read_columns(reads, &[], found)
     }
 
-    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` only
-    /// these columns may be read: others may not have been fetched, and reading them panics.
-    /// Nor can such a row be changed, before the transaction reads its key without this
-    /// restriction; the [`RowId`] stays the same.
+    /// Like [`Transaction::read_many`], but for a table with an entry in `columns`, only these
+    /// columns may be read: the others may not have been fetched, and reading them panics. Such a
+    /// row cannot be changed until the transaction reads its key again without this restriction;
+    /// the [`RowId`] stays the same.
     #[inline]
     pub fn read_columns<'a>(
         &'a mut self,
@@ -300,8 +301,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.read_columns)(lane, reads, columns, found)
     }
 
-    /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers
-    /// are zero and texts empty.
+    /// Inserts a row with this key; fill its columns with [`Transaction::update`]. Until then
+    /// numbers are zero and texts empty.
     #[inline]
     pub fn insert<'a>(
         &'a mut self,
@@ -312,8 +313,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.insert)(lane, table, key)
     }
 
-    /// Adds independent rows together: one round trip checks that their keys are free. If one is
-    /// refused, `rows` ends with that row, and those before it were added.
+    /// Inserts independent rows together: one round trip checks that their keys are free. If one is
+    /// refused, `rows` ends with that row, and those before it are inserted.
     #[inline]
     pub fn insert_many<'a>(
         &'a mut self,
@@ -324,9 +325,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.insert_many)(lane, inserts, rows)
     }
 
-    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane
-    /// remembers them, and one for the rows. Bounds are whole keys of the source, see
-    /// [`Scan::low`].
+    /// Reads the rows of a range, in key order: one round trip for the leaves that the lane has in
+    /// its cache, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
     #[inline]
     pub fn scan<'a>(
         &'a mut self,
@@ -337,8 +337,7 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.scan)(lane, scan, rows)
     }
 
-    /// Reads independent ranges together; `rows` gets the rows of each. They share their round
-    /// trips.
+    /// Reads independent ranges together; they share round trips. `rows` gets the rows of each.
     #[inline]
     pub fn scan_many<'a>(
         &'a mut self,
@@ -349,8 +348,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.scan_many)(lane, scans, rows)
     }
 
-    /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
-    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by
+    /// Reads all rows whose indexed columns have the values in `key`, which has all of them; see
+    /// [`layout::Schema::encode_columns`]. To look up only leading columns in a tree index, use
     /// [`Self::scan`].
     #[inline]
     pub fn lookup<'a>(
@@ -363,7 +362,7 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.lookup)(lane, index, key, rows)
     }
 
-    /// Visits every visible row of a table as of the snapshot, without keeping the rows. The visit
+    /// Visits every row of a table that the snapshot covers, without keeping the rows. The visit
     /// ignores changes of this transaction.
     pub fn for_each<'a>(
         &'a mut self,
@@ -374,8 +373,7 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.for_each)(lane, table, Visitor::Plain(visit))
     }
 
-    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of
-    /// line.
+    /// Like [`Transaction::for_each`]; the rows come with their long values.
     pub fn for_each_long<'a>(
         &'a mut self,
         table: TableId,
@@ -385,8 +383,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.for_each)(lane, table, Visitor::Long { visit, rows: Vec::new() })
     }
 
-    /// Reads the value of a column out of line into `value`; false if it is null. One round trip,
-    /// none for a value that this transaction has set.
+    /// Reads the value of an out-of-line column into `value`; returns false if it is null. Takes
+    /// one round trip, or no round trip for a value that this transaction has set.
     pub async fn read_long(
         &mut self,
         row: RowId,
@@ -400,11 +398,12 @@ impl<E: Env> Transaction<'_, E> {
         Ok(values.get(0).is_some())
     }
 
-    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets
-    /// one entry for each that is wanted.
+    /// Reads values of out-of-line columns together: one round trip for each 4 MiB. `values` gets
+    /// one entry for each element of `wanted`.
     ///
     /// # Panics
-    /// If a column is not kept out of line.
+    ///
+    /// If a column is not stored out of line.
     pub async fn read_long_many(
         &mut self,
         wanted: &[(RowId, usize)],
@@ -423,7 +422,7 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.read_values)(lane, &references, values).await
     }
 
-    /// Reads all values of a row's columns out of line, for [`RecordRef::with_long`].
+    /// Reads all long values of a row, for [`RecordRef::with_long`].
     pub async fn read_long_row(
         &mut self,
         row: RowId,
@@ -440,20 +439,22 @@ impl<E: Env> Transaction<'_, E> {
 }
 
 impl<E: Env> Lane<E> {
-    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for
-    /// the way, and answers where they are. As many are remembered as the lane has room for.
+    /// Reads all leaves of a table and of its indexes, so that lookups find leaves without a call
+    /// to a memory server. Returns the locations of the leaves. The lane caches as many as fit.
     ///
     /// # Errors
-    /// There is no such table, or memory servers do not answer.
+    ///
+    /// If the table does not exist, or a memory server does not answer.
     pub async fn read_leaves(&mut self, table: TableId) -> Result<KnownLeaves, TxnError> {
         let Some(operations) = self.operations() else { return Err(Abort::Unreachable.into()) };
         (operations.read_leaves)(self, table).await
     }
 
-    /// Takes over what another lane knows.
+    /// Copies the leaf locations that another lane has read.
     ///
     /// # Errors
-    /// The table is gone, or memory servers do not answer.
+    ///
+    /// If the table was dropped, or a memory server does not answer.
     pub async fn take_leaves(
         &mut self,
         table: TableId,
@@ -465,28 +466,28 @@ impl<E: Env> Lane<E> {
 }
 
 impl<E: Env> Database<E> {
-    /// A lane: one that came home, or a new one with a timestamp slot of its own.
+    /// A lane: an idle one from the pool, or a new one with a timestamp slot.
     pub fn lane(&self) -> Answer<'_, Result<Lane<E>, LaneError>> {
         (self.shared.operations.lane)(self)
     }
 
-    /// Brings the cached catalog up to date.
+    /// Updates the cached catalog.
     pub fn refresh(&self) -> Answer<'_, Result<Arc<Catalog>, CatalogError>> {
         (self.shared.operations.refresh)(self)
     }
 
-    /// Memory handed out per table, of one in parts for each part, and for the system itself.
+    /// Allocated memory per table, or per part of a table in parts, and for the system itself.
     pub fn memory_usage(&self) -> Answer<'_, Result<Vec<TableMemory>, CatalogError>> {
         (self.shared.operations.memory_usage)(self)
     }
 
-    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may
-    /// charge dearly for the first touch of a page; this charges it now, and not to a transaction.
+    /// Makes every memory server touch the next `bytes` bytes that it will allocate. The first
+    /// touch of a page can be expensive; this way no transaction pays for it.
     pub fn populate(&self, bytes: u64) -> Answer<'_, Result<(), CatalogError>> {
         (self.shared.operations.populate)(self, bytes)
     }
 
-    /// The words of the vector, for tests and reports.
+    /// The counters of the vector, for tests and reports.
     pub fn vector(&self) -> Answer<'_, Result<Vec<u64>, CatalogError>> {
         (self.shared.operations.vector)(self)
     }
@@ -496,9 +497,9 @@ impl<E: Env> Database<E> {
         self.check_tables(&|_| true)
     }
 
-    /// Checks the structure of those tables, with their parts and their indexes, whose names are
-    /// `wanted`. Meant for tables at rest: others may be at work in the rest of the database, or
-    /// have left locks there when they died.
+    /// Checks the structure of the tables whose names are `wanted`, with their parts and indexes.
+    /// Meant for tables at rest: clients may be using other tables, or may have died and left locks
+    /// there.
     pub fn check_tables<'a>(
         &'a self,
         wanted: &'a dyn Fn(&str) -> bool,
@@ -506,23 +507,24 @@ impl<E: Env> Database<E> {
         (self.shared.operations.check_tables)(self, wanted)
     }
 
-    /// Makes a table with its indexes. It is there for every transaction that begins afterwards.
-    /// Like every change it goes on to its end once it has begun.
+    /// Creates a table with its indexes. Every transaction that begins afterwards sees it. Like
+    /// every catalog change, it runs to its end once it has begun.
     pub fn create_table(&self, spec: TableSpec) -> Answer<'_, Result<TableId, CatalogError>> {
         (self.shared.operations.create_table)(self, spec)
     }
 
-    /// Makes a table with a part on each of these memory servers, which are positions; keys choose
-    /// by `rule`. The table is there when all parts are; they have the names `table`, `table.1`,
-    /// `table.2` and so on, and each of them names the whole table. By [`PartRule::Copied`] each
-    /// part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of these
-    /// servers, and who writes changes all.
+    /// Creates a table with a part on each of these memory servers, which are positions; `rule`
+    /// selects the part of a key. The parts have the names `table`, `table.1`, `table.2` and so on;
+    /// each of these names denotes the whole table, which exists once all parts do. With
+    /// [`PartRule::Copied`] each part has all rows: readers use the copy on [the
+    /// nearest](Database::nearest_to) of these servers, and writers change all copies.
     ///
     /// # Errors
-    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory
-    /// servers answer. The division is refused where the key does not begin with an integer and
-    /// ranges are asked for, or where a dense placement is to be hashed. [`CatalogError::NoTable`]
-    /// if somebody dropped what was there of it meanwhile.
+    ///
+    /// As [`Database::create_table`]. The parts created until then are dropped, if memory servers
+    /// answer. The division is refused if it is by ranges and the key does not begin with an
+    /// integer, or if it is by hash and the placement is dense. [`CatalogError::NoTable`] if
+    /// another client has dropped the created parts meanwhile.
     pub fn create_in_parts<'a>(
         &'a self,
         spec: TableSpec,
@@ -532,23 +534,24 @@ impl<E: Env> Database<E> {
         (self.shared.operations.create_in_parts)(self, spec, servers, rule)
     }
 
-    /// Drops a table with its indexes; of one in parts all of them, the first part before the
-    /// others, so that nobody takes those that are left for the table. Of parts that are no table,
-    /// since others are missing, all are dropped that are there. Transactions that began before may
-    /// still use it; its memory is free when they have ended. With [`CatalogError::Unacknowledged`]
-    /// the table is gone all the same, and its memory is free with a later change of the catalog.
+    /// Drops a table with its indexes. For a table in parts, it drops all parts, the first one
+    /// before the others, so that no client takes the remaining ones for the table. If other parts
+    /// are missing, so that the parts are not a table, it drops those that exist. Transactions that
+    /// began before may still use the table; its memory is freed when they have ended. With
+    /// [`CatalogError::Unacknowledged`] the table is dropped all the same, and a later catalog
+    /// change frees its memory.
     pub fn drop_table<'a>(&'a self, name: &'a str) -> Answer<'a, Result<(), CatalogError>> {
         (self.shared.operations.drop_table)(self, name)
     }
 
-    /// Drops those of these tables that are there, each as [`Database::drop_table`] does;
-    /// transactions that began before are waited for once, not table by table.
+    /// Drops those of these tables that exist, each as [`Database::drop_table`] does. It waits once
+    /// for the transactions that began before, not once per table.
     pub fn drop_tables<'a>(&'a self, names: &'a [&'a str]) -> Answer<'a, Result<(), CatalogError>> {
         (self.shared.operations.drop_tables)(self, names)
     }
 
-    /// Makes an index over a table in use: first all transactions keep it up to date, then it is
-    /// filled part by part, then it can be read.
+    /// Creates an index over a table in use: first all transactions maintain it, then it is filled
+    /// part by part, then transactions may read it.
     pub fn create_index<'a>(
         &'a self,
         table: &'a str,
@@ -557,9 +560,9 @@ impl<E: Env> Database<E> {
         (self.shared.operations.create_index)(self, table, design)
     }
 
-    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its
-    /// memory goes. With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be
-    /// dropped once more.
+    /// Drops an index: first no transaction reads it any more, then no transaction maintains it,
+    /// then its memory is freed. With [`CatalogError::Unacknowledged`] the drop stopped half way;
+    /// repeat it.
     pub fn drop_index<'a>(
         &'a self,
         table: &'a str,
@@ -568,41 +571,45 @@ impl<E: Env> Database<E> {
         (self.shared.operations.drop_index)(self, table, index)
     }
 
-    /// How many slots of the vector new lanes could take at this moment, of all compute servers
-    /// together.
+    /// The number of slots of the vector that are free for new lanes, over all compute servers.
     pub fn slots(&self) -> Answer<'_, Result<SlotSupply, FabricError>> {
         (self.shared.operations.slots)(self)
     }
 
-    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most,
-    /// and give back their slots of the vector. Lanes that are still in use keep theirs. An error
-    /// leaves the remaining ones taken, as if the compute server had died.
+    /// Prepares the end of a compute server: its idle lanes collect their garbage, for at most
+    /// `wait_ns`, and return their slots of the vector. Lanes in use keep their slots. After an
+    /// error the remaining slots stay taken, as if the compute server had died.
     pub fn leave(&self, wait_ns: u64) -> Answer<'_, Result<Departure, FabricError>> {
         (self.shared.operations.leave)(self, wait_ns)
     }
 
-    /// Freezes one vector after another, for as long as it is wanted: the collector of a database
-    /// whose compute servers all rely on one. There is one collector; beside the oracle's memory it
-    /// is fastest. It writes the copies of vectors, too
+    /// Runs the collector of a database whose compute servers all rely on one: freezes one vector
+    /// after another while `is_wanted` returns true. There is one collector; it is fastest beside
+    /// the oracle's memory. It also writes the copies of vectors
     /// ([`DatabaseConfig::vector_copies`](crate::DatabaseConfig)).
     ///
     /// # Errors
-    /// When the oracle's memory, or where there are copies any memory server, cannot be reached.
+    ///
+    /// If the oracle's memory server is unreachable, or with copies any memory server.
     pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
         (self.shared.operations.collect_vectors)(self, &is_wanted).await
     }
 
-    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as
-    /// it is wanted. They share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)),
-    /// and a collector freezes ([`Self::collect_vectors`]). [`Self::leave`] ends it.
+    /// Fetches one frozen vector after another for the lanes of this compute server while
+    /// `is_wanted` returns true. Requires that the lanes share a slot
+    /// ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)) and that a collector freezes
+    /// ([`Self::collect_vectors`]). [`Self::leave`] ends it.
     ///
-    /// It ends by itself if nobody freezes any more; lanes then take their snapshots themselves.
+    /// It ends by itself if no collector freezes any more; lanes then take their snapshots
+    /// themselves.
     ///
     /// # Errors
-    /// When the oracle's memory cannot be reached.
+    ///
+    /// If the oracle's memory server is unreachable.
     ///
     /// # Panics
-    /// When lanes do not share a slot, vectors are not frozen, or another fetcher is there.
+    ///
+    /// If lanes do not share a slot, vectors are not frozen, or another fetcher runs.
     pub async fn fetch_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
         (self.shared.operations.fetch_vectors)(self, &is_wanted).await
     }

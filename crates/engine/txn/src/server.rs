@@ -1,4 +1,4 @@
-//! What a memory server runs: services over its own region, the same in every world.
+//! The services that a memory server runs over its own region, the same in every world.
 
 use fabric::{Env, Reply, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
@@ -9,13 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// The services of a memory server whose region has `bytes` bytes, each with the number that it is
-/// called by.
+/// The services of a memory server whose region has `bytes` bytes, each with its service number.
 pub fn services<E: Env>(region: RegionId, bytes: u64) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
     services_over(Arc::new(Extents::new(region, bytes)), Arc::default())
 }
 
-/// Those of [`services`], with calls and moved versions counted.
+/// Like [`services`], with counted calls and moved versions.
 pub fn counted_services<E: Env>(
     counts: &Arc<ServiceCounts>,
 ) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
@@ -42,33 +41,32 @@ fn services_over<E: Env>(
     ]
 }
 
-/// What the services of a memory server have done, and what they have handed out. Any thread may
-/// look.
+/// Statistics of the services of a memory server. Any thread may read them.
 pub struct ServiceCounts {
-    /// Calls that were handled, in the order of [`SERVICE_NAMES`]; a repeated call is handled once.
+    /// Handled calls, in the order of [`SERVICE_NAMES`]; a repeated call counts once.
     pub calls: [AtomicU64; SERVICE_NAMES.len()],
-    /// What the mover has done.
+    /// Statistics of the mover.
     pub mover: Arc<MoverCounts>,
     extents: Arc<Extents>,
 }
 
 impl ServiceCounts {
-    /// Nothing yet, of a region of `bytes` bytes.
+    /// Statistics of a new region of `bytes` bytes.
     pub fn new(region: RegionId, bytes: u64) -> Self {
         let extents = Arc::new(Extents::new(region, bytes));
         Self { calls: Default::default(), mover: Arc::default(), extents }
     }
 
-    /// Bytes of the region that are handed out, by label.
+    /// Allocated bytes of the region, by label.
     pub fn usage(&self) -> Vec<Usage> {
         self.extents.usage()
     }
 }
 
-/// The services in reports.
+/// Names of the services in reports.
 pub const SERVICE_NAMES: [&str; 4] = ["extents", "catalog", "mover", "tree"];
 
-/// A service whose calls are counted.
+/// A service that counts its calls.
 struct Counted<E> {
     service: Arc<dyn Service<E>>,
     counts: Arc<ServiceCounts>,
@@ -82,15 +80,16 @@ impl<E: Env> Service<E> for Counted<E> {
     }
 }
 
-/// Gives the tree service of a memory server its inner nodes, out of extents of their tree's label.
+/// Allocates inner nodes for the tree service of a memory server, from extents with their tree's
+/// label.
 struct InnerNodes {
     extents: Arc<Extents>,
-    rests: Mutex<BTreeMap<Label, Rest>>,
+    unused: Mutex<BTreeMap<Label, UnusedExtent>>,
 }
 
-/// What is left of a label's newest extent of inner nodes.
+/// The unused rest of a label's newest extent of inner nodes.
 #[derive(Clone, Copy, Default)]
-struct Rest {
+struct UnusedExtent {
     ptr: GlobalPtr,
     words: u64,
     /// Bytes of that extent; the next one is twice as large.
@@ -102,17 +101,17 @@ const NODE_EXTENT_BYTES: std::ops::RangeInclusive<u64> = 16 * 1024..=256 * 1024;
 
 impl InnerNodes {
     fn new(extents: Arc<Extents>) -> Self {
-        Self { extents, rests: Mutex::default() }
+        Self { extents, unused: Mutex::default() }
     }
 }
 
 impl<E: Env> NodeAllocator<E> for InnerNodes {
     fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
-        let mut rests = self.rests.lock().expect("no holder panics");
-        let rest = rests.entry(label).or_default();
-        if rest.words < u64::from(words) {
-            let next_bytes =
-                (rest.extent_bytes * 2).clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
+        let mut unused = self.unused.lock().expect("no holder panics");
+        let extent = unused.entry(label).or_default();
+        if extent.words < u64::from(words) {
+            let next_bytes = (extent.extent_bytes * 2)
+                .clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
             let least_bytes =
                 (u64::from(words) * WORD_BYTES).next_multiple_of(region::HEADER_BYTES);
             let next_bytes = next_bytes.max(least_bytes);
@@ -120,21 +119,21 @@ impl<E: Env> NodeAllocator<E> for InnerNodes {
                 let taken = self.extents.allocate_in(env, bytes, label, need);
                 taken.map(|ptr| (ptr, bytes))
             };
-            // A split leaf needs its separator, even if memory is full: without it readers walk
-            // along the leaves and may fail.
+            // A split leaf needs its separator even if memory is full: without it, readers must
+            // follow the leaves' links and may fail.
             let (ptr, bytes) = take(next_bytes, Need::Growth)
                 .or_else(|_| take(least_bytes, Need::Growth))
                 .or_else(|_| take(least_bytes, Need::Update))?;
-            *rest = Rest { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
+            *extent = UnusedExtent { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
         }
-        let ptr = rest.ptr;
-        rest.ptr = ptr.add_words(u64::from(words));
-        rest.words -= u64::from(words);
+        let ptr = extent.ptr;
+        extent.ptr = ptr.add_words(u64::from(words));
+        extent.words -= u64::from(words);
         Ok(ptr)
     }
 
     fn forget(&self, label: Label) {
-        self.rests.lock().expect("no holder panics").remove(&label);
+        self.unused.lock().expect("no holder panics").remove(&label);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a lane has done.
+//! Statistics of a lane.
 
 use crate::abort::Abort;
 use serde::{Deserialize, Serialize};
@@ -12,36 +12,32 @@ pub struct LaneStatistics {
     pub aborts: [u64; Abort::ALL.len()],
     /// Transactions whose outcome is unknown.
     pub unknown: u64,
-    /// Snapshots taken.
     pub snapshots: u64,
-    /// Round trips for them.
+    /// Round trips of snapshots.
     pub snapshot_round_trips: u64,
-    /// Verbs for them.
+    /// Verbs of snapshots.
     pub snapshot_verbs: u64,
-    /// Reads that had to look for an old version.
+    /// Reads that needed an old version.
     pub old_version_reads: u64,
-    /// Versions that the mover put into the overflow region.
+    /// Versions that the mover moved to the overflow region.
     pub versions_moved: u64,
-    /// Version buffers given to rows. Less those collected, over all lanes, that is how many are in
+    /// Version buffers given to rows. Summed over all lanes, these minus the collected ones are in
     /// use.
     pub buffers_given: u64,
-    /// Version buffers given back by collection.
+    /// Version buffers that collection freed.
     pub buffers_collected: u64,
-    /// Values out of line given back by collection.
+    /// Long values that collection freed.
     pub values_collected: u64,
-    /// Tombstones and index entries removed by collection.
+    /// Tombstones and index entries that collection removed.
     pub entries_collected: u64,
-    /// Round trips of collection and growth, which belong to no transaction.
+    /// Round trips of upkeep (collection and growth), which belong to no transaction.
     pub upkeep_round_trips: u64,
-    /// Verbs of collection and growth.
     pub upkeep_verbs: u64,
-    /// Bytes of collection and growth.
     pub upkeep_bytes: u64,
-    /// Calls among the verbs of collection and growth.
+    /// Calls among the verbs of upkeep.
     pub upkeep_calls: u64,
-    /// Messages of collection and growth, where verbs travel in messages.
+    /// Messages of upkeep, where messages carry the verbs.
     pub upkeep_messages: u64,
-    /// Buckets split.
     pub buckets_split: u64,
 }
 
@@ -51,7 +47,6 @@ impl LaneStatistics {
         self.aborts[abort.index()]
     }
 
-    /// All aborts.
     pub fn aborted_total(&self) -> u64 {
         self.aborts.iter().sum()
     }

@@ -1,27 +1,30 @@
-//! The named moments of collection and of catalog changes. Those of a commit are
-//! [`crate::commit::CommitStep`], those inside hash tables and trees stand in crate `index`.
+//! The failure points of collection and of catalog changes. Those of a commit are
+//! [`crate::commit::CommitStep`], those of hash tables and trees are in crate `index`.
 
 use fabric::FailurePoint;
 
-/// A moment of collection at which the world may end, and what is true then.
+/// A failure point of collection. Each variant says what is true there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CollectStep {
-    /// The regions say up to which stamp things may be missing; nothing is collected yet.
+    /// The collected-up-to words are raised: versions up to that stamp may be missing. Nothing is
+    /// collected yet.
     CollectedRaised,
-    /// Rows whose version buffers go are locked; their chains still lead there.
+    /// The rows whose version buffers will be freed are locked; their chain words still lead to the
+    /// buffers.
     BuffersLocked,
-    /// Those rows lead nowhere and are unlocked.
+    /// The chain words of those rows are null and the rows are unlocked.
     BuffersDetached,
     /// The bucket or leaf of an entry is locked.
     EntryLocked,
-    /// So is the tombstone behind it; or the entry of an index was found to be garbage.
+    /// The tombstone of the entry is locked too; or the entry of a secondary index was found to be
+    /// garbage.
     TombstoneLocked,
-    /// The entry is gone, its bucket or leaf unlocked.
+    /// The entry is removed and its bucket or leaf unlocked.
     EntryRemoved,
 }
 
 impl CollectStep {
-    /// Every step, for sweeps that kill at each of them.
+    /// Every step, for tests that kill a lane at each of them.
     pub const ALL: &[Self] = &[
         Self::CollectedRaised,
         Self::BuffersLocked,
@@ -45,27 +48,27 @@ impl FailurePoint for CollectStep {
     }
 }
 
-/// A moment of a catalog change at which the world may end, and what is true then.
+/// A failure point of a catalog change. Each variant says what is true there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeStep {
     /// A new table or index has its memory; no definition names it.
     StorageMade,
     /// The new definition is in its shard.
     DefinitionStored,
-    /// The definition of a dropped table is gone.
+    /// The definition of a dropped table is removed.
     DefinitionRemoved,
-    /// The epoch is raised: transactions that begin now learn of the change.
+    /// The epoch is raised: transactions that begin from now on see the change.
     EpochStarted,
-    /// No transaction runs that does not know of it.
+    /// Every running transaction knows the change.
     EpochKnown,
     /// A new index has an entry for every row.
     IndexFilled,
-    /// A memory server has taken back what it held of a dropped table.
+    /// A memory server has freed the memory of a dropped table.
     MemoryFreed,
 }
 
 impl ChangeStep {
-    /// Every step, for sweeps that kill at each of them.
+    /// Every step, for tests that kill a lane at each of them.
     pub const ALL: &[Self] = &[
         Self::StorageMade,
         Self::DefinitionStored,

@@ -1,4 +1,4 @@
-//! A transaction, as the code that runs it sees it.
+//! A transaction: the handle of the code that runs it.
 //!
 //! Decisions:
 //! - docs/decisions/0020-a-commit-has-three-outcomes.md
@@ -13,21 +13,20 @@ use fabric::{Env, Span};
 use layout::row::{ChainWord, KEY, LINK};
 use layout::{RecordMut, RecordRef, Schema};
 
-/// Why a row cannot be changed: its old version would not be whole.
+/// The reason why a row cannot be changed: its old version would be incomplete.
 const READ_IN_PART: &str = "only some columns of the row were read; read all of it to change it";
 
-/// How much a transaction is kept apart from others.
+/// Isolation level of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
     /// Snapshot isolation: no dirty, fuzzy or skewed reads, no lost updates; write skew is
     /// possible.
     Snapshot,
-    /// As if transactions ran one after another, among those that ask for it.
+    /// Serializable, among the transactions that run at this level.
     Serializable,
 }
 
 impl Isolation {
-    /// The name in reports and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Snapshot => "snapshot",
@@ -36,65 +35,65 @@ impl Isolation {
     }
 }
 
-/// A running transaction. It borrows its lane; dropping it rolls back, unless a commit has begun:
-/// that one goes on without it.
+/// A running transaction. It borrows its lane. Dropping it rolls back, unless a commit has begun,
+/// which goes on without it.
 ///
 /// A statement that ends with an abort ([`TxnError::abort`](crate::TxnError::abort)) ends the
-/// transaction: further ones, and the commit, end with the same. One whose future is dropped does
-/// so with [`Abort::Unreachable`], where verbs take time. After any other error the transaction
-/// goes on.
+/// transaction: later statements and the commit return the same abort. Where verbs take time, a
+/// statement whose future is dropped ends the transaction with [`Abort::Unreachable`]. After any
+/// other error the transaction goes on.
 pub struct Transaction<'lane, E: Env> {
-    /// The lane's inner part; away while a commit runs that a dropped future must not stop.
-    pub(crate) home: &'lane mut Option<Box<LaneInner<E>>>,
+    /// The lane's owned part; `None` while a commit runs that a dropped future must not stop.
+    pub(crate) owned: &'lane mut Option<Box<LaneInner<E>>>,
 }
 
 impl<'lane, E: Env> Transaction<'lane, E> {
-    pub(crate) fn new(home: &'lane mut Option<Box<LaneInner<E>>>, isolation: Isolation) -> Self {
-        let inner = home.as_mut().expect("a lane that begins has its inner part");
+    pub(crate) fn new(owned: &'lane mut Option<Box<LaneInner<E>>>, isolation: Isolation) -> Self {
+        let inner = owned.as_mut().expect("a lane that begins has its owned part");
         inner.txn.serializable = isolation == Isolation::Serializable;
-        Self { home }
+        Self { owned }
     }
 
     #[inline]
     pub(crate) fn lane(&mut self) -> &mut LaneInner<E> {
-        self.home.as_mut().expect("a transaction that has not committed has its lane")
+        self.owned.as_mut().expect("a transaction that has not committed has its lane")
     }
 
     #[inline]
     pub(crate) fn lane_ref(&self) -> &LaneInner<E> {
-        self.home.as_ref().expect("a transaction that has not committed has its lane")
+        self.owned.as_ref().expect("a transaction that has not committed has its lane")
     }
 
-    /// The world this transaction lives in.
     pub fn env(&self) -> &E {
         &self.lane_ref().env
     }
 
-    /// The transaction's snapshot.
     pub fn snapshot(&self) -> &Snapshot {
         &self.lane_ref().snapshot
     }
 
-    /// The columns of a table, if it is there.
+    /// The columns of a table, if it exists.
     pub fn schema(&self, table: TableId) -> Option<&Schema> {
         self.lane_ref().open.catalog.info(table).map(|info| &*info.schema)
     }
 
-    /// The table that a row is of.
+    /// The table of a row.
     ///
     /// # Panics
-    /// If another transaction has given the row.
+    ///
+    /// If `row` is of another transaction.
     #[inline]
     pub fn table(&self, row: RowId) -> TableId {
         let lane = self.lane_ref();
         lane.txn.accesses[lane.txn.access(row)].table
     }
 
-    /// A row's columns, own changes included.
+    /// A row's columns, including the transaction's own changes.
     ///
     /// # Panics
-    /// If another transaction has given the row, or a statement has ended with
-    /// [`Abort::Unreachable`] since.
+    ///
+    /// If `row` is of another transaction, or a later statement has ended with
+    /// [`Abort::Unreachable`].
     #[inline(always)]
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         let lane = self.lane_ref();
@@ -107,11 +106,12 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
     }
 
-    /// A row's columns, to change them. Whether that was allowed shows at commit.
+    /// A row's columns, mutable. The commit detects conflicts.
     ///
     /// # Panics
-    /// If another transaction has given the row, or this one has deleted it, or read some columns
-    /// only, or as [`Transaction::row`].
+    ///
+    /// If `row` is of another transaction, if this one has deleted it or has read only some of its
+    /// columns, or as [`Transaction::row`].
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();
@@ -125,36 +125,36 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// Deletes a row.
     ///
     /// # Panics
-    /// If another transaction has given the row, or this one has read some columns only.
+    ///
+    /// If `row` is of another transaction, or this one has read only some of its columns.
     #[inline]
     pub fn delete(&mut self, row: RowId) {
         self.lane().delete(row);
     }
 
-    /// As [`Transaction::commit`], and brings the lane to rest, as
-    /// [`Lane::rest`](crate::Lane::rest) does: for lanes that may be kept aside.
+    /// Like [`Transaction::commit`]; also puts the lane to rest, as
+    /// [`Lane::rest`](crate::Lane::rest) does. Meant for lanes that may then be idle.
     pub async fn commit_and_rest(self) -> Outcome {
-        let Self { home } = self;
-        let outcome = Transaction { home: &mut *home }.commit().await;
-        rest(home).await;
+        let Self { owned } = self;
+        let outcome = Transaction { owned: &mut *owned }.commit().await;
+        rest(owned).await;
         outcome
     }
 
-    /// As [`Transaction::abort`], and brings the lane to rest.
+    /// Like [`Transaction::abort`]; also puts the lane to rest.
     pub async fn abort_and_rest(self) {
-        let Self { home } = self;
-        Transaction { home: &mut *home }.abort().await;
-        rest(home).await;
+        let Self { owned } = self;
+        Transaction { owned: &mut *owned }.abort().await;
+        rest(owned).await;
     }
 
-    /// Ends the transaction without effect.
+    /// Rolls back.
     pub async fn abort(mut self) {
         self.lane().statistics.aborts[Abort::User.index()] += 1;
     }
 
-    /// Adds entries of one index for rows that were read, and commits. The rows themselves are
-    /// locked and installed again as they are, so that a change in between is noticed as a
-    /// conflict.
+    /// Adds entries of one index for rows that were read, and commits. The commit locks the rows
+    /// and installs them unchanged, so that a concurrent change shows as a conflict.
     pub(crate) async fn add_index_entries(
         mut self,
         index: IndexId,
@@ -169,25 +169,25 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         Ok(self.commit().await)
     }
 
-    /// Ends the transaction: with all its writes, or none, or unknown.
+    /// Commits: all writes take effect, or none, or the outcome is unknown.
     #[inline]
     pub async fn commit(self) -> Outcome {
         let operations = self.lane_ref().operations;
-        (operations.commit)(self.home).await
+        (operations.commit)(self.owned).await
     }
 }
 
-/// Brings a lane to rest, unless it is poisoned. If the lane cannot withdraw its announcement,
-/// others wait for it no longer than a transaction may run.
-async fn rest<E: Env>(home: &mut Option<Box<LaneInner<E>>>) {
-    if let Some(inner) = home.as_mut().filter(|inner| !inner.identity.is_poisoned) {
+/// Puts a lane to rest, unless it is poisoned. If the lane cannot withdraw its announcement, others
+/// wait for it at most for E.
+async fn rest<E: Env>(owned: &mut Option<Box<LaneInner<E>>>) {
+    if let Some(inner) = owned.as_mut().filter(|inner| !inner.identity.is_poisoned) {
         let _ = (inner.operations.rest)(inner).await;
     }
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Makes a copy of an access's row that the transaction may change; returns the payload's
-    /// words.
+    /// Copies the row of an access for the transaction's changes, at the first one; returns the
+    /// span of the payload.
     #[inline(always)]
     pub(crate) fn make_fresh(&mut self, number: AccessId) -> Span {
         let access = self.txn.accesses[number];
@@ -225,7 +225,7 @@ impl<E: Env> LaneInner<E> {
                 self.prefetch_version_slot(number);
             }
             State::Updated => access.state = State::Deleted,
-            // A row that is inserted and deleted in one transaction leaves a tombstone behind.
+            // A row that one transaction inserts and deletes leaves a tombstone.
             State::Inserted => access.state = State::Deleted,
             State::Absent | State::Deleted => {}
         }
@@ -236,7 +236,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     fn prefetch_version_slot(&self, number: AccessId) {
         let Access { table, image, is_old, .. } = self.txn.accesses[number];
-        // An old version has its successor there, and is never committed.
+        // An old version has its successor in this word, and cannot be changed.
         if !E::IMMEDIATE || is_old {
             return;
         }

@@ -1,5 +1,4 @@
-//! The full structural check of a database: its hash tables, its trees, and the rows behind
-//! pointers.
+//! The structural check of a database: hash tables, trees, and rows behind pointers.
 
 use crate::catalog::{CatalogError, Primary, Secondary};
 use crate::database::Database;
@@ -12,15 +11,15 @@ use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord};
 use std::collections::BTreeSet;
 
-/// Rows whose headers are read together.
+/// Number of rows whose headers are read together.
 const ROWS_PER_BATCH: usize = 256;
 
-/// What the structural checks found.
+/// The result of the structural check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StructureReport {
-    /// One line per structure: what it holds.
+    /// One line per structure, with its size.
     pub lines: Vec<String>,
-    /// What is wrong.
+    /// Errors found.
     pub errors: Vec<String>,
     /// Locks found held, each as `table: kind address`; the kinds are `row`, `bucket` and `leaf`.
     pub locked: Vec<String>,
@@ -109,8 +108,8 @@ impl<E: Env> Database<E> {
         Ok(report)
     }
 
-    /// Checks the headers of rows behind pointers. A split that was interrupted leaves two pointers
-    /// to a row.
+    /// Checks the headers of rows behind pointers. An interrupted split leaves two pointers to a
+    /// row.
     async fn check_rows(
         &self,
         report: &mut StructureReport,
@@ -130,8 +129,8 @@ impl<E: Env> Database<E> {
             for (number, row) in rows.iter().enumerate() {
                 let at = first + number as u32 * LINK;
                 let header = VersionWord::from_word(batch.word(at + HEADER));
-                // Header and image may be one write, whose words come in any order: it is under
-                // way.
+                // Header and image may be one write, whose words arrive in any order: the write is
+                // in flight.
                 let is_half = !self.env.is_coherent() && header.word() != batch.word(at + VERSION);
                 if header.is_locked() || is_half {
                     report.locked.push(format!("{name}: row {row:?}"));

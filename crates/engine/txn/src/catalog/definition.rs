@@ -1,4 +1,4 @@
-//! Definitions of tables and indexes as the catalog's shards keep them.
+//! Definitions of tables and indexes, as stored in the catalog's shards.
 //!
 //! Decisions:
 //! - docs/decisions/0023-64-slots-by-default.md
@@ -17,26 +17,20 @@ use serde::{Deserialize, Serialize};
 /// A table, with the addresses of its roots.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TableDefinition {
-    /// Counts tables; never used twice.
+    /// The table's number; never reused.
     pub number: u32,
-    /// The table's name.
     pub name: String,
-    /// Its columns.
     pub columns: Vec<Column>,
-    /// Its primary key, by position.
+    /// Its primary key, by column position.
     pub key: Vec<usize>,
-    /// How it is stored.
     pub design: PhysicalDesign,
-    /// Where it is stored.
     pub storage: TableStorage,
-    /// Its secondary indexes.
     pub indexes: Vec<IndexDefinition>,
 }
 
-/// Where a table's rows are.
+/// The storage of a table's rows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum TableStorage {
-    /// In a hash table.
     Hash(HashRoot),
     /// Behind the leaves of a tree.
     Tree(TreeRoot),
@@ -45,80 +39,71 @@ pub enum TableStorage {
 /// A secondary index, with the address of its root.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct IndexDefinition {
-    /// Counts indexes; never used twice.
+    /// The index's number; never reused.
     pub number: u32,
-    /// What the user said.
     pub design: IndexDesign,
-    /// Where its entries are.
     pub storage: IndexStorage,
-    /// How far it has come.
     pub state: IndexState,
 }
 
-/// How far an index has come. Transactions keep it up to date in every state.
+/// The state of an index. Transactions maintain it in every state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum IndexState {
-    /// It lacks entries of rows that were there before it.
+    /// It lacks entries of rows that existed before it.
     Filling,
-    /// Transactions may read it.
     Readable,
-    /// Somebody drops it. It never becomes readable again, or a reader could miss what writers who
-    /// do not know it any more leave out.
+    /// It is being dropped. It never becomes readable again: writers that no longer know the index
+    /// omit entries, which a reader would miss.
     Going,
 }
 
-/// Where an index's entries are.
+/// The storage of an index's entries.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum IndexStorage {
-    /// In a hash table.
     Hash(HashRoot),
-    /// In a tree.
     Tree(TreeRoot),
 }
 
-/// The root of a hash table: all else is found from it.
+/// The root of a hash table, from which everything else is found.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HashRoot {
-    /// Its root block.
     pub root: GlobalPtr,
-    /// Buckets at level 0.
+    /// Number of buckets at level 0.
     pub initial_buckets: u64,
     /// Buckets of a segment, as a power of two.
     pub segment_shift: u32,
 }
 
-/// The root of a tree: all else is found from it.
+/// The root of a tree, from which everything else is found.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TreeRoot {
-    /// Its root block.
     pub root: GlobalPtr,
-    /// The memory server that keeps its inner nodes.
+    /// The memory server of its inner nodes.
     pub node: NodeId,
-    /// Bytes of a node.
     pub node_bytes: u32,
 }
 
-/// Slots of a bucket of a secondary hash index.
+/// Number of slots of a bucket of a secondary hash index.
 pub const ENTRY_SLOTS: u32 = 4;
 
 impl TableDefinition {
-    /// The schema; it was checked when the table was created.
+    /// The schema, which was checked when the table was created.
     pub fn schema(&self) -> Result<Schema, CatalogError> {
         Ok(Schema::new(&self.name, self.columns.clone(), &self.key)?)
     }
 
-    /// As bytes for a catalog shard.
+    /// Encodes it for a catalog shard.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("definitions are plain data")
     }
 
-    /// From the bytes a catalog shard kept.
+    /// Decodes bytes from a catalog shard.
     pub fn decode(bytes: &[u8]) -> Result<Self, CatalogError> {
         serde_json::from_slice(bytes).map_err(|error| CatalogError::Damaged(error.to_string()))
     }
 }
 
-/// The shape of a table's buckets.
+/// The layout of a table's buckets, and whether rows are inlined.
 pub fn bucket_layout(design: &PhysicalDesign, row: RowLayout) -> (BucketLayout, bool) {
     match design.storage {
         Storage::HashInlined => (BucketLayout::inlined(design.neighbourhood, row), true),

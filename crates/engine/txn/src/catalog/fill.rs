@@ -1,9 +1,9 @@
 //! Filling an index over a table in use: every row gets its entry, a few hundred rows per
-//! transaction. The table or the index may be dropped meanwhile.
+//! transaction. Meanwhile the table or the index may be dropped.
 //!
 //! Rows are found part by part, each in a snapshot of its own, so that neither memory nor the age
-//! of a snapshot bounds the table. A row that changes meanwhile may be missed: the transaction that
-//! changes it knows the index and adds the entry.
+//! of a snapshot bounds the size of the table. A row that changes meanwhile may be missed: the
+//! transaction that changes it knows the index and adds the entry.
 //!
 //! Decision: docs/decisions/0052-fresh-memory-may-be-touched-in-advance.md
 
@@ -13,32 +13,32 @@ use crate::catalog::{Catalog, CatalogError, IndexId, TableId};
 use crate::database::Database;
 use crate::lane::LaneInner;
 use crate::read::value::Visitor;
-use crate::read::visit::Part;
+use crate::read::visit::VisitPart;
 use crate::transaction::Isolation;
 use crate::{Abort, Lane, Outcome, TxnError};
 use fabric::Env;
 use layout::{Key, RecordRef};
 
-/// Keys from which on no further part of the table is read before its rows get their entries.
+/// With this number of keys, their rows get entries before the next part of the table is read.
 const FILL_ROWS: usize = 256;
-/// Tries of a transaction.
+/// Maximal number of attempts of a transaction.
 const FILL_TRIES_MAX: u32 = 1000;
-/// Failures in a row after which a try waits before the next.
+/// After more consecutive failures, an attempt waits before the next.
 const FILL_YIELDS_MAX: u32 = 100;
-/// How long it waits then.
+/// The time of that wait.
 const FILL_WAIT_NS: u64 = 1_000_000;
 
 impl<E: Env> Database<E> {
-    /// Adds an entry for every row that was there when everybody had begun to keep the index up to
-    /// date.
+    /// Adds an entry for every row that existed when all transactions had begun to maintain the
+    /// index.
     pub(crate) async fn fill_index(
         &self,
         table: &TableDefinition,
         index: &IndexDefinition,
     ) -> Result<(), CatalogError> {
         let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
-        // Transactions that did not know the index have ended: the next snapshot must see their
-        // rows.
+        // The last transactions that did not know the index have ended: the next snapshot must
+        // cover their rows.
         let fresh = lane.inner().freeze_now().await;
         fresh.map_err(|error| CatalogError::Unreachable(error.to_string()))?;
         let (mut keys, mut from) = (Vec::new(), None);
@@ -51,31 +51,31 @@ impl<E: Env> Database<E> {
         }
     }
 
-    /// The keys of the next rows, and where others are.
+    /// Finds the keys of the next rows; returns the next part.
     async fn next_keys(
         &self,
         lane: &mut Lane<E>,
         table: &TableDefinition,
         index: &IndexDefinition,
-        from: Option<Part>,
+        from: Option<VisitPart>,
         keys: &mut Vec<Key>,
-    ) -> Result<Option<Part>, CatalogError> {
+    ) -> Result<Option<VisitPart>, CatalogError> {
         let mut last = None;
         for tries in 0..FILL_TRIES_MAX {
             let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { continue };
-            still_there(&txn.lane().open.catalog, table, index)?;
-            // A snapshot that was too old for many rows may do for fewer.
+            check_exists(&txn.lane().open.catalog, table, index)?;
+            // A snapshot that was too old for many rows may suffice for fewer.
             let wanted = FILL_ROWS >> tries.min(usize::BITS - 1);
             match read_keys(txn.lane(), TableId(table.number), from, wanted, keys).await {
                 Ok(next) => return Ok(next),
                 Err(error) => last = Some(error.to_string()),
             }
         }
-        Err(CatalogError::Unreachable(last.unwrap_or_else(|| under_load(index))))
+        Err(CatalogError::Unreachable(last.unwrap_or_else(|| fill_failure(index))))
     }
 
-    /// Gives rows their entries, as many at a time as the load allows: the fewer they are, the less
-    /// likely it is that somebody changes one of them meanwhile.
+    /// Adds entries for rows. It adapts the number of rows per transaction to the load: with fewer
+    /// rows a concurrent change of one of them is less likely.
     async fn fill_rows(
         &self,
         lane: &mut Lane<E>,
@@ -92,9 +92,9 @@ impl<E: Env> Database<E> {
             }
             (count, failures) = (count.div_ceil(2), failures + 1);
             if failures == FILL_TRIES_MAX {
-                return Err(CatalogError::Unreachable(under_load(index)));
+                return Err(CatalogError::Unreachable(fill_failure(index)));
             }
-            // The owner of a row's lock may have been off its processor for many milliseconds.
+            // The owner of a row's lock may have been descheduled for many milliseconds.
             match failures {
                 ..=FILL_YIELDS_MAX => self.env.yield_now().await,
                 _ => self.env.sleep_ns(FILL_WAIT_NS).await,
@@ -103,9 +103,9 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Rows that changed since they were found have their entry from the commit that changed them;
-    /// the others get it here, in a transaction that writes entries only. Answers whether it
-    /// committed.
+    /// Adds entries for rows, in a transaction that writes entries only. Rows that changed since
+    /// they were found already have their entry from the commit that changed them. Returns whether
+    /// it committed.
     async fn fill_some(
         &self,
         lane: &mut Lane<E>,
@@ -114,7 +114,7 @@ impl<E: Env> Database<E> {
         keys: &[Key],
     ) -> Result<bool, CatalogError> {
         let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return Ok(false) };
-        still_there(&txn.lane().open.catalog, table, index)?;
+        check_exists(&txn.lane().open.catalog, table, index)?;
         let reads: Vec<_> = keys.iter().map(|&key| (TableId(table.number), key)).collect();
         let mut rows = Vec::new();
         if txn.read_many(&reads, &mut rows).await.is_err() {
@@ -134,15 +134,15 @@ impl<E: Env> Database<E> {
     }
 }
 
-/// Reads the keys of parts of the table, one at least, until there are as many as wanted, in one
-/// snapshot.
+/// Reads the keys of the next parts of the table in one snapshot: of at least one part, and until
+/// there are `wanted` keys.
 async fn read_keys<E: Env>(
     lane: &mut LaneInner<E>,
     table: TableId,
-    from: Option<Part>,
+    from: Option<VisitPart>,
     wanted: usize,
     keys: &mut Vec<Key>,
-) -> Result<Option<Part>, TxnError> {
+) -> Result<Option<VisitPart>, TxnError> {
     keys.clear();
     let mut part = match from {
         Some(part) => part,
@@ -158,13 +158,13 @@ async fn read_keys<E: Env>(
     }
 }
 
-fn under_load(index: &IndexDefinition) -> String {
+fn fill_failure(index: &IndexDefinition) -> String {
     format!("index {} could not be filled under this load", index.design.name)
 }
 
-/// Whether the catalog of the transaction that has begun still has what is filled: then nothing of
-/// it is freed before that transaction ends.
-fn still_there(
+/// Checks that the transaction's catalog still has the table and the index: if so, none of their
+/// memory is freed before that transaction ends.
+fn check_exists(
     catalog: &Catalog,
     table: &TableDefinition,
     index: &IndexDefinition,

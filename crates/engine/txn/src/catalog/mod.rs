@@ -1,8 +1,9 @@
-//! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17
-//! §6.1].
+//! The catalog as a compute server caches it: tables, indexes, and the addresses of their roots
+//! [ZB17 §6.1].
 //!
-//! To read it: the cached catalog here, [`definition`] (what its shards keep), [`part`] (tables in
-//! parts), [`change`] (how tables and indexes come and go), [`fill`], [`release`], [`check`].
+//! Read the cached catalog here first, then [`definition`] (the content of its shards), [`part`]
+//! (tables in parts), [`change`] (creating and dropping tables and indexes), [`fill`], [`release`],
+//! [`check`].
 
 pub(crate) mod change;
 pub(crate) mod check;
@@ -27,26 +28,27 @@ use memory::{AllocateError, Label};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Default limit of tables of a database.
+/// Default maximal number of tables of a database.
 pub const TABLES_MAX: usize = 1024;
-/// Most secondary indexes of a table.
+/// Maximal number of secondary indexes of a table.
 pub const INDEXES_MAX: usize = 16;
 
-/// Labels of indexes start here, far above those of tables.
+/// First label of indexes, far above those of tables.
 const INDEX_LABELS: u64 = 1 << 32;
 
-/// What the memory of a table with this number is handed out for.
+/// The label of the memory of the table with this number.
 pub(crate) fn table_label(number: u32) -> Label {
     Label(u64::from(number) + 1)
 }
 
-/// What the memory of an index with this number is handed out for: it goes before its table may go.
+/// The label of the memory of the index with this number. It differs from its table's label,
+/// because an index can be dropped alone.
 pub(crate) fn index_label(number: u32) -> Label {
     Label(INDEX_LABELS + u64::from(number))
 }
 
-/// What memory with this label is for, in words for people: `system`, `table 3` or `index 5`, with
-/// the number that [`TableId`] and [`IndexId`] have.
+/// A readable name of a label: `system`, `table 3` or `index 5`, with the number of the [`TableId`]
+/// or [`IndexId`].
 pub fn label_name(label: Label) -> String {
     match label.0 {
         0 => "system".to_owned(),
@@ -55,7 +57,7 @@ pub fn label_name(label: Label) -> String {
     }
 }
 
-/// A table, for as long as it is not dropped.
+/// A table. The id is valid until the table is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct TableId(pub u32);
@@ -68,7 +70,7 @@ impl TableId {
     }
 }
 
-/// A secondary index, unique over all tables.
+/// A secondary index. The id is unique over all tables.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct IndexId(pub u32);
@@ -81,33 +83,29 @@ impl IndexId {
     }
 }
 
-/// What a user says to create a table.
+/// The specification of a table to be created.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableSpec {
-    /// Columns and primary key.
     pub schema: Schema,
-    /// How it is stored.
     pub design: PhysicalDesign,
-    /// Its secondary indexes.
     pub indexes: Vec<IndexDesign>,
 }
 
-/// Memory that a table uses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableMemory {
-    /// The table's name, or "system"; of a table in parts that of a part.
+    /// The table's name, or "system"; for a table in parts the name of a part.
     pub name: String,
-    /// The name of the whole table, which is that of its first part.
+    /// The name of the whole table, which is the name of its first part.
     pub of: String,
-    /// All rows of the table are in it, as they are in others.
+    /// The part is a copy with all rows of the table.
     pub is_copy: bool,
-    /// Bytes handed out for it and its indexes: rows, buckets, nodes, old versions, values out of
-    /// line, and free space in its extents.
+    /// Allocated bytes of the table and its indexes: rows, buckets, nodes, old versions, long
+    /// values, and free space in their extents.
     pub used_bytes: u64,
 }
 
 impl TableMemory {
-    /// Each table, by the name of the whole.
+    /// The sum over all parts of each table, by the table's name.
     pub fn of_whole_tables(parts: Vec<Self>) -> BTreeMap<String, WholeMemory> {
         let mut tables = BTreeMap::<String, WholeMemory>::new();
         for part in parts {
@@ -125,28 +123,25 @@ impl TableMemory {
     }
 }
 
-/// Memory that a table uses with all its parts.
+/// Memory of a table with all its parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WholeMemory {
-    /// Bytes handed out for all of it.
+    /// Allocated bytes of all parts.
     pub used_bytes: u64,
-    /// Parts that have some of the rows each; 1 if they are not divided.
+    /// Number of parts with some of the rows each; 1 if the table is not divided.
     pub parts: u32,
-    /// Parts that have all rows each; 1 if they are not copied.
+    /// Number of copies; 1 if the table is not copied.
     pub copies: u32,
 }
 
-/// Why a definition was refused or could not be carried out.
+/// Reasons why a catalog operation failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogError {
-    /// The name is taken.
     #[error("{0} exists already")]
     Exists(String),
-    /// No such table.
     #[error("there is no table {0}")]
     NoTable(String),
-    /// No such index.
     #[error("there is no index {0}")]
     NoIndex(String),
     /// The operation needs another kind of storage or index.
@@ -155,35 +150,31 @@ pub enum CatalogError {
     /// A design value is out of range.
     #[error("table {table}: {reason}")]
     Design {
-        /// Table name.
         table: String,
-        /// What is wrong and what is allowed.
+        /// The wrong value and the allowed ones.
         reason: String,
     },
-    /// Too many tables or indexes.
     #[error("{0}")]
     Limit(String),
-    /// The schema was refused.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// Memory servers are full.
     #[error("{0}")]
     OutOfMemory(String),
     /// A memory server did not answer.
     #[error("the catalog cannot be reached: {0}")]
     Unreachable(String),
-    /// Lanes did not take note of a change in time.
+    /// Some lanes did not acknowledge a change in time.
     #[error(
-        "some transactions that do not know of the change run for longer than a transaction may; end them"
+        "some transactions that began before the change run for longer than the maximal transaction time; end them"
     )]
     Unacknowledged,
-    /// A unique index was to be made over rows that share a key.
+    /// Rows share a key of the unique index to be created.
     #[error("index {} cannot be unique: table {} holds several rows with {}", .0.index, .0.table, .0.key)]
     Duplicate(UniqueViolation),
-    /// The catalog holds what this program cannot read.
+    /// A definition in the catalog cannot be decoded.
     #[error("the catalog is damaged: {0}")]
     Damaged(String),
-    /// A table or index holds what cannot be.
+    /// The memory of a table or index has impossible content.
     #[error("remote memory is damaged: {0}")]
     MemoryDamaged(Damage),
 }
@@ -219,7 +210,7 @@ impl From<IndexError> for CatalogError {
     }
 }
 
-/// How a table's primary key leads to its rows.
+/// The storage of a table's rows by primary key.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Primary {
     /// Rows in the slots of a hash table, or behind pointers in them.
@@ -228,83 +219,77 @@ pub enum Primary {
     Tree(Tree),
 }
 
-/// A table with everything computed that the data path needs.
+/// A table, with everything precomputed that the data path needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableInfo {
-    /// Number of the table: its label in the memory servers, never used twice.
+    /// The label of the table's memory. Unique; never reused.
     pub label: Label,
-    /// Columns.
     pub schema: Arc<Schema>,
-    /// How it is stored.
     pub design: PhysicalDesign,
-    /// Shape of its rows.
     pub row: RowLayout,
-    /// Shape of its version buffers.
     pub buffer: BufferLayout,
-    /// Where its rows are.
     pub primary: Primary,
-    /// Its secondary indexes.
     pub indexes: Vec<IndexId>,
-    /// Some of its columns are kept out of line.
+    /// Some of its columns are stored out of line.
     pub has_long_columns: bool,
-    /// Something goes with its rows: entries of indexes, or values out of line.
+    /// It has secondary indexes or long columns.
     pub has_attachments: bool,
-    /// All parts of the table, if it is one of several.
+    /// All parts of the table, if this is one of several.
     pub parts: Option<Arc<Parts>>,
 }
 
-/// How a secondary index finds its entries.
+/// The storage of a secondary index's entries.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Secondary {
-    /// Slots of a hash table: the indexed columns choose the bucket, the primary key the slot.
+    /// Slots of a hash table: the indexed columns select the bucket, the primary key the slot.
     Hash(HashTable),
-    /// Entries of a tree: indexed columns, then what they lack of the primary key.
+    /// Entries of a tree: the indexed columns, then those primary key columns that are not among
+    /// them.
     Tree(Tree),
 }
 
-/// A secondary index with everything computed that the data path needs.
+/// A secondary index, with everything precomputed that the data path needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IndexInfo {
-    /// The table it belongs to.
+    /// The table of its rows.
     pub table: TableId,
-    /// Number of the index: its label in the memory servers, never used twice.
+    /// The label of the index's memory. Unique; never reused.
     pub label: Label,
-    /// What the user said.
     pub design: IndexDesign,
     /// Bytes of the indexed columns in an entry's key.
     pub column_bytes: u32,
-    /// Words of an entry's key: indexed columns, then what they lack of the primary key.
+    /// Words of an entry's key: the indexed columns, then those primary key columns that are not
+    /// among them.
     pub key_words: u32,
-    /// The columns in it, see [`Schema::index_key`].
+    /// The columns of an entry's key, see [`Schema::index_key`].
     pub key_columns: Vec<usize>,
-    /// Where the primary key is in it, see [`Schema::key_in_index`].
+    /// The ranges of the primary key in an entry's key, see [`Schema::key_in_index`].
     pub primary_ranges: Vec<(u32, u32)>,
-    /// Bytes of the payload, from and to, that the indexed columns take: if none differs, no key
-    /// does.
+    /// The byte ranges (from, to) of the indexed columns in the payload. If no byte in them
+    /// changes, the key does not change.
     pub payload_ranges: Vec<(u32, u32)>,
-    /// The memory server that has all of it, if it is one.
+    /// The memory server that has all of it, if only one does.
     pub server: Option<u16>,
-    /// Where its entries are.
     pub storage: Secondary,
-    /// Transactions may read it; before, they only keep it up to date.
+    /// Transactions may read it. Before that, they only maintain it.
     pub is_readable: bool,
-    /// The same index of all parts of its table, if that is one of several.
+    /// This index of all parts of its table, if the table is in parts.
     pub parts: Option<Arc<Parts>>,
 }
 
 impl TableInfo {
-    /// Whose memory its rows take.
+    /// The placement of its rows.
     pub(crate) fn placed(&self) -> Placed {
         Placed { label: self.label, server: self.design.server }
     }
 
-    /// What is wrong with a key that is not as wide as the table's.
+    /// The error for a key with another length than the table's key.
     #[cold]
     pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
         wrong_key(format!("table {}", self.schema.name()), self.schema.key_bytes(), key)
     }
 
-    /// What is wrong with a bound that has not as many words as the table's key.
+    /// The error for a bound with another number of words than the table's key.
     #[cold]
     pub(crate) fn wrong_bound(&self, bound: &Key) -> SchemaError {
         wrong_words(format!("table {}", self.schema.name()), self.row.key_words, bound)
@@ -312,18 +297,18 @@ impl TableInfo {
 }
 
 impl IndexInfo {
-    /// Whose memory its entries take.
+    /// The placement of its entries.
     pub(crate) fn placed(&self) -> Placed {
         Placed { label: self.label, server: self.server }
     }
 
-    /// What is wrong with a key that a lookup cannot take.
+    /// The error for a key with another length than the indexed columns.
     #[cold]
     pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
         wrong_key(format!("index {}", self.design.name), self.column_bytes, key)
     }
 
-    /// What is wrong with a bound that no entry could have as its key.
+    /// The error for a bound with another number of words than an entry's key.
     #[cold]
     pub(crate) fn wrong_bound(&self, bound: &Key) -> SchemaError {
         let owner = format!("index {} with the primary key behind it", self.design.name);
@@ -347,23 +332,23 @@ fn wrong_words(owner: String, expected: u32, key: &Key) -> SchemaError {
 /// All tables and indexes of one epoch.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
-    /// The epoch this was read at; definitions may be newer, never older.
+    /// The epoch read before the definitions: definitions may be newer, never older.
     pub epoch: u64,
     /// Tables by [`TableId`]; dropped ones leave a hole.
     pub tables: Vec<Option<Arc<TableInfo>>>,
     /// Indexes by [`IndexId`]; dropped ones leave a hole.
     pub indexes: Vec<Option<Arc<IndexInfo>>>,
     names: BTreeMap<String, u32>,
-    /// Parts of tables whose other parts are missing: they are being made or dropped, or that was
-    /// interrupted.
+    /// Parts of tables whose other parts are missing: they are being created or dropped, or that
+    /// was interrupted.
     pub(crate) incomplete: BTreeSet<u32>,
     /// Some table has parts that are copies.
     pub(crate) has_copies: bool,
 }
 
 impl Catalog {
-    /// Builds the cache from the definitions that the catalog's shards keep. `nearest` is the
-    /// position of the memory server that is nearest to this compute server.
+    /// Builds the cache from the definitions in the catalog's shards. `nearest` is the position of
+    /// the memory server that is nearest to this compute server.
     pub fn build<'a>(
         epoch: u64,
         definitions: impl IntoIterator<Item = &'a TableDefinition> + Clone,
@@ -461,31 +446,29 @@ impl Catalog {
         table.indexes.iter().find(named).copied()
     }
 
-    /// Everything about a table.
     #[inline]
     pub fn info(&self, table: TableId) -> Option<&Arc<TableInfo>> {
         self.tables.get(table.0 as usize)?.as_ref()
     }
 
-    /// Everything about an index.
     #[inline]
     pub fn index_info(&self, index: IndexId) -> Option<&Arc<IndexInfo>> {
         self.indexes.get(index.0 as usize)?.as_ref()
     }
 
-    /// The name of the table that the one called `name` is a part of, or its own if it is whole.
+    /// The name of the whole table whose part is called `name`; `name` itself if it is not a part.
     pub fn whole_name<'a>(&'a self, name: &'a str) -> &'a str {
         let info = self.names.get(name).and_then(|&number| self.info(TableId(number)));
         info.and_then(|info| info.design.part.as_ref()).map_or(name, |part| &part.of)
     }
 
-    /// Names of all tables with their numbers, of those in parts of each part.
+    /// Names and numbers of all tables; for a table in parts, those of each part.
     pub fn names(&self) -> impl Iterator<Item = (&str, TableId)> {
         self.names.iter().map(|(name, &number)| (name.as_str(), TableId(number)))
     }
 }
 
-/// Bytes that a node of a tree may have.
+/// Allowed sizes of a node of a tree.
 const NODE_BYTES: std::ops::RangeInclusive<u32> = 256..=16 * 1024;
 
 fn node_bytes_refused(node_bytes: u32) -> String {

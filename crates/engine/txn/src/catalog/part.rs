@@ -1,12 +1,12 @@
-//! Tables in parts: one table for each memory server that has rows of it, and a rule by which keys
-//! choose among them.
+//! Tables in parts: one table for each memory server that has some of its rows, and a rule that
+//! selects the part of a key.
 //!
-//! Each part is a table with its own rows, trees and indexes; who names any of them names all.
-//! Operations go to the part that has their key, and scans through as many as their range touches,
-//! one after the other. An entry of an index is in the part of its row if the index begins with the
-//! column that divides the rows; else the hash of its own columns, or of the first of them, chooses
-//! the part, so that one lookup finds it, and a range that names these. Copies are in
-//! [`crate::write::copies`].
+//! Each part is a table with its own rows, trees and indexes; the name of any part denotes the
+//! whole table. Point operations go to the part of their key, and scans go to all parts in their
+//! range, one after another. An index entry is in the part of its row if the index begins with the
+//! column that divides the rows. Otherwise the hash of the index's columns, or of leading ones,
+//! selects the part, so that a lookup reads a single part, and so does a range that fixes those
+//! columns. Copies are in [`crate::write::copies`].
 //!
 //! Decisions:
 //! - docs/decisions/0244-parts-of-a-table-are-tables.md
@@ -31,25 +31,25 @@ pub struct Parts {
     choice: Choice,
 }
 
-/// How encoded keys choose.
+/// The rule that selects the part of an encoded key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Choice {
-    /// By the integer of this many bytes that they begin with.
+    /// By the integer at the start of the key, which has this many bytes.
     Ranges { bytes: u32, rule: PartRule },
-    /// By the hash of the first columns: how many columns and bytes.
+    /// By the hash of leading columns, with their number and bytes.
     Hashed { columns: usize, bytes: u32 },
-    /// All parts have all keys; reads go to the part at this position, the nearest.
+    /// All parts have all keys; reads use the part at this position, the nearest.
     Nearest(u16),
 }
 
 impl Parts {
-    /// The numbers of all of them.
+    /// The numbers of all parts.
     pub fn numbers(&self) -> &[u32] {
         &self.numbers
     }
 
-    /// How many first columns a range has to name by their values to be in one part, or in parts
-    /// that are in order.
+    /// How many leading columns a range must fix by equality to be in a single part, or in parts
+    /// that are in key order.
     pub fn named(&self) -> usize {
         match self.choice {
             Choice::Ranges { .. } | Choice::Nearest(_) => 0,
@@ -57,12 +57,12 @@ impl Parts {
         }
     }
 
-    /// Whether each has all rows.
+    /// Whether each part has all rows.
     pub fn are_copies(&self) -> bool {
         matches!(self.choice, Choice::Nearest(_))
     }
 
-    /// Those that have all rows together, each row once.
+    /// The parts that together have each row once.
     pub fn of_all_rows(&self) -> &[u32] {
         match self.choice {
             Choice::Nearest(nearest) => std::slice::from_ref(&self.numbers[usize::from(nearest)]),
@@ -70,16 +70,16 @@ impl Parts {
         }
     }
 
-    /// The one that has a key; of copies the nearest.
+    /// The part that has a key; of copies the nearest.
     #[inline]
     pub fn of(&self, key: &[u64]) -> u32 {
         self.numbers[self.position(key)]
     }
 
-    /// The one that has a key which belongs to something in part `own`: copies have all of it
-    /// themselves.
+    /// The part that has a key which belongs to part `own` of another structure: a copy has all its
+    /// keys itself.
     #[inline]
-    fn beside(&self, own: u32, key: &[u64]) -> u32 {
+    fn part_within_copy(&self, own: u32, key: &[u64]) -> u32 {
         if self.are_copies() { own } else { self.of(key) }
     }
 
@@ -90,9 +90,9 @@ impl Parts {
                 let part = rule.part_of(read_signed(key, 0, bytes), count as u16);
                 usize::from(part.expect("the rule has ranges"))
             }
-            // One part has all, not the same one of each index.
+            // One part has all entries; which one differs between the indexes of a table.
             Choice::Hashed { columns: 0, .. } => self.numbers[0] as usize % count,
-            // The upper half: buckets are chosen by what remains.
+            // Use the upper half: the lower half selects the bucket.
             Choice::Hashed { bytes, .. } => {
                 let upper = hash_words(prefix(key, bytes).words()) >> 32;
                 ((upper * count as u64) >> 32) as usize
@@ -101,10 +101,10 @@ impl Parts {
         }
     }
 
-    /// Those that have keys of a range; `None` if the range names no part.
+    /// The parts that have keys of a range; `None` if the range is in several hashed parts.
     fn between(&self, low: &Key, high: &Key) -> Option<RangeInclusive<usize>> {
         if let Choice::Hashed { bytes, .. } = self.choice {
-            // A range of nothing, as what is left of one may be, is anywhere.
+            // An empty range, such as the rest of a finished scan, may be anywhere.
             let is_of_one = prefix(low.words(), bytes) == prefix(high.words(), bytes);
             let at = self.position(low.words());
             return (is_of_one || low > high).then_some(at..=at);
@@ -113,7 +113,7 @@ impl Parts {
     }
 }
 
-/// The first bytes of a key, with zeros behind them.
+/// The first `bytes` bytes of a key, followed by zeros.
 fn prefix(key: &[u64], bytes: u32) -> Key {
     let (whole, rest) = ((bytes / 8) as usize, bytes % 8);
     let mut words = [0; KEY_WORDS_MAX];
@@ -125,7 +125,7 @@ fn prefix(key: &[u64], bytes: u32) -> Key {
     Key::from_words(&words[..whole + 1])
 }
 
-/// Whether ranges of this column can divide rows, and the bytes that it takes in keys.
+/// The number of bytes of this column in keys, if ranges of it can divide rows.
 fn range_bytes(schema: &Schema, column: usize) -> Option<u32> {
     let of = &schema.columns()[column];
     let is_integer =
@@ -133,15 +133,15 @@ fn range_bytes(schema: &Schema, column: usize) -> Option<u32> {
     (is_integer && !of.nullable).then(|| schema.key_part_bytes(column))
 }
 
-/// Which of these copies is nearest to whom memory server `nearest` is: the one there, or else one
-/// by turns.
+/// The copy that is nearest to a compute server whose memory server is `nearest`: the one there, or
+/// else one selected by `nearest` modulo the number of copies.
 fn nearest_of(copies: &[&TableDefinition], nearest: u16) -> u16 {
     let there = copies.iter().position(|copy| copy.design.server == Some(nearest));
     there.unwrap_or(usize::from(nearest) % copies.len()) as u16
 }
 
-/// How keys that begin with these columns choose, where the table's own begin with column
-/// `divider`; by hash the first `hashed` of them choose.
+/// The rule for keys with these leading columns, where `divider` is the first column of the table's
+/// own key. With a hash, the first `hashed` columns select the part.
 fn choice(
     schema: &Schema,
     columns: &[usize],
@@ -162,9 +162,9 @@ fn choice(
 }
 
 impl Catalog {
-    /// Joins the tables that are parts of one, as soon as all of them are there. Parts that
-    /// somebody has left of another division of a table with the same name belong to none. Of
-    /// copies the one on memory server `nearest` is read.
+    /// Joins the tables that are parts of one table, if all of them exist. Parts that remain from
+    /// another division of a table with the same name are ignored. Of copies, reads use the one on
+    /// memory server `nearest`.
     pub(crate) fn join_parts<'a>(
         &mut self,
         definitions: impl Iterator<Item = &'a TableDefinition>,
@@ -228,7 +228,7 @@ impl Catalog {
     }
 }
 
-/// What is wrong with a division of this table, if anything is.
+/// Refuses an impossible division of this table.
 fn check_division(spec: &TableSpec, servers: &[u16], rule: PartRule) -> Result<(), CatalogError> {
     let table = spec.schema.name().to_owned();
     let refuse = |reason: &str| {
@@ -238,19 +238,17 @@ fn check_division(spec: &TableSpec, servers: &[u16], rule: PartRule) -> Result<(
         return refuse("a table in parts has 1 to 256 of them");
     }
     match rule {
-        PartRule::Ranges { values: 0, .. } => refuse("the ranges of its parts have no values"),
+        PartRule::Ranges { values: 0, .. } => refuse("the ranges of its parts are empty"),
         PartRule::Ranges { .. } if range_bytes(&spec.schema, spec.schema.key()[0]).is_none() => {
-            refuse(
-                "parts with ranges take a key that begins with an integer column that is never null",
-            )
+            refuse("parts by ranges need a key whose first column is an integer that is never null")
         }
-        PartRule::Hashed { columns: 0 } => refuse("the hash of its parts is of no column"),
+        PartRule::Hashed { columns: 0 } => refuse("its parts are hashed by no column"),
         PartRule::Hashed { columns } if usize::from(columns) > spec.schema.key().len() => {
-            refuse("the hash of its parts is of more columns than its key has")
+            refuse("its parts are hashed by more columns than its key has")
         }
         PartRule::Hashed { .. } if matches!(spec.design.placement, Placement::Dense { .. }) => {
             refuse(
-                "a dense placement takes parts with ranges, since the keys of a hashed part have gaps",
+                "a dense placement needs parts by ranges, because the keys of a hashed part have gaps",
             )
         }
         _ => Ok(()),
@@ -273,9 +271,9 @@ fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, Cat
     if let (Placement::Dense { columns }, PartRule::Ranges { smallest, .. }) =
         (&mut design.placement, part.rule)
     {
-        // What keys outside the ranges have is planned for where they are: at either end. A part
-        // has places for no others than the table has, which may be fewer than its ranges: those of
-        // a group are the same.
+        // Keys outside the ranges are in the first or the last part, so extend these parts'
+        // placement to the table's. A part needs no places beyond the table's, whose range of
+        // values may be smaller than that of the parts; the clamp ensures that.
         let low = i128::from(columns[0].0);
         let end = low + i128::from(columns[0].1);
         let range = part.rule.values(part.number, part.count).expect("the rule has ranges");
@@ -299,24 +297,24 @@ impl<E: Env> Database<E> {
     ) -> Result<TableId, CatalogError> {
         check_division(&spec, servers, rule)?;
         let (of, count) = (spec.schema.name().to_owned(), servers.len() as u16);
-        // The first part comes last: before, nobody finds any by the table's name.
+        // Make the first part last: until then no transaction finds the table by its name.
         let parts = servers.iter().enumerate().rev().map(|(number, &server)| {
             let part = Part { of: of.clone(), number: number as u16, count, rule };
             part_spec(&spec, part, server)
         });
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         let name = of.clone();
-        self.to_its_end(|database| async move {
+        self.run_to_end(|database| async move {
             if database.refresh().await?.table(&name).is_some() {
                 return Err(CatalogError::Exists(format!("table {name}")));
             }
-            let made = database.make_tables(parts).await?;
+            let made = database.create_tables(parts).await?;
             let first = made.last().map(|made| made.table);
             let table = database.shared.cached_catalog().table(&name);
             if let Some(table) = table.filter(|_| table == first) {
                 return Ok(table);
             }
-            // Somebody has dropped the parts that were there: the others come too late, and go.
+            // Another client has dropped the first parts meanwhile: remove the remaining ones.
             match database.remove_tables(&made).await {
                 Ok(()) | Err(CatalogError::Unacknowledged) => Err(CatalogError::NoTable(name)),
                 Err(error) => Err(error),
@@ -326,15 +324,14 @@ impl<E: Env> Database<E> {
     }
 }
 
-/// A table of the catalog with its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NamedTable {
     pub name: String,
     pub table: TableId,
 }
 
-/// All parts of a table, the first part first, also if some are missing. A table that is whole
-/// comes alone, or with parts that were left of an earlier one. Empty if nothing has that name.
+/// All parts of a table, even if some are missing, in order. A table that is not in parts is alone,
+/// or with parts that remain from an earlier table of that name. Empty if no table has that name.
 pub(crate) fn parts_of(definitions: &[(u64, TableDefinition)], name: &str) -> Vec<NamedTable> {
     let all = || definitions.iter().map(|(_, definition)| definition);
     let part_of = |one: &TableDefinition| Some(one.design.part.as_ref()?.of.clone());
@@ -360,50 +357,51 @@ impl OpenCatalog {
         self.info(table).parts.as_ref().map_or(table, |parts| TableId(parts.of(key)))
     }
 
-    /// The part of an index that has an entry whose key begins so; of copies the nearest.
+    /// The part of an index that has entries whose keys begin with `key`; of copies the nearest.
     #[inline]
     pub(crate) fn index_part_of(&self, index: IndexId, info: &IndexInfo, key: &[u64]) -> IndexId {
         info.parts.as_ref().map_or(index, |parts| IndexId(parts.of(key)))
     }
 
-    /// The part of a table that has the row to which an entry of an index of part `table` leads.
+    /// The part of the table with the row of an index entry, where the index belongs to part
+    /// `table`.
     #[inline]
     pub(crate) fn row_part_of(&self, table: TableId, key: &[u64]) -> TableId {
         let parts = self.info(table).parts.as_ref();
-        parts.map_or(table, |parts| TableId(parts.beside(table.0, key)))
+        parts.map_or(table, |parts| TableId(parts.part_within_copy(table.0, key)))
     }
 
-    /// The part of an index that has the entry of a row whose part of the table has part `index` of
-    /// it.
+    /// The part of an index that has a row's entry, where the part of the row has part `index` of
+    /// the index.
     #[inline]
     pub(crate) fn entry_part_of(&self, index: IndexId, info: &IndexInfo, key: &[u64]) -> IndexId {
-        info.parts.as_ref().map_or(index, |parts| IndexId(parts.beside(index.0, key)))
+        info.parts.as_ref().map_or(index, |parts| IndexId(parts.part_within_copy(index.0, key)))
     }
 
-    /// Whether two tables are one, or parts of one that have different rows of it.
+    /// Whether two tables are the same, or parts with different rows of the same table.
     #[inline]
     pub(crate) fn is_same_table(&self, one: TableId, other: TableId) -> bool {
         let parts = || self.info(one).parts.as_ref().filter(|parts| !parts.are_copies());
         one == other || parts().is_some_and(|parts| parts.numbers.contains(&other.0))
     }
 
-    /// The parts that a scan goes through, by position; `None` if its source is not in parts.
+    /// The parts that a scan reads, by position; `None` if its source is not in parts.
     ///
     /// # Errors
-    /// Its range goes over several values of what is divided by a hash.
+    ///
+    /// If its source is divided by a hash, and the range has several values of the hashed columns.
     #[inline]
     pub(crate) fn scanned_parts(
         &self,
         scan: &Scan,
     ) -> Result<Option<RangeInclusive<usize>>, CatalogError> {
         let Some(parts) = self.parts(scan.source) else { return Ok(None) };
-        let reason =
-            "a range over several keys needs parts with ranges, by the column that it begins with";
+        let reason = "a scan over several values needs parts by ranges of its first column";
         let range = parts.between(&scan.low, &scan.high);
         range.map(Some).ok_or(CatalogError::WrongKind(reason))
     }
 
-    /// A part of what is scanned.
+    /// A part of the source of a scan.
     pub(crate) fn scanned_part(&self, source: ScanSource, position: usize) -> ScanSource {
         let parts = self.parts(source).expect("it is in parts");
         let number = parts.numbers[position];
@@ -426,10 +424,10 @@ impl OpenCatalog {
 mod tests {
     use super::*;
 
-    /// An index that nothing divides has all of its entries in one part; others of the same table
-    /// are elsewhere.
+    /// An index whose entries are not divided has them all in one part; different indexes of a
+    /// table use different parts.
     #[test]
-    fn indexes_that_nothing_divides_take_turns() {
+    fn undivided_indexes_use_different_parts() {
         let choice = Choice::Hashed { columns: 0, bytes: 0 };
         let place = |numbers: [u32; 4]| {
             let parts = Parts { numbers: numbers.to_vec(), choice };
@@ -437,7 +435,7 @@ mod tests {
             assert_eq!(first, other, "whatever the key is");
             numbers.iter().position(|number| *number == first).expect("it is one of them")
         };
-        // Parts are made last to first, each with three indexes.
+        // Parts are created last to first, each with three indexes.
         let places = [0, 1, 2].map(|index| place([9, 6, 3, 0].map(|number| number + index)));
         assert_eq!(places, [1, 2, 3]);
     }

@@ -1,5 +1,4 @@
-//! Giving back the memory of dropped tables and indexes, when no transaction can know of them any
-//! more.
+//! Frees the memory of dropped tables and indexes when no transaction can know them any more.
 //!
 //! Decisions:
 //! - docs/decisions/0027-freed-memory-is-reused-for-the-same-purpose-and-shape-only.md
@@ -12,24 +11,23 @@ use crate::step::ChangeStep;
 use fabric::Env;
 use memory::Label;
 
-/// Memory that belongs to nothing the catalog has.
+/// Memory of dropped tables and indexes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Released {
-    /// The first epoch without its owner.
+    /// The first epoch whose catalog does not have them.
     pub epoch: u64,
-    /// What it was handed out for.
     pub labels: Vec<Label>,
 }
 
 impl<E: Env> Database<E> {
-    /// Notes what is to be given back once every lane knows `epoch`.
+    /// Schedules memory to be freed once every lane knows `epoch`.
     pub(crate) fn release_at(&self, epoch: u64, labels: Vec<Label>) {
         let mut released = self.shared.released.lock().expect("no holder panics");
         released.push(Released { epoch, labels });
     }
 
-    /// Every lane knows `epoch`: gives back what was dropped up to it, also by changes that had
-    /// given up waiting for the lanes.
+    /// Frees the memory that was scheduled for epochs up to `epoch`, which every lane knows now.
+    /// This includes memory of changes that had given up waiting for the lanes.
     pub(crate) async fn free_released(&self, epoch: u64) -> Result<(), CatalogError> {
         let due: Vec<Released> = {
             let mut released = self.shared.released.lock().expect("no holder panics");
@@ -40,7 +38,7 @@ impl<E: Env> Database<E> {
         if due.is_empty() {
             return Ok(());
         }
-        // A further E, for verbs that are still under way.
+        // Wait for another E, for verbs that are still in flight.
         if !E::IMMEDIATE {
             self.env.sleep_ns(self.shared.config.transaction_time_max_ns).await;
         }
@@ -50,7 +48,7 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Gives back everything that was handed out for `label`.
+    /// Frees all memory with this label.
     pub(crate) async fn free_memory(&self, label: Label) -> Result<(), CatalogError> {
         for &server in &self.shared.servers {
             memory::mover::forget(&self.env, server, label).await?;

@@ -1,8 +1,9 @@
-//! Version buffers that nobody needs any more: detached from their rows and given back.
+//! Collection of version buffers: it detaches buffers that no snapshot needs from their rows and
+//! frees them.
 //!
-//! A row gets its buffer with an update and keeps it while transactions may need what was
-//! displaced. Once a horizon covers the row's version, and the row has not changed since, the
-//! buffer goes back to the pool.
+//! A row gets its buffer with an update and keeps it while transactions may need the displaced
+//! versions. Once a horizon covers the row's version, and the row has not changed since, collection
+//! returns the buffer to the pool.
 //!
 //! Decisions:
 //! - docs/decisions/0010-the-chain-word-packs-pointer-and-ring-position.md
@@ -20,33 +21,31 @@ use layout::{GlobalPtr, VersionWord};
 use memory::MoveRequest;
 use std::collections::VecDeque;
 
-/// Most buffers detached with one batch: the rows' lines all fit the first cache.
+/// Maximal number of buffers detached with one batch: all cache lines of the rows fit in the
+/// first-level cache.
 const DETACHED_PER_BATCH: usize = 128;
-/// Most batches in one round.
+/// Maximal number of batches in one round.
 const BATCHES_PER_ROUND: usize = 8;
 
 /// A buffer that waits for a horizon to cover its row's version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DisplacedBuffer {
-    /// The row.
     pub row: GlobalPtr,
     /// The version that the commit gave to the row.
     pub version: VersionWord,
-    /// The buffer.
     pub buffer: GlobalPtr,
-    /// The table.
     pub table: TableId,
 }
 
-/// How many of the oldest buffers a horizon covers, up to what goes into one batch.
+/// Number of the oldest buffers that the horizon covers, at most as many as fit in one batch.
 fn covered_count(displaced: &VecDeque<DisplacedBuffer>, horizon: &Horizon) -> usize {
     let oldest = displaced.iter().take(DETACHED_PER_BATCH);
     oldest.take_while(|waiting| horizon.covers(waiting.version)).count()
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Gives back the buffers that the horizon covers, oldest first. Answers whether none of them
-    /// is left.
+    /// Detaches and frees the buffers that the horizon covers, oldest first. Returns whether it has
+    /// processed all of them.
     pub(crate) async fn detach_buffers(&mut self) -> Result<bool, FabricError> {
         for _ in 0..BATCHES_PER_ROUND {
             let count = match self.env.mutant(Mutant::CollectBuffersBeforeHorizon) {
@@ -64,7 +63,7 @@ impl<E: Env> LaneInner<E> {
         Ok(false)
     }
 
-    /// Locks each row that has not changed since, clears its chain, unlocks.
+    /// Locks each row that has not changed since, clears its chain word, and unlocks it.
     async fn detach_oldest(&mut self, count: usize) -> Result<(), FabricError> {
         let locked = self.identity.upkeep_timestamp().locked().word();
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -73,7 +72,8 @@ impl<E: Env> LaneInner<E> {
             self.env.prefetch(waiting.row, 1);
             self.env.prefetch(waiting.buffer, 1);
             batch.compare_and_swap(waiting.row, waiting.version.word(), locked);
-            // A commit that moved a version out of it may have aborted, and the row is as it was.
+            // The row's chain may have an overflow list although its version is unchanged: a commit
+            // that moved a version there may have aborted.
             batch.read(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
         }
         let mut batch = self.env.execute(batch).await?;
@@ -91,7 +91,8 @@ impl<E: Env> LaneInner<E> {
             }
             if batch.word(2 * number + 1) != 0 {
                 self.empty_overflow(&waiting).await;
-                // Buffers in the pool have empty lists, whatever became of this one's entries.
+                // Buffers in the pool must have empty lists, even if the mover could not free the
+                // entries.
                 batch.write_word(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 0);
             }
             batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
@@ -107,7 +108,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Gives a version buffer back to the pool of its server.
+    /// Returns a version buffer to the pool of its server, or to the reserve.
     #[inline]
     pub(crate) fn free_buffer(&mut self, table: TableId, buffer: GlobalPtr) {
         let info = self.open.info(table);
@@ -118,8 +119,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing
-    /// only leaves the entries where they are.
+    /// Calls the mover to drop the whole overflow list, which the horizon covers. A failure only
+    /// leaks its entries.
     #[cold]
     async fn empty_overflow(&mut self, waiting: &DisplacedBuffer) {
         let info = self.open.info(waiting.table);

@@ -1,6 +1,6 @@
-//! Horizons: snapshots that every transaction now running covers, or that are older than the
-//! maximal transaction time E. One is adopted when the collected-up-to words of all regions have
-//! been raised to its stamp, and not before.
+//! Horizons: snapshots that every running transaction covers, or that are older than the maximal
+//! transaction time E. A lane adopts a horizon only after it has raised the collected-up-to words
+//! of all regions to the horizon's stamp.
 //!
 //! Decisions:
 //! - docs/decisions/0025-announced-stamps-decide-when-garbage-goes-e-is-only.md
@@ -20,19 +20,19 @@ use layout::{GlobalPtr, NodeId, RegionId, VersionWord, region};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-/// Tries to raise a collected-up-to word.
+/// Maximal number of attempts to raise a collected-up-to word.
 const RAISE_COUNT_MAX: u32 = 1000;
-/// Between two advances of a horizon that lanes share.
+/// Interval between two advances of a shared horizon.
 const SHARED_HORIZON_INTERVAL_NS: u64 = 200_000;
 
 /// A collected-up-to word that is being raised.
 pub(crate) struct Raise {
     word: GlobalPtr,
-    /// What it is expected to hold.
+    /// Its expected value.
     expected: u64,
 }
 
-/// A snapshot that everybody covers, and the next one on its way to be one.
+/// The adopted horizon, and the candidate for the next one.
 #[derive(Clone, Default)]
 pub struct Horizon {
     adopted: Snapshot,
@@ -43,8 +43,8 @@ pub struct Horizon {
 #[derive(Default)]
 pub(crate) struct SharedHorizon {
     shareable: Mutex<Shareable>,
-    /// The stamp of the snapshot that everybody covers, so that lanes see without the lock whether
-    /// theirs is older.
+    /// The stamp of the shared horizon. A lane reads it without the lock, to see whether its own
+    /// horizon is older.
     stamp: AtomicU64,
 }
 
@@ -52,12 +52,13 @@ pub(crate) struct SharedHorizon {
 struct Shareable {
     horizon: Horizon,
     is_claimed: bool,
-    /// When it may be claimed again.
+    /// The time from which on it may be claimed again.
     due_ns: u64,
 }
 
 impl SharedHorizon {
-    /// The horizon, to be advanced, if it is time and nobody else is at it.
+    /// Claims the horizon in order to advance it; `None` if it is not due or another lane is
+    /// advancing it.
     fn claim(&self, now_ns: u64) -> Option<Horizon> {
         let mut shareable = self.shareable();
         if shareable.is_claimed || now_ns < shareable.due_ns {
@@ -74,14 +75,15 @@ impl SharedHorizon {
         (shareable.is_claimed, shareable.due_ns) = (false, now_ns + SHARED_HORIZON_INTERVAL_NS);
     }
 
-    /// The snapshot that everybody covers.
+    /// The adopted horizon.
     fn adopted(&self) -> Snapshot {
         self.shareable().horizon.adopted.clone()
     }
 
-    /// The candidate, if there is one: nothing says that everybody covers it. For a mutant.
+    /// The candidate, if there is one, although running transactions need not cover it. For a
+    /// mutant.
     #[cold]
-    fn unraised(&self) -> Snapshot {
+    fn unraised_candidate(&self) -> Snapshot {
         let Horizon { adopted, candidate } = &self.shareable().horizon;
         if candidate.is_set { candidate.snapshot.clone() } else { adopted.clone() }
     }
@@ -99,26 +101,26 @@ struct Candidate {
 }
 
 impl Horizon {
-    /// Whether every transaction sees `version` or something newer.
+    /// Whether every running transaction sees `version` or a newer one.
     #[inline]
     pub fn covers(&self, version: VersionWord) -> bool {
         self.adopted.covers(version)
     }
 
-    /// The horizon's counters.
     pub fn counters(&self) -> &[u64] {
         self.adopted.counters()
     }
 
-    /// The stamp that collected-up-to words have been raised to.
+    /// The stamp up to which the collected-up-to words have been raised.
     pub fn stamp(&self) -> u64 {
         self.adopted.stamp
     }
 }
 
 impl<E: Env> LaneInner<E> {
-    /// A newer horizon, if there is one. Lanes that share a slot share it: one of them advances it
-    /// now and then, since what it takes to do so grows with the number of lanes.
+    /// Adopts a newer horizon, if possible. Lanes that share a slot share the horizon, and one of
+    /// them advances it at an interval, since the cost of an advance grows with the number of
+    /// lanes.
     pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
         if self.identity.shared_slot.is_none() {
             return self.advance_own_horizon().await;
@@ -134,13 +136,12 @@ impl<E: Env> LaneInner<E> {
         advanced
     }
 
-    /// Takes the horizon of the compute server, if its lanes have one and it is newer than this
-    /// lane's.
+    /// Adopts the compute server's shared horizon, if there is one and it is newer than the lane's.
     #[inline]
     pub(crate) fn adopt_shared_horizon(&mut self) {
         let newest = &self.shared.horizon;
         if self.env.mutant(Mutant::CollectAdoptCandidate) {
-            self.garbage.horizon.adopted.clone_from(&newest.unraised());
+            self.garbage.horizon.adopted.clone_from(&newest.unraised_candidate());
             return;
         }
         if newest.stamp.load(Relaxed) > self.garbage.horizon.adopted.stamp {
@@ -149,9 +150,8 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer
-    /// than E. The next one is taken at once, so that what the others are waited for is always as
-    /// new as it can be: what hot rows supersede fills their version buffers in a few transactions'
-    /// time.
+    /// than E. Then takes the next candidate at once, so that candidates are always as new as
+    /// possible: the old versions of hot rows fill their version buffers within a few transactions.
     async fn advance_own_horizon(&mut self) -> Result<(), Abort> {
         self.take_candidate().await?;
         if self.garbage.horizon.candidate.is_set && self.adopt_candidate().await? {
@@ -160,11 +160,11 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Takes the snapshot of the running transaction as the candidate, if there is none and it is a
-    /// newer one.
+    /// Makes the running transaction's snapshot the candidate, if there is no candidate and the
+    /// snapshot is newer than the horizon.
     ///
-    /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or
-    /// more has read the vector after that, so it covers the candidate.
+    /// The clock is raised after the candidate's collect: a lane with the raised stamp or a later
+    /// one has read the vector after that, so it covers the candidate.
     async fn take_candidate(&mut self) -> Result<(), Abort> {
         let adopted = &self.garbage.horizon.adopted;
         if self.garbage.horizon.candidate.is_set
@@ -181,10 +181,11 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Whether the candidate could be adopted.
+    /// Tries to adopt the candidate; returns whether it did.
     async fn adopt_candidate(&mut self) -> Result<bool, Abort> {
         let stamp = self.garbage.horizon.candidate.snapshot.stamp;
-        // A collector that tells has asked and raised for all.
+        // A collector that publishes its progress has checked the lanes and raised the words for
+        // all compute servers.
         if let Some(collected) = self.shared.fetched.collected() {
             if collected < stamp {
                 return Ok(false);
@@ -195,7 +196,7 @@ impl<E: Env> LaneInner<E> {
         let Horizon { adopted, candidate } = &mut self.garbage.horizon;
         candidate.is_set = false;
         if self.snapshot.includes(&candidate.snapshot) {
-            // What is collected now is superseded by versions that this very snapshot covers.
+            // This snapshot covers the successors of everything that is collected now.
             self.snapshot.stamp = self.snapshot.stamp.max(stamp);
         }
         debug_assert!(stamp >= adopted.stamp, "a horizon moves forward");
@@ -203,9 +204,9 @@ impl<E: Env> LaneInner<E> {
         Ok(true)
     }
 
-    /// Raises the collected-up-to words to the candidate's stamp, if everybody is past it.
+    /// Raises the collected-up-to words to the candidate's stamp, if all lanes have passed it.
     async fn raise_for_candidate(&mut self, stamp: u64) -> Result<bool, Abort> {
-        if !self.everybody_is_past(stamp).await? {
+        if !self.have_all_lanes_passed(stamp).await? {
             return Ok(false);
         }
         if !self.env.mutant(Mutant::CollectSkipCollectedWord) {
@@ -217,8 +218,8 @@ impl<E: Env> LaneInner<E> {
         Ok(true)
     }
 
-    /// A stamp such that a snapshot with this one or a later one covers the candidate. The number
-    /// of a frozen vector is one; for a double collect the clock is raised.
+    /// A stamp such that every snapshot with this stamp or a later one covers the candidate: the
+    /// number of a frozen vector, or for a double collect the clock after an increment.
     async fn candidate_stamp(&mut self) -> Result<u64, Abort> {
         let keeps = self.env.mutant(Mutant::CollectClockUnraised);
         if self.shared.config.oracle == Oracle::Frozen || keeps {
@@ -234,7 +235,7 @@ impl<E: Env> LaneInner<E> {
         Ok(stamp)
     }
 
-    async fn everybody_is_past(&mut self, stamp: u64) -> Result<bool, Abort> {
+    async fn have_all_lanes_passed(&mut self, stamp: u64) -> Result<bool, Abort> {
         if self.env.mutant(Mutant::CollectIgnoreLanes) {
             return Ok(true);
         }
@@ -259,8 +260,8 @@ impl<E: Env> LaneInner<E> {
         Ok(age_ns > self.shared.config.transaction_time_max_ns)
     }
 
-    /// Raises the collected-up-to word of every region to at least `stamp`, all of them together.
-    /// Answers whether it did: others may raise one all the time.
+    /// Raises the collected-up-to words of all regions to at least `stamp`, in parallel. Returns
+    /// whether it did: other lanes may keep changing a word.
     async fn raise_collected(&mut self, stamp: u64) -> Result<bool, FabricError> {
         let expected = self.garbage.horizon.adopted.stamp;
         let mut words = std::mem::take(&mut self.scratch.raising);
@@ -274,7 +275,7 @@ impl<E: Env> LaneInner<E> {
         result
     }
 
-    /// Raises these words, each from what it is expected to hold.
+    /// Raises these words, each from its expected value.
     async fn raise_words(
         &mut self,
         words: &mut Vec<Raise>,

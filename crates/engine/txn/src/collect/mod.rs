@@ -1,19 +1,19 @@
-//! Garbage collection [ZB17 §5.3], done by the lanes that made the garbage, a little after each
-//! commit.
+//! Garbage collection [ZB17 §5.3]: each lane collects the garbage of its own commits, a little
+//! after each commit.
 //!
-//! What a commit has superseded (version buffers, tombstones, index entries) waits in the lane's
-//! list until a *horizon* covers the successor: a snapshot that every transaction now running
-//! covers too, or that is older than the maximal transaction time E. We deviate from the paper,
-//! which waits for E always: lanes announce a stamp when they begin, so that a busy system keeps
-//! milliseconds of garbage, not E of it. E remains the bound: a lane that announces an older stamp
-//! for longer is not waited for.
+//! The garbage of a commit (version buffers, tombstones, index entries) waits in the lane's queue
+//! until a *horizon* covers its successor: a snapshot that every running transaction covers too, or
+//! that is older than the maximal transaction time E. We deviate from the paper, which always waits
+//! for E: lanes announce a stamp when they begin, so that a busy system keeps milliseconds of
+//! garbage instead of E of it. E remains the bound: collection does not wait longer for a lane that
+//! announces an older stamp.
 //!
-//! Safety does not rest on announcements. Before anything is collected, the collected-up-to word of
-//! every region is raised to the horizon's stamp; a reader that misses something and has a smaller
-//! stamp learns that its snapshot is too old.
+//! Safety does not depend on announcements. Before anything is collected, the collected-up-to word
+//! of every region is raised to the horizon's stamp; a reader that misses a version and has a
+//! smaller stamp aborts because its snapshot is too old.
 //!
-//! To read it: [`retired`] (what is listed), [`horizon`] (when it may go), and here the rounds;
-//! then [`crate::collect::removal`] and [`crate::collect::sweep`] for entries,
+//! Read [`retired`] (the queue) first, then [`horizon`] (when garbage is collectable), and the
+//! rounds here; then [`crate::collect::removal`] and [`crate::collect::sweep`] for entries,
 //! [`crate::collect::displaced`] for version buffers.
 //!
 //! Decisions:
@@ -43,19 +43,18 @@ use index::hash::Growth;
 use layout::oracle::LANE_WORKING;
 use layout::{GlobalPtr, Key, VersionWord};
 
-/// Commits between two rounds of collection.
+/// Number of commits from one round of collection to the next.
 const COMMITS_PER_ROUND: u64 = 16;
-/// Version buffers waiting from which on every commit makes a round: large transactions leave more
-/// than the usual rounds can take.
+/// With more waiting version buffers, every commit runs a round: large transactions leave more
+/// garbage than the usual rounds collect.
 const BACKLOG_MAX: usize = 4096;
-/// Most pieces of garbage looked at in one round.
+/// Maximal number of pieces of garbage processed in one round.
 const GARBAGE_PER_ROUND: usize = 512;
-/// Most buckets split after one commit.
+/// Maximal number of buckets split after one commit.
 const SPLITS_PER_COMMIT: usize = 1024;
 
 impl<E: Env> LaneInner<E> {
-    /// Upkeep after a commit: bucket splits that are due, and every few commits a round of
-    /// collection.
+    /// Upkeep after a commit: due bucket splits, and every few commits a round of collection.
     #[inline]
     pub(crate) async fn split_and_collect(&mut self) {
         if self.writes.is_upkeep_due {
@@ -63,7 +62,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Decides whether the commit that is about to end has upkeep after it.
+    /// Decides whether upkeep follows the commit that is about to end.
     #[inline]
     pub(crate) fn decide_upkeep(&mut self) -> bool {
         let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
@@ -78,18 +77,18 @@ impl<E: Env> LaneInner<E> {
         let before = self.env.counters().counts();
         self.writes.wants_growth.truncate(SPLITS_PER_COMMIT);
         while let Some(owner) = self.writes.wants_growth.pop() {
-            // A table that cannot grow now asks again with its next overflow block.
+            // If a table cannot grow now, its next overflow block triggers another attempt.
             let _ = self.grow(owner).await;
         }
         if !self.garbage.is_empty() {
-            // Collection that fails is tried again with the next round; nothing is lost by waiting.
+            // The next round repeats a failed collection; waiting loses nothing.
             let _ = self.collect_round().await;
         } else if self.identity.shared_slot.is_some() {
-            // Rows that keep their old versions need a horizon, too: one that fails is tried again.
+            // Tables whose rows keep their version buffers need a horizon too. The next upkeep
+            // repeats a failed advance.
             let _ = self.advance_horizon().await;
         }
-        // If it cannot be said that the upkeep is over, changes of the catalog wait for it no
-        // longer than E.
+        // If the end of upkeep cannot be announced, catalog changes wait for it at most for E.
         let _ = self.end_upkeep().await;
         let cost = self.env.counters().counts() - before;
         self.statistics.upkeep_round_trips += cost.round_trips;
@@ -99,10 +98,10 @@ impl<E: Env> LaneInner<E> {
         self.statistics.upkeep_messages += cost.messages;
     }
 
-    /// Changes of the catalog need not wait for this lane any more.
+    /// Announces the end of upkeep: catalog changes need not wait for this lane any more.
     async fn end_upkeep(&mut self) -> Result<(), FabricError> {
         if self.identity.shared_slot.is_some() {
-            // It stayed announced.
+            // A lane that shares its slot stays announced.
             self.identity.finish_number();
             return Ok(());
         }
@@ -123,8 +122,8 @@ impl<E: Env> LaneInner<E> {
         };
         let (label, nodes) = (placed.label, self.shared.nodes(placed));
         let pool = self.open.blocks_of(owner).expect("a table is opened when it is first named");
-        // What the snapshot covers was installed before it was taken, and what this lane has
-        // committed, too.
+        // Everything that the snapshot covers was completely installed before the snapshot, and so
+        // was everything that this lane has committed.
         let snapshot = self.snapshot.clone();
         let own = self.identity.shared_slot.is_none().then_some(self.identity.slot);
         let is_installed =
@@ -143,7 +142,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Collects until nothing more can be collected.
+    /// Collects until no more garbage is collectable.
     pub(crate) async fn collect_all(&mut self) -> Result<(), Abort> {
         self.reset();
         self.identity.is_announced = true;
@@ -166,7 +165,7 @@ impl<E: Env> LaneInner<E> {
     /// One round: a newer horizon, then the garbage that it covers, oldest first.
     async fn collect_round(&mut self) -> Result<(), Abort> {
         self.advance_horizon().await?;
-        // Buffers go first: a tombstone's row is freed only without one.
+        // Buffers first: a tombstone's row may be freed only when it has no buffer.
         match self.detach_buffers().await {
             Ok(true) => {}
             Ok(false) => return Ok(()),
@@ -175,7 +174,8 @@ impl<E: Env> LaneInner<E> {
         let mut result = Ok(());
         let early = self.env.mutant(Mutant::CollectGarbageBeforeHorizon);
         let mut swept = Vec::new();
-        // What is in use now is looked at again in another round, not in this one.
+        // Garbage in use goes to the end of the queue, so bound the loop: this round must not
+        // process it again.
         for _ in 0..self.garbage.retired.len().min(GARBAGE_PER_ROUND) {
             if swept.len() == SWEPT_MAX && result.is_ok() {
                 result = self.sweep_tombstones(&std::mem::take(&mut swept)).await;
@@ -191,7 +191,7 @@ impl<E: Env> LaneInner<E> {
                     self.free_value(retired.table, value);
                     self.statistics.values_collected += 1;
                 }
-                // Where verbs take effect at once there is nothing to wait for together.
+                // Where verbs complete at once, a common round trip saves nothing.
                 Garbage::Tombstone(key) if !E::IMMEDIATE && self.open.is_tree(retired.table) => {
                     swept.push(Tombstone { retired, key });
                 }
@@ -219,8 +219,8 @@ impl<E: Env> LaneInner<E> {
         self.identity.finish_number();
     }
 
-    /// What became of locks was lost with a batch: they may be held by a number that must not be
-    /// passed, so that the lane takes no transaction any more.
+    /// Poisons the lane because the results of lock verbs were lost with a batch: locks may be held
+    /// with a number that no commit may publish past.
     fn poison_upkeep(&mut self) -> Result<(), Abort> {
         self.identity.poison();
         Err(Abort::Unreachable)
@@ -233,9 +233,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the bucket's or
-    /// leaf's own collected-up-to word, empties the place. If anything is in use, it waits for
-    /// another round.
+    /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the collected-up-to
+    /// word of the bucket or leaf, and empties the slot or entry. If any of them is locked by
+    /// another commit, the tombstone waits for another round.
     pub(crate) async fn collect_tombstone(
         &mut self,
         retired: &Retired,
@@ -263,7 +263,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Removes an index entry, unless the newest version of its row has it again.
+    /// Removes an index entry, unless the newest version of its row has its key again.
     async fn collect_entry(
         &mut self,
         retired: &Retired,

@@ -1,6 +1,6 @@
-//! Removing entries that no snapshot needs: of tombstones from buckets and leaves, and of index
-//! keys that no version has any more. Each removal locks its bucket or leaf, and says in a
-//! collected-up-to word what it took away.
+//! Removal of entries that no snapshot needs: entries of tombstones from buckets and leaves, and
+//! index entries whose key no version has any more. Each removal locks the bucket or leaf, and
+//! raises its collected-up-to word.
 //!
 //! Decisions:
 //! - docs/decisions/0060-collection-also-looks-at-the-rows-lock.md
@@ -17,13 +17,12 @@ use layout::bucket;
 use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
 
-/// Where a key is in a bucket's chain.
+/// The slot of a key in a bucket's chain.
 struct UsedSlot {
     block: GlobalPtr,
     index: u32,
-    /// Slots of the block.
+    /// Number of slots of the block.
     slots: u32,
-    /// Tags of the block.
     tags: u64,
     /// The bucket's collected-up-to word.
     collected: u64,
@@ -31,18 +30,17 @@ struct UsedSlot {
     leads_to: u64,
 }
 
-/// What became of an attempt to remove an entry.
+/// The result of an attempt to remove an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Removal {
     Done,
-    /// Somebody holds a lock: another round.
+    /// Another commit holds a lock: try again in another round.
     Busy,
-    /// It is not garbage any more, or not there.
+    /// The entry is no longer garbage, or does not exist.
     Gone,
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Removes the slot with `key` from its bucket.
     pub(crate) async fn remove_slot(
         &mut self,
         owner: Owner,
@@ -59,7 +57,7 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CollectStep::EntryLocked).await;
         let found = self.find_used_slot(hash, place.bucket, key).await?;
         let mut removal = Removal::Gone;
-        if found.is_none() && self.is_moved_on(owner, hash, &place).await? {
+        if found.is_none() && self.has_key_moved(owner, hash, &place).await? {
             removal = Removal::Busy;
         }
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -76,15 +74,15 @@ impl<E: Env> LaneInner<E> {
             batch.clear_verbs();
             if removal == Removal::Done {
                 self.env.reach(CollectStep::TombstoneLocked).await;
-                // Lanes have horizons of their own: the word only ever rises.
+                // Lanes have different horizons, but the word must never fall.
                 let stamp = self.removal_stamp(owner).await?.max(collected);
                 if !self.env.mutant(Mutant::CollectSkipBucketStamp) {
                     let word = place.bucket.add_words(u64::from(bucket::COLLECTED));
                     batch.write_word(word, stamp);
                 }
                 if block.region() != place.bucket.region() {
-                    // Writes to two servers have no order: the word must stand before the slot
-                    // goes.
+                    // Writes to two servers are not ordered: the word must be raised before the
+                    // slot is emptied.
                     batch = self.env.execute(batch).await?;
                     batch.clear_verbs();
                 }
@@ -93,7 +91,7 @@ impl<E: Env> LaneInner<E> {
                 self.empty_slot(&mut batch, owner, retired, slot, hash);
             }
         }
-        // An insert word never goes back to an earlier value once something has changed.
+        // An insert word never returns to an earlier value once something has changed.
         let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
         batch.write_word(place.bucket, unlocked);
         self.scratch.batch = Some(self.env.execute(batch).await?);
@@ -101,9 +99,9 @@ impl<E: Env> LaneInner<E> {
         Ok(removal)
     }
 
-    /// Whether a split took the key out of its bucket since the lane read the directory; then reads
-    /// it again, for another round.
-    async fn is_moved_on(
+    /// Whether a split has moved the key out of its bucket since the lane read the directory. If
+    /// so, reads the directory again, for another round.
+    async fn has_key_moved(
         &mut self,
         owner: Owner,
         hash: &index::hash::HashTable,
@@ -124,7 +122,7 @@ impl<E: Env> LaneInner<E> {
         Ok(true)
     }
 
-    /// Clears an emptied slot and frees the row behind it.
+    /// Clears a slot and frees the row outside the bucket.
     fn empty_slot(
         &mut self,
         batch: &mut Batch,
@@ -142,10 +140,11 @@ impl<E: Env> LaneInner<E> {
         let zeros = batch.reserve(hash.layout.slot_words);
         batch.words_mut(zeros).fill(0);
         batch.write(slot, zeros);
-        self.end_garbage(batch, owner, retired);
+        self.free_tombstone_row(batch, owner, retired);
     }
 
-    /// Locks a word that serves as insert word; answers what it held.
+    /// Locks an insert word; returns its previous value, or `None` if another commit holds the
+    /// lock.
     async fn lock_word(
         &mut self,
         word: GlobalPtr,
@@ -168,7 +167,7 @@ impl<E: Env> LaneInner<E> {
         Ok(swapped.then_some(held))
     }
 
-    /// The block, slot and tags of a key; we hold the bucket's lock.
+    /// The block, slot and tags of a key, in a bucket that this lane has locked.
     async fn find_used_slot(
         &mut self,
         hash: &index::hash::HashTable,
@@ -201,10 +200,10 @@ impl<E: Env> LaneInner<E> {
         Ok(None)
     }
 
-    /// Decides whether an entry is garbage still, with its bucket or leaf locked. The tombstone of
-    /// a table's row is locked itself, for good. An index entry is garbage if the newest version of
-    /// its row has another key: a commit that gives a row a key takes the lock that we hold here,
-    /// even if the entry exists already.
+    /// Decides whether an entry is still garbage, with its bucket or leaf locked. The tombstone of
+    /// a table's row is locked for good. An index entry is garbage if the newest version of its row
+    /// has another key: a commit that gives a row a key takes the lock that this lane holds, even
+    /// if the entry exists already.
     async fn lock_garbage(
         &mut self,
         owner: Owner,
@@ -214,20 +213,20 @@ impl<E: Env> LaneInner<E> {
         timestamp: VersionWord,
     ) -> Result<Removal, FabricError> {
         if let Owner::Index(index) = owner {
-            return Ok(self.judge_entry(index, key, retired).await);
+            return Ok(self.decide_entry(index, key, retired).await);
         }
         let row = slot.unwrap_or(retired.row);
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
         let batch = self.env.execute(batch).await?;
-        let removal = self.judge_tombstone(&batch, swap);
+        let removal = self.decide_tombstone(&batch, swap);
         self.scratch.batch = Some(batch);
         Ok(removal)
     }
 
-    /// What the swap of a tombstone's header says.
-    pub(crate) fn judge_tombstone(&self, batch: &Batch, swap: Swap) -> Removal {
+    /// The result of the swap on a tombstone's header.
+    pub(crate) fn decide_tombstone(&self, batch: &Batch, swap: Swap) -> Removal {
         let found = VersionWord::from_word(batch.found(swap));
         match batch.swapped(swap) {
             true => Removal::Done,
@@ -237,9 +236,10 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The stamp that a bucket or leaf gets when an entry leaves it. An index entry may lead to a
-    /// row that another lane has collected by a later horizon: a reader that needs the row learns
-    /// it here, too.
+    /// The stamp for the collected-up-to word of a bucket or leaf from which an entry is removed.
+    /// An index entry may lead to a row that another lane has collected with a later horizon. A
+    /// reader that needs this row must abort here too, so an index gets the first region's stamp if
+    /// that is later.
     async fn removal_stamp(&self, owner: Owner) -> Result<u64, FabricError> {
         let own = self.garbage.horizon.stamp();
         if matches!(owner, Owner::Table(_)) {
@@ -251,8 +251,8 @@ impl<E: Env> LaneInner<E> {
         Ok(own.max(batch.words(word)[0]))
     }
 
-    /// Whether an index entry leads to another row than the one it was listed for: that one was
-    /// collected together with its entry, and its key has a new row and a new entry.
+    /// Whether an index entry leads to another row than the retired one: that row was collected
+    /// together with its entry, and its key has a new row and a new entry.
     fn is_of_another_row(&self, owner: Owner, retired: &Retired, leads_to: u64) -> bool {
         let is_inlined =
             matches!(&self.open.info(retired.table).primary, Primary::Hash(hash) if hash.rows);
@@ -262,7 +262,7 @@ impl<E: Env> LaneInner<E> {
             && !self.env.mutant(Mutant::CollectTrustEntryKey)
     }
 
-    async fn judge_entry(&mut self, index: IndexId, key: &Key, retired: &Retired) -> Removal {
+    async fn decide_entry(&mut self, index: IndexId, key: &Key, retired: &Retired) -> Removal {
         let info = self.open.index_info(index).clone();
         let primary = self.primary_key(&info, key.words());
         let Ok(newest) = self.read_newest(retired.table, &primary, retired.row).await else {
@@ -273,15 +273,15 @@ impl<E: Env> LaneInner<E> {
         let header = VersionWord::from_word(self.txn.batch.word(image.at + HEADER));
         let is_under_way = header != version && header != VersionWord::MOVED;
         if is_under_way || version == VersionWord::TORN {
-            // A new version may be on its way to the row's server: the lock of the entry, on
-            // another, does not wait for it.
+            // A commit may be installing a new version on the row's server: the lock of the entry,
+            // on another server, is not ordered with that.
             return Removal::Busy;
         }
         if !self.garbage.horizon.covers(version)
             && !self.env.mutant(Mutant::CollectTrustNewestVersion)
         {
-            // The row may have had the key again since this entry was listed, for snapshots that
-            // still run.
+            // The row may have had the key again after this entry was retired, and running
+            // snapshots may need it.
             return Removal::Busy;
         }
         let has_key =
@@ -289,8 +289,13 @@ impl<E: Env> LaneInner<E> {
         if has_key { Removal::Gone } else { Removal::Done }
     }
 
-    /// The row of a removed tombstone: marked as gone, and its memory free again.
-    pub(crate) fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
+    /// Marks the row of a removed tombstone as moved and frees its memory.
+    pub(crate) fn free_tombstone_row(
+        &mut self,
+        batch: &mut Batch,
+        owner: Owner,
+        retired: &Retired,
+    ) {
         let Owner::Table(table) = owner else { return };
         let words = self.open.info(table).row.words();
         if !self.env.mutant(Mutant::CollectRowUnmarked) {
@@ -298,9 +303,9 @@ impl<E: Env> LaneInner<E> {
             if self.env.is_coherent() {
                 batch.write_word(image, 0);
             } else {
-                // Nothing but zeros is the whole image of no row; beside a checksum, a version that
-                // is gone would make readers that follow an entry to a collected row retry for
-                // ever.
+                // An image of zeros belongs to no row. If only the version were cleared, the
+                // checksum would not fit, and readers that follow an index entry to the collected
+                // row would retry for ever.
                 let zeros = batch.reserve(words - VERSION);
                 batch.words_mut(zeros).fill(0);
                 batch.write(image, zeros);
@@ -312,7 +317,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// What became of the lock of a leaf from which entries are to go.
+    /// The result of locking a leaf from which entries are to be removed.
     pub(crate) fn leaf_lock_result(&self, batch: &Batch, lock: &LeafLock) -> LockResult {
         match index::tree::lock_result(batch, lock) {
             LockResult::Missed if self.env.mutant(Mutant::CollectUnlockedLeaf) => LockResult::Held,
@@ -323,7 +328,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Removes the entry with `key` from its leaf; an emptied leaf takes over its neighbour.
+    /// Removes the entry with `key` from its leaf; an emptied leaf absorbs its right neighbour.
     pub(crate) async fn remove_leaf_entry(
         &mut self,
         owner: Owner,
@@ -378,7 +383,7 @@ impl<E: Env> LaneInner<E> {
         if removal == Removal::Done {
             self.env.reach(CollectStep::TombstoneLocked).await;
             index::tree::write_leaf_without(&mut batch, &tree, &leaf, &[position], stamp);
-            self.end_garbage(&mut batch, owner, retired);
+            self.free_tombstone_row(&mut batch, owner, retired);
             batch.write_word(leaf.ptr, timestamp.word());
         } else {
             batch.write_word(leaf.ptr, leaf.insert.word());
@@ -391,7 +396,7 @@ impl<E: Env> LaneInner<E> {
         Ok(removal)
     }
 
-    /// An empty leaf takes over its right neighbour; the neighbour's memory waits for a horizon.
+    /// Makes an empty leaf absorb its right neighbour; the neighbour's memory waits for a horizon.
     pub(crate) async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
         let tree = self.open.tree(owner);
         let timestamp = self.identity.upkeep_timestamp();

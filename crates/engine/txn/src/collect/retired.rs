@@ -1,4 +1,4 @@
-//! What a commit has superseded, and waits for a horizon.
+//! The garbage of a lane's commits, which waits for a horizon.
 //!
 //! Decision: docs/decisions/0040-freeing-a-long-value-takes-no-verb.md
 
@@ -13,7 +13,7 @@ use layout::row::KEY;
 use layout::{GlobalPtr, Key, OutOfLine, VersionWord};
 use std::collections::VecDeque;
 
-/// What earlier transactions of the lane have superseded, and the horizon that it waits for.
+/// The garbage of a lane's earlier transactions, with its horizon.
 #[derive(Default)]
 pub(crate) struct GarbageQueue {
     pub horizon: Horizon,
@@ -25,7 +25,7 @@ pub(crate) struct GarbageQueue {
 }
 
 impl GarbageQueue {
-    /// Pieces of garbage that wait.
+    /// Number of waiting pieces of garbage.
     pub fn len(&self) -> usize {
         self.retired.len() + self.displaced.len()
     }
@@ -40,13 +40,13 @@ impl GarbageQueue {
 pub(crate) struct Retired {
     pub(crate) table: TableId,
     pub(crate) row: GlobalPtr,
-    /// The version whose visibility makes it garbage.
+    /// The version that makes it garbage, once every transaction sees that version.
     pub(crate) successor: VersionWord,
     pub(crate) what: Garbage,
 }
 
 impl Retired {
-    /// The index that it was part of, if it was part of one.
+    /// The index of an index entry or of an index leaf.
     pub(crate) fn index(&self) -> Option<IndexId> {
         match self.what {
             Garbage::Entry(index, _) | Garbage::Leaf(Owner::Index(index), _) => Some(index),
@@ -54,27 +54,27 @@ impl Retired {
         }
     }
 
-    /// A value out of line that `successor` of its row does not have any more.
+    /// A long value that version `successor` of its row no longer has.
     pub(crate) fn value(access: &Access, successor: VersionWord, value: OutOfLine) -> Self {
         Self { table: access.table, row: access.row, successor, what: Garbage::Value(value) }
     }
 }
 
-/// What is garbage.
+/// The kind of garbage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Garbage {
-    /// The row itself, which is a tombstone, and its entry.
+    /// A tombstone: a row and its entry.
     Tombstone(Key),
-    /// An entry of a secondary index that no version has any more.
+    /// An entry of a secondary index whose key no version has any more.
     Entry(IndexId, Key),
-    /// A leaf that its neighbour has absorbed.
+    /// A leaf that its left neighbour has absorbed.
     Leaf(Owner, GlobalPtr),
-    /// A value out of line that the row does not refer to any more.
+    /// A long value to which the row no longer refers.
     Value(OutOfLine),
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Lists what the commit has superseded.
+    /// Enqueues the garbage of the commit.
     #[inline]
     pub(crate) fn enqueue_garbage(&mut self, timestamp: VersionWord) {
         for index in 0..self.writes.rows.len() {
@@ -82,7 +82,7 @@ impl<E: Env> LaneInner<E> {
             let is_deleted = entry.state == State::Deleted;
             let successor = if is_deleted { timestamp.deleted() } else { timestamp };
             let (table, row) = (entry.table, entry.row);
-            debug_assert!(!row.is_null(), "what is installed has an address");
+            debug_assert!(!row.is_null(), "an installed row has an address");
             let keeps = self.open.info(table).design.keeps_versions && !is_deleted;
             if !(entry.buffer.is_null() || keeps) {
                 let (version, buffer) = (successor, entry.buffer);
@@ -94,7 +94,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Lists what there is beside a version buffer.
+    /// Enqueues garbage other than version buffers.
     fn enqueue_attachments(&mut self, entry: &Access, successor: VersionWord) {
         let (table, row) = (entry.table, entry.row);
         if !self.open.info(table).indexes.is_empty() {
@@ -104,7 +104,7 @@ impl<E: Env> LaneInner<E> {
             self.enqueue_values(entry, successor);
         }
         if entry.state == State::Deleted {
-            // Not from where the key was found: that may be a leaf's image, whose entries have
+            // Do not read the key at `key_at`: that may be in a leaf's image, whose entries have
             // moved since.
             let key =
                 Span { at: entry.current().at + KEY, words: self.open.info(table).row.key_words };
@@ -114,7 +114,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Lists the index entries that the newest version does not have any more.
+    /// Enqueues the index entries that the newest version no longer has.
     fn enqueue_index_entries(&mut self, entry: &Access, successor: VersionWord) {
         let old_span = match (entry.state, entry.is_new()) {
             (State::Deleted, true) => entry.fresh,

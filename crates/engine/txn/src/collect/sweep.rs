@@ -1,5 +1,5 @@
-//! Tombstones of trees, removed together: all of them go through each step at once, so that ten
-//! take as many round trips as one. Over a network that is most of what upkeep waits for.
+//! Batched removal of tombstones from trees: all of them take each step together, so that ten take
+//! as many round trips as one. Over a network that is most of the cost of upkeep.
 //!
 //! Decision: docs/decisions/0153-tombstones-of-trees-are-removed-together.md
 
@@ -13,32 +13,31 @@ use fabric::{Batch, Env, FabricError, Mutant, Swap};
 use index::tree::{LeafLock, LeafRead, LockResult, PostedLeaf};
 use layout::{Key, VersionWord};
 
-/// Most tombstones that are removed together.
+/// Maximal number of tombstones that are removed together.
 pub(crate) const SWEPT_MAX: usize = 32;
 
-/// A row to be removed, and its key.
 #[derive(Clone, Copy)]
 pub(crate) struct Tombstone {
     pub retired: Retired,
     pub key: Key,
 }
 
-/// What was read of the leaves of tombstones.
+/// The leaves of tombstones, as read.
 struct Swept {
     batch: Batch,
     leaves: Vec<SweptLeaf>,
-    /// Tombstones whose leaves are not where the lane remembers them.
+    /// Tombstones whose leaves were not found through the leaf cache.
     others: Vec<Tombstone>,
 }
 
-/// A leaf with entries to be removed.
+/// A leaf from which entries are removed.
 struct SweptLeaf {
     table: TableId,
     leaf: LeafRead,
-    /// How many entries it had.
+    /// Number of its entries before the removal.
     count: usize,
     lock: Option<LeafLock>,
-    /// By position of the entry.
+    /// Sorted by position.
     entries: Vec<SweptEntry>,
 }
 
@@ -55,7 +54,7 @@ impl SweptLeaf {
         Owner::Table(self.table)
     }
 
-    /// The positions of the entries that go.
+    /// The positions of the entries to remove.
     fn removed(&self) -> Vec<u32> {
         let gone = self.entries.iter().filter(|entry| entry.removal == Removal::Done);
         gone.map(|entry| entry.position).collect()
@@ -63,8 +62,7 @@ impl SweptLeaf {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Removes the entries of tombstones whose tables are trees, and their rows; those that are in
-    /// use are listed for another round.
+    /// Removes tombstones of trees and their entries; those in use are queued for another round.
     pub(crate) async fn sweep_tombstones(
         &mut self,
         tombstones: &[Tombstone],
@@ -92,8 +90,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the leaves where the lane remembers them. Answers them, and the tombstones whose
-    /// leaves are not there.
+    /// Reads leaves through the leaf cache. Returns them, and the tombstones whose leaves were not
+    /// found.
     async fn read_swept(&mut self, tombstones: &[Tombstone]) -> Result<Swept, FabricError> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
@@ -138,8 +136,7 @@ impl<E: Env> LaneInner<E> {
         Ok(Swept { batch, leaves, others })
     }
 
-    /// The entry of a tombstone in the leaf that was read for it, if that is the leaf and nobody
-    /// has its lock.
+    /// The entry of a tombstone in the posted leaf, if the leaf covers its key and is not locked.
     fn swept_entry(
         &self,
         batch: &Batch,
@@ -160,7 +157,7 @@ impl<E: Env> LaneInner<E> {
         (!leaf.insert.is_locked()).then_some((leaf, entry))
     }
 
-    /// Locks all leaves; those that were changed since are released at once.
+    /// Locks all leaves; unlocks those that were changed since they were read.
     async fn lock_swept_leaves(
         &mut self,
         mut batch: Batch,
@@ -192,7 +189,7 @@ impl<E: Env> LaneInner<E> {
         self.env.execute(batch).await
     }
 
-    /// Locks the rows of all entries whose leaves are held.
+    /// Locks the rows of all entries in locked leaves.
     async fn lock_swept_rows(
         &mut self,
         mut batch: Batch,
@@ -211,12 +208,13 @@ impl<E: Env> LaneInner<E> {
         batch = self.env.execute(batch).await?;
         for entry in held(leaves) {
             let swap = entry.swap.expect("it was posted above");
-            entry.removal = self.judge_tombstone(&batch, swap);
+            entry.removal = self.decide_tombstone(&batch, swap);
         }
         Ok(batch)
     }
 
-    /// Writes the held leaves without what is gone, ends the rows, and unlocks the leaves.
+    /// Writes the locked leaves without the removed entries, marks the rows, and unlocks the
+    /// leaves.
     async fn write_swept(
         &mut self,
         mut batch: Batch,
@@ -236,7 +234,7 @@ impl<E: Env> LaneInner<E> {
             let tree = self.open.tree(swept.owner());
             index::tree::write_leaf_without(&mut batch, &tree, &swept.leaf, &removed, stamp);
             for entry in swept.entries.iter().filter(|entry| entry.removal == Removal::Done) {
-                self.end_garbage(&mut batch, swept.owner(), &entry.retired);
+                self.free_tombstone_row(&mut batch, swept.owner(), &entry.retired);
             }
             batch.write_word(ptr, timestamp.word());
         }
@@ -247,7 +245,7 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// The entries of leaves whose locks are held.
+/// The entries of locked leaves.
 fn held(leaves: &mut [SweptLeaf]) -> impl Iterator<Item = &mut SweptEntry> {
     let held = leaves.iter_mut().filter(|swept| swept.lock.is_some());
     held.flat_map(|swept| swept.entries.iter_mut())

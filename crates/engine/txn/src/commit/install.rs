@@ -1,4 +1,5 @@
-//! Batch 2: old versions to their buffers, payloads, headers; new rows, entries, insert words.
+//! Batch 2: displaced versions to their buffers, payloads, headers; new rows, entries, insert
+//! words.
 //!
 //! Decisions:
 //! - docs/decisions/0006-the-lock-is-not-the-version.md
@@ -23,8 +24,8 @@ use memory::MoveRequest;
 
 impl<E: Env> LaneInner<E> {
     /// Ensures that the next slot of every row's version buffer may be overwritten: it is empty,
-    /// was moved, or holds a version that nobody can need. Rows without a buffer get one. Last
-    /// chance to abort.
+    /// moved, or has a version that no snapshot needs. Gives a buffer to rows without one. This is
+    /// the last chance to abort.
     #[inline]
     pub(super) async fn free_buffer_slots(&mut self) -> Result<(), Abort> {
         let mut refreshed = false;
@@ -43,7 +44,8 @@ impl<E: Env> LaneInner<E> {
                 refreshed = true;
                 match self.identity.shared_slot {
                     None => self.advance_horizon().await?,
-                    // Others wait for this commit's number: the horizon is advanced after commits.
+                    // Others wait for this commit's number, so the lane advances the horizon only
+                    // after commits.
                     Some(_) => self.adopt_shared_horizon(),
                 }
             }
@@ -66,8 +68,8 @@ impl<E: Env> LaneInner<E> {
             || self.env.mutant(Mutant::CommitOverwriteNeededSlot)
     }
 
-    /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the
-    /// buffer before the pointer to it; notes it in the chain word of the image.
+    /// Takes a version buffer from the pool of the row's server, so that batch 2 can write the
+    /// buffer before the pointer to it; stores it in the chain word of the image.
     #[inline]
     async fn give_buffer(&mut self, access: AccessId) -> Result<(), Abort> {
         let Access { table, row, image, .. } = self.txn.accesses[access];
@@ -85,7 +87,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Calls the version mover for one row; the row is locked by us.
+    /// Calls the version mover for a row, which this commit has locked.
     #[cold]
     async fn move_buffer_slot(&mut self, access: AccessId) -> Result<(), Abort> {
         let Access { table, image, .. } = self.txn.accesses[access];
@@ -103,7 +105,7 @@ impl<E: Env> LaneInner<E> {
         moved.map(drop).map_err(|_| Abort::VersionBufferFull)
     }
 
-    /// Writes everything, in the order that the contract grants within a server.
+    /// Writes everything, in an order that the fabric's contract guarantees within a server.
     #[inline]
     pub(super) async fn install_new_versions(
         &mut self,
@@ -147,8 +149,8 @@ impl<E: Env> LaneInner<E> {
         self.execute().await
     }
 
-    /// A row's new buffer with the version that is displaced, where memory is not coherent: all of
-    /// it is private until the chain leads there, and buffers that follow each other are one write.
+    /// Writes a row's new buffer with the displaced version, where memory is not coherent: the
+    /// whole buffer is private until the chain leads to it, and adjacent buffers are one write.
     #[inline]
     fn fill_new_buffer(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
         let entry = self.txn.accesses[access];
@@ -171,12 +173,14 @@ impl<E: Env> LaneInner<E> {
         batch.write_unseen(chain.buffer(), buffer);
     }
 
-    /// {old version to its buffer}, {chain}, {payload with its version, header}.
+    /// Writes three things in this order: the displaced version to its buffer, the chain word, the
+    /// payload with its version and the header.
     ///
-    /// Where memory is not coherent the last is one write, whose words come in any order. A commit
-    /// that locks the row expects a version that its snapshot covers, which was whole before that
-    /// snapshot, and a split moves a row only in such a version. The chain goes ahead if it
-    /// changes: a reader that meets the new version too early would miss the older ones.
+    /// Where memory is not coherent the last is one write, whose words arrive in any order. That is
+    /// safe: a commit that locks the row expects a version that its snapshot covers, and that
+    /// version was complete before the snapshot; and a split moves a row only in such a version. A
+    /// changed chain word is written first: a reader that sees the new version with the old chain
+    /// would miss the older versions.
     #[inline]
     fn install_row(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
         let entry = self.txn.accesses[access];
@@ -193,7 +197,7 @@ impl<E: Env> LaneInner<E> {
             self.statistics.buffers_given += 1;
             clear_buffer(batch, chain.buffer(), &shape);
         }
-        // A deletion keeps the payload; its image is copied before the link becomes the successor.
+        // A deletion keeps the payload; copy its image before the link becomes the successor.
         let fresh = if is_deleted { batch.duplicate(entry.image) } else { entry.fresh };
         let after = ChainWord::new(chain.buffer(), shape.after(chain.next()));
         debug_assert!(has_same_key(batch, entry.image, fresh, shape.row.key_words));
@@ -223,7 +227,7 @@ impl<E: Env> LaneInner<E> {
         self.txn.accesses[access].buffer = chain.buffer();
     }
 
-    /// A new row: in a free slot of its bucket, or in private memory behind an entry.
+    /// Writes a new row: in a free slot of its bucket, or in private memory behind an entry.
     #[inline]
     fn install_new_row(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
         let entry = self.txn.accesses[access];
@@ -241,8 +245,8 @@ impl<E: Env> LaneInner<E> {
         };
         let slot = self.writes.address_of(entry.place.slot(), &layout);
         if is_inlined {
-            // An empty slot has no chain, and nobody locks a row of it before its bucket is free
-            // again.
+            // An empty slot has no chain, and no commit locks its row before the bucket is
+            // unlocked.
             batch.install_row_at_once(slot, entry.fresh, KEY, Cover::AllButLink);
             self.txn.accesses[access].row = slot;
         } else {
@@ -253,7 +257,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Tags of the blocks that were filled, links to new blocks, then the insert words.
+    /// Writes the tags of the filled blocks, links to new blocks, then the insert words.
     #[inline]
     fn install_blocks(&mut self, batch: &mut Batch, timestamp: VersionWord) {
         for entry in &self.writes.entry_inserts {
@@ -269,8 +273,8 @@ impl<E: Env> LaneInner<E> {
                 batch.write_word(link, block.block.word());
             }
         }
-        // Writes to two servers have no order: the insert word must not be free before what it
-        // guards is written.
+        // Writes to two servers are not ordered: the insert word must not be unlocked before the
+        // writes that it guards.
         if self
             .writes
             .insert_blocks
@@ -284,7 +288,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The leaf with all its new entries, then its insert word.
+    /// Writes the leaf with all its new entries, then its insert word.
     #[inline]
     fn install_leaf(&mut self, batch: &mut Batch, lock: &LeafLock, timestamp: VersionWord) {
         let seen = self.txn.leaves_seen[lock.seen];
@@ -316,7 +320,7 @@ fn has_same_key(batch: &Batch, one: Span, other: Span, words: u32) -> bool {
     key(one) == key(other)
 }
 
-/// A slot that leads to a row: pointer and key.
+/// Writes a slot that leads to a row: pointer and key.
 #[inline]
 fn write_pointer(batch: &mut Batch, slot: GlobalPtr, row: GlobalPtr, key: &Key) {
     let span = batch.reserve(1 + key.words().len() as u32);
@@ -326,7 +330,7 @@ fn write_pointer(batch: &mut Batch, slot: GlobalPtr, row: GlobalPtr, key: &Key) 
     batch.write(slot, span);
 }
 
-/// Private memory: nobody can see it before the entry that leads to it.
+/// Writes private memory, which is invisible until the entry that leads to it is written.
 #[inline]
 fn write_private(batch: &mut Batch, row: GlobalPtr, fresh: Span, is_coherent: bool) {
     if !is_coherent {
@@ -335,7 +339,7 @@ fn write_private(batch: &mut Batch, row: GlobalPtr, fresh: Span, is_coherent: bo
     batch.write_unseen(row, fresh);
 }
 
-/// Puts its checksum behind an image.
+/// Writes the checksum behind an image.
 #[inline]
 fn close_image(batch: &mut Batch, row: Span, cover: Cover) {
     let body = Span { at: row.at + VERSION, words: row.words - 2 };
@@ -343,8 +347,8 @@ fn close_image(batch: &mut Batch, row: Span, cover: Cover) {
     batch.set_word(row.at + row.words - 1, sum);
 }
 
-/// A buffer out of the pool holds what its last row left in all slots but the one that is filled
-/// now: they are empty once they have no version. Its list is empty already.
+/// Empties the other slots of a buffer from the pool, which still have versions of its last row: a
+/// slot without a version is empty. The buffer's overflow list is already empty.
 #[inline]
 fn clear_buffer(batch: &mut Batch, buffer: GlobalPtr, shape: &BufferLayout) {
     for index in 1..shape.slots {

@@ -1,5 +1,5 @@
-//! Batch 1: one swap per row, bucket and leaf; what held is locked. Copies of rows come behind the
-//! first copy, in a batch of their own.
+//! Batch 1: one swap per row, bucket and leaf; each successful swap is a lock. Later copies of rows
+//! follow in a batch of their own, after the first copy.
 //!
 //! Decisions:
 //! - docs/decisions/0006-the-lock-is-not-the-version.md
@@ -22,8 +22,8 @@ use layout::{VersionWord, leaf};
 const SLOT_HEAD_WORDS: u32 = 3;
 
 impl<E: Env> LaneInner<E> {
-    /// Locks the write set: first committer wins. Every version expected here is covered by the
-    /// snapshot, so a row that was changed after it does not match.
+    /// Locks the write set: first committer wins. The snapshot covers every version that a swap
+    /// expects, so the swap fails for a row that was changed after the snapshot.
     #[inline]
     pub(super) async fn lock_write_set(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         self.writes.locks.rows.clear();
@@ -38,8 +38,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// What is no copy, and first copies; then the others, for which nobody competes who has not
-    /// locked the first.
+    /// Locks first copies, and everything that is not a copy; then the other copies. Only the owner
+    /// of the first copy's lock competes for those.
     async fn lock_copies(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         self.lock_matching(timestamp, |lane, owner| !lane.open.is_later_copy(owner)).await?;
         self.lock_matching(timestamp, |lane, owner| lane.open.is_later_copy(owner)).await
@@ -58,13 +58,13 @@ impl<E: Env> LaneInner<E> {
             self.identity.is_poisoned = true;
             Abort::Unreachable
         })?;
-        self.all_held()
+        self.check_locks_held()
     }
 
-    /// Takes over the chains as they are under the locks. Where rows give their buffers back, the
-    /// version that a swap finds does not vouch for the chain that was read with it: collection may
-    /// have detached the buffer in between, and put the same header back. A chain that leads
-    /// elsewhere means one more round trip.
+    /// Adopts the chain words as they are under the locks. Where rows give their buffers back, a
+    /// successful swap of the version does not prove that the chain read with it is current:
+    /// collection may have detached the buffer in between and restored the same header. A changed
+    /// chain costs one more round trip.
     #[inline]
     async fn adopt_chains(&mut self) -> Result<(), Abort> {
         let RunningTransaction { batch, accesses, .. } = &mut self.txn;
@@ -127,9 +127,9 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             lock.swap = Some(batch.compare_and_swap(seen.leaf, seen.insert.word(), locked));
-            // The insert word may have been read later than the entries; with the lock held, the
-            // rewrite counter tells whether they are still what was read. Of a kept leaf both are
-            // of one moment.
+            // The insert word may have been read later than the entries. With the lock held, the
+            // rewrite counter shows whether the entries are still as they were read. A kept leaf
+            // has both from the same moment.
             lock.version = match seen.is_kept {
                 true => Span { at: seen.span.at + leaf::VERSION, words: 1 },
                 false => batch.read(seen.leaf.add_words(u64::from(leaf::VERSION)), 1),
@@ -138,10 +138,11 @@ impl<E: Env> LaneInner<E> {
         self.txn.batch.put_back(batch);
     }
 
-    /// The chain word under the lock. Where rows keep their buffers nobody changes it but who
-    /// installs a version, and the version that is expected here was installed, all of it, before
-    /// the snapshot that covers it was taken: so the chain that was read with it is the one, if the
-    /// swap finds it. A tombstone's buffer goes all the same.
+    /// Reads the chain word under the lock, unless the swap proves it. Where rows keep their
+    /// buffers, only a commit that installs a version changes the chain word, and the expected
+    /// version was completely installed before the snapshot that covers it: so if the swap finds
+    /// this version, the chain read with it is current. A tombstone's buffer is collected in any
+    /// case, so its chain is read.
     #[inline]
     fn post_chain(&self, batch: &mut Batch, access: &Access) -> Span {
         let is_row = !access.version.is_deleted() || self.env.mutant(Mutant::CommitTrustOldChain);
@@ -152,8 +153,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The next slot of the row's buffer. What it holds was displaced by the row's version or
-    /// before it: if everybody sees that version, nobody needs the slot, and it need not be read.
+    /// Reads the next slot of the row's buffer, if necessary. The row's version or an earlier one
+    /// displaced the version in that slot: if the horizon covers the row's version, no snapshot
+    /// needs the slot, and it need not be read.
     #[inline]
     fn post_next_slot(&self, batch: &mut Batch, access: &Access) -> NextSlot {
         let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
@@ -170,8 +172,7 @@ impl<E: Env> LaneInner<E> {
         NextSlot::Read(batch.read(slot, SLOT_HEAD_WORDS))
     }
 
-    /// Whether the version before this one of its slot is the last that the horizon covers. For a
-    /// mutant.
+    /// Whether the number before this version's is covered by the horizon. For a mutant.
     #[cold]
     fn is_next(&self, version: VersionWord) -> bool {
         let before = version.counter().saturating_sub(1);
@@ -179,7 +180,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline]
-    fn all_held(&self) -> Result<(), Abort> {
+    fn check_locks_held(&self) -> Result<(), Abort> {
         let batch = &*self.txn.batch;
         let locks = &self.writes.locks;
         let rows = locks.rows.iter().all(|lock| batch.swapped(lock.swap));
@@ -189,7 +190,7 @@ impl<E: Env> LaneInner<E> {
         let skip = self.env.mutant(Mutant::CommitSkipInsertWord);
         let buckets = skip || locks.buckets.iter().all(|lock| batch.swapped(lock.swap));
         let leaves = locks.leaves.iter().all(|lock| {
-            // Without a swap it is another copy's, whose turn comes.
+            // No swap: a later copy, which is locked in the next batch.
             let Some(swap) = lock.swap else { return true };
             let read = self.txn.leaves_seen[lock.seen].span.at + leaf::VERSION;
             let unchanged = batch.words(lock.version) == [batch.word(read)]

@@ -1,4 +1,4 @@
-//! What a commit knows of the locks that it takes.
+//! The locks of a commit.
 
 use crate::read::access::AccessId;
 use crate::write::LeafSeenId;
@@ -6,35 +6,34 @@ use crate::write::write_set::BucketInsertId;
 use fabric::{Span, Swap};
 use std::ops::Range;
 
-/// A row to be locked: its access, the swap, and what the next slot of its version buffer holds.
+/// A row to be locked: its access, the swap, and the state of its version buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowLock {
     pub access: AccessId,
     pub swap: Swap,
-    /// The chain word, read after the swap, or that of the image where the swap vouches for it.
+    /// The chain word: read after the swap, or that of the image where the swap proves it.
     pub chain: Span,
     pub next: NextSlot,
 }
 
-/// What is known of the slot of a row's version buffer that receives the displaced version.
+/// The state of the version buffer's slot that receives the displaced version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NextSlot {
     /// The row has no buffer.
     NoBuffer,
-    /// Nobody needs what the slot holds.
+    /// No snapshot needs the version in the slot.
     Free,
-    /// What was read of it: moved flag, version, successor.
+    /// The words read from it: moved flag, version, successor.
     Read(Span),
 }
 
-/// A bucket to be locked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BucketLock {
     pub insert: BucketInsertId,
     pub swap: Swap,
 }
 
-/// A leaf to be locked, with the range of leaf inserts that go into it.
+/// A leaf to be locked, with the range of its inserts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafLock {
     pub seen: LeafSeenId,
@@ -46,7 +45,7 @@ pub(crate) struct LeafLock {
 }
 
 impl LeafLock {
-    /// A leaf that receives these leaf inserts.
+    /// A leaf with these inserts.
     pub fn of(seen: LeafSeenId, inserts: Range<usize>) -> Self {
         let (first, count) = (inserts.start as u32, inserts.len() as u32);
         Self { seen, first, count, swap: None, version: Span::default() }
@@ -57,19 +56,19 @@ impl LeafLock {
         Self::of(seen, 0..0)
     }
 
-    /// The leaf inserts that go into the leaf.
+    /// The inserts into the leaf.
     pub fn inserts(&self) -> Range<usize> {
         let first = self.first as usize;
         first..first + self.count as usize
     }
 
-    /// Whether something goes into the leaf.
+    /// Whether the leaf has inserts.
     pub fn is_written(&self) -> bool {
         self.count > 0
     }
 }
 
-/// Everything that batch 1 swaps.
+/// Everything that batch 1 locks.
 #[derive(Default)]
 pub(crate) struct Locks {
     pub rows: Vec<RowLock>,

@@ -1,8 +1,8 @@
 //! Commit: lock, validate, install, publish [ZB17 §3.1 listing 1, §4.1, §6.1].
 //!
-//! To read it: the listing here, then [`prepare`], [`lock`], [`validate`], [`install`],
-//! [`publish`], and [`release`] for commits that abort. [`locks`] has the bookkeeping, [`mutated`]
-//! the listing with its phases in a wrong order.
+//! Read the listing here first, then [`prepare`], [`lock`], [`validate`], [`install`], [`publish`],
+//! and [`release`] for commits that abort. [`locks`] has the bookkeeping, [`mutated`] the listing
+//! with its phases in a wrong order.
 //!
 //! Decisions:
 //! - docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
@@ -26,7 +26,7 @@ pub use step::CommitStep;
 pub(crate) use values::PlacedValue;
 
 use crate::abort::{Abort, Outcome};
-use crate::detach::away_from_home;
+use crate::detach::run_lane_detached;
 use crate::lane::LaneInner;
 use fabric::Env;
 use layout::VersionWord;
@@ -35,8 +35,9 @@ impl<E: Env> LaneInner<E> {
     /// Commits the write set.
     ///
     /// We deviate from listing 1: the payload is written before the header, in batches whose order
-    /// the contract grants; the new version is announced in the lane's own slot, after every
-    /// install has completed, instead of a list that the oracle scans.
+    /// the fabric's contract guarantees; and after every install has completed, the commit
+    /// publishes by a write to the lane's own slot, instead of an entry in a list that the oracle
+    /// scans.
     #[inline]
     async fn commit_writes(&mut self) -> Outcome {
         let timestamp = match self.prepare().await {
@@ -76,7 +77,7 @@ impl<E: Env> LaneInner<E> {
         Outcome::Committed
     }
 
-    /// Commits the transaction that the lane holds.
+    /// Commits the lane's transaction.
     #[inline]
     pub(crate) async fn commit(&mut self) -> Outcome {
         let outcome = match self.txn.doomed_by {
@@ -95,8 +96,8 @@ impl<E: Env> LaneInner<E> {
                 }
                 self.evict_leaves_of_inserts();
                 if abort == Abort::VersionBufferFull && self.identity.shared_slot.is_some() {
-                    // A commit advances no horizon while others wait for its number. If this one
-                    // fails, the next commit tries again.
+                    // A commit cannot advance the horizon while others wait for its number, so do
+                    // it now. If this fails, the next commit tries again.
                     let _ = self.advance_horizon().await;
                 }
                 if abort == Abort::OutOfMemory && !self.identity.is_poisoned {
@@ -109,7 +110,7 @@ impl<E: Env> LaneInner<E> {
         outcome
     }
 
-    /// As [`Self::commit`], without a future, for a transaction that has only read and need not
+    /// Like [`Self::commit`], without a future, for a transaction that has only read and need not
     /// validate; `None` for all others.
     #[inline(always)]
     pub(crate) fn commit_at_once(&mut self) -> Option<Outcome> {
@@ -134,8 +135,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Nobody can tell whether the commit is visible, so nobody knows whether its number may be
-    /// passed: the lane runs no further transaction.
+    /// Ends a commit with unknown outcome. Its number may or may not be visible, so no later number
+    /// may be published: the lane runs no further transaction.
     fn end_unknown(&mut self) -> Outcome {
         if !self.may_go_on_after_unknown() {
             self.identity.poison();
@@ -144,8 +145,10 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// Runs a commit in a task of its own, so that dropping the caller's future does not stop it.
-pub(crate) async fn commit_detached<E: Env>(home: &mut Option<Box<LaneInner<E>>>) -> Outcome {
-    let done = away_from_home(home, async |inner: &mut LaneInner<E>| inner.commit().await).await;
+/// Runs a commit in a task of its own, so that it runs to its end even if the caller drops its
+/// future.
+pub(crate) async fn commit_detached<E: Env>(owned: &mut Option<Box<LaneInner<E>>>) -> Outcome {
+    let done =
+        run_lane_detached(owned, async |inner: &mut LaneInner<E>| inner.commit().await).await;
     done.expect("a running transaction has its lane")
 }

@@ -7,12 +7,11 @@ use fabric::{Env, FabricError, Mutant};
 use layout::VersionWord;
 use std::pin::Pin;
 
-/// A commit that is reordered.
 pub(super) type Reordered<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 
 impl<E: Env> LaneInner<E> {
-    /// The commit with its phases in another order, if a mutant wants that. In the local world
-    /// this is `None` before anything is compiled: a second caller of the steps of
+    /// The commit with its phases in another order, if a mutant demands that. In the local world
+    /// the compiler knows that this is `None`: a second caller of the steps of
     /// [`Self::commit_writes`] would keep them from being inlined there.
     #[inline(always)]
     pub(super) fn reordered_by_mutant(&mut self, timestamp: VersionWord) -> Option<Reordered<'_>> {
@@ -43,7 +42,7 @@ impl<E: Env> LaneInner<E> {
         self.env.mutant(Mutant::LaneReusedAfterUnknown)
     }
 
-    /// The listing of [`Self::commit_writes`] with its phases as the mutants have them.
+    /// The listing of [`Self::commit_writes`] with the phases in the mutants' order.
     #[cold]
     async fn commit_reordered(&mut self, timestamp: VersionWord) -> Outcome {
         let validates_early = self.env.mutant(Mutant::CommitValidateBeforeLocks);
@@ -92,7 +91,7 @@ impl<E: Env> LaneInner<E> {
         Outcome::Committed
     }
 
-    /// Gives the rows back before anything is installed.
+    /// Unlocks the rows before anything is installed.
     async fn unlock_rows(&mut self) -> Result<(), FabricError> {
         self.txn.batch.clear_verbs();
         for lock in &self.writes.locks.rows {

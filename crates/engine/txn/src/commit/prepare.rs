@@ -1,5 +1,5 @@
-//! What must be ready before batch 1: memory for new rows and values, room in buckets and leaves,
-//! index entries.
+//! Preparation before batch 1: memory for new rows and values, room in buckets and leaves, index
+//! entries.
 //!
 //! Decision: docs/decisions/0017-a-new-key-for-a-row-locks-its-leaf-or-bucket-even.md
 
@@ -17,7 +17,7 @@ use index::tree::{LeafRead, LeafView, Tree};
 use layout::{GlobalPtr, Key, VersionWord, bucket};
 use std::ops::Range;
 
-/// How a commit ends that could not be prepared.
+/// The abort reason of a commit whose preparation failed.
 fn abort_of(error: TxnError) -> Abort {
     error.abort().unwrap_or(match error {
         TxnError::TooLarge(_) => Abort::TooLarge,
@@ -26,8 +26,8 @@ fn abort_of(error: TxnError) -> Abort {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Finds room for all that the commit writes, and draws its number. Nothing here is visible to
-    /// others but empty room.
+    /// Finds room for everything that the commit writes, and draws its timestamp. Others can see
+    /// only the empty room.
     pub(super) async fn prepare(&mut self) -> Result<VersionWord, Abort> {
         if self.open.catalog.has_copies {
             Box::pin(self.write_to_copies()).await.map_err(abort_of)?;
@@ -53,7 +53,7 @@ impl<E: Env> LaneInner<E> {
         for index in 0..self.writes.rows.len() {
             let access = self.writes.rows[index];
             let entry = self.txn.accesses[access];
-            debug_assert!(entry.is_written(), "the write set lists what is written");
+            debug_assert!(entry.is_written(), "every access of the write set has a write");
             if !self.open.info(entry.table).indexes.is_empty() && entry.state != State::Deleted {
                 self.writes.indexed.push(access);
             }
@@ -71,7 +71,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Outside rows get their memory; inlined rows a slot that will be free for them.
+    /// Allocates memory for a row outside its bucket, or takes a slot for an inlined row.
     async fn prepare_new_row(&mut self, access: AccessId) -> Result<(), TxnError> {
         let entry = self.txn.accesses[access];
         let info = self.open.info(entry.table);
@@ -97,7 +97,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Takes an empty slot of a bucket; chains a new block if all are full.
+    /// Takes an empty slot of a bucket; chains a new block if all slots are taken.
     pub(crate) async fn take_slot(
         &mut self,
         bucket: BucketInsertId,
@@ -112,8 +112,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Finds the next block of the chain with an empty slot, or chains a new one. The commit locks
-    /// the bucket's insert word, which every change of the chain changes.
+    /// Finds the next block of the chain with an empty slot, or chains a new one. Every change of
+    /// the chain also changes the bucket's insert word, which the commit locks: if the chain
+    /// changes meanwhile, the lock fails.
     #[cold]
     async fn next_block(&mut self, bucket: BucketInsertId) -> Result<InsertBlock, TxnError> {
         let insert = self.writes.bucket_inserts[bucket];
@@ -155,7 +156,7 @@ impl<E: Env> LaneInner<E> {
         Ok(self.writes.chain_block(bucket, block, slots))
     }
 
-    /// A block out of the pool is private until a link leads to it; it starts empty.
+    /// Zeroes a block from the pool, which is private until a link leads to it.
     async fn zero_block(&mut self, block: GlobalPtr, words: u32) -> Result<(), TxnError> {
         let mut batch = Batch::new();
         let zeros = batch.reserve(words);
@@ -165,7 +166,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Groups the entries by leaf, and makes room where a leaf has too little.
+    /// Groups the entries by leaf, and splits leaves that have too little room.
     async fn prepare_leaves(&mut self) -> Result<(), TxnError> {
         let batch = &*self.txn.batch;
         self.writes.leaf_inserts.sort_unstable_by(|one, other| {
@@ -198,7 +199,7 @@ impl<E: Env> LaneInner<E> {
             || self.env.mutant(Mutant::CommitMixLeafReadings)
     }
 
-    /// Locks the leaf of these inserts; splits it first if it has too little room.
+    /// Adds the leaf of these inserts to the locks; splits it first if it has too little room.
     async fn prepare_leaf(&mut self, inserts: Range<usize>) -> Result<(), TxnError> {
         let insert = self.writes.leaf_inserts[inserts.start];
         let seen = self.txn.leaves_seen[insert.seen];
@@ -238,7 +239,7 @@ impl<E: Env> LaneInner<E> {
         let key = |insert: &LeafInsert| Key::from_words(self.txn.batch.words(insert.key));
         let keys: Vec<Key> = self.writes.leaf_inserts[inserts].iter().map(key).collect();
         self.open.evict_leaf(seen.owner, seen.leaf);
-        // A split takes several round trips, for which short commits need not wait.
+        // A split takes several round trips, and short commits must not wait for its timestamp.
         let timestamp = self.identity.upkeep_timestamp();
         let mut batch = self.txn.batch.take();
         batch.clear_verbs();
@@ -252,8 +253,8 @@ impl<E: Env> LaneInner<E> {
         Ok(leaves)
     }
 
-    /// An own split has proved that the leaf was still as it was read: its parts bear witness from
-    /// now on.
+    /// Replaces the witnesses of a leaf by its parts: our own split has proved that the leaf was
+    /// still as it was read.
     fn renew_witnesses(&mut self, seen: &LeafSeen, parts: &[LeafRead], tree: &Tree) {
         let batch = &*self.txn.batch;
         let version = batch.word(seen.span.at + layout::leaf::VERSION);
@@ -267,7 +268,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Adds the leaves that are only locked, unless something goes into them anyway.
+    /// Adds the leaves without inserts to the locks, unless an insert already locks them.
     fn lock_bare_leaves(&mut self) -> Result<(), TxnError> {
         for number in 0..self.writes.bare_leaves.len() {
             let seen = self.writes.bare_leaves[number];

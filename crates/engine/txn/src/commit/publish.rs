@@ -1,11 +1,11 @@
-//! Publishing: the lane's slot counts the number [ZB17 §4.1].
+//! Publishing: the commit's number becomes the slot's counter in the vector [ZB17 §4.1].
 //!
 //! Decisions:
 //! - docs/decisions/0014-publish-waits-for-all-installs.md
 //! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
 
 use crate::lane::LaneInner;
-use crate::snapshot::shared_slot::{SharedSlot, Turn};
+use crate::snapshot::shared_slot::{PublishStep, SharedSlot};
 use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::{GlobalPtr, NodeId, VersionWord};
@@ -13,13 +13,13 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 impl<E: Env> LaneInner<E> {
-    /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it
-    /// goes out after every install has completed, on all servers.
+    /// Writes the slot. Only this lane writes it, with rising numbers, so a plain write suffices.
+    /// It is posted after every install has completed on all servers.
     #[inline]
     pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
         if let Some(shared_slot) = self.identity.shared_slot.clone() {
-            return self.publish_in_turn(&shared_slot, slot, timestamp).await;
+            return self.publish_shared(&shared_slot, slot, timestamp).await;
         }
         if self.env.mutant(Mutant::CommitAnswerBeforePublish) {
             self.publish_later(slot, timestamp);
@@ -36,9 +36,9 @@ impl<E: Env> LaneInner<E> {
         if self.decide_upkeep() {
             self.txn.batch.write_word(working, 1);
         }
-        // With the same message the lane is at rest: nobody waits for its snapshot any more. The
-        // upkeep that may follow still works on tables and indexes, whose memory must not go before
-        // that is over.
+        // The same batch puts the lane to rest, so that no one waits for its snapshot any more.
+        // Upkeep may follow, and still uses tables and indexes, whose memory must not be freed
+        // before it has ended: the working word says so.
         self.txn.batch.write_word(active, 0);
         self.execute().await?;
         self.identity.is_announced = false;
@@ -47,11 +47,11 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Where lanes share the slot: the first lane that finds nobody writing it writes it, for all
-    /// numbers that are over. The lane stays announced until it begins again or rests, so that
+    /// Publishes in a shared slot: the first lane that finds no other lane writing it writes it,
+    /// for all finished numbers. The lane stays announced until it begins again or rests, so that
     /// catalog changes wait for it.
     #[inline(never)]
-    async fn publish_in_turn(
+    async fn publish_shared(
         &mut self,
         shared_slot: &SharedSlot,
         slot: GlobalPtr,
@@ -63,19 +63,21 @@ impl<E: Env> LaneInner<E> {
             return self.publish_past_gap(slot, number).await;
         }
         loop {
-            let turn = match E::IMMEDIATE {
-                true => shared_slot.turn(number),
-                false => poll_fn(|context| wait_for_turn(shared_slot, number, context)).await,
+            let publish_step = match E::IMMEDIATE {
+                true => shared_slot.publish_step(number),
+                false => poll_fn(|context| poll_publish_step(shared_slot, number, context)).await,
             };
-            match turn {
-                Turn::Counted => {
+            match publish_step {
+                PublishStep::Published => {
                     self.identity.committed = number;
                     return Ok(());
                 }
-                Turn::Poisoned => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
-                // Somebody else on another thread, who does not wait for this one.
-                Turn::Wait => std::hint::spin_loop(),
-                Turn::Publish(all) => {
+                PublishStep::Poisoned => {
+                    return Err(FabricError::Unreachable(NodeId(slot.region().0)));
+                }
+                // Another lane on another thread is publishing, and does not wait for this one.
+                PublishStep::Wait => std::hint::spin_loop(),
+                PublishStep::Publish(all) => {
                     let batch = &mut *self.txn.batch;
                     batch.clear_verbs();
                     batch.write_word(slot, all);
@@ -90,7 +92,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Writes the own number, whether those before it are over or not. For a mutant.
+    /// Publishes its own number even if earlier ones are not finished. For a mutant.
     #[cold]
     async fn publish_past_gap(
         &mut self,
@@ -107,7 +109,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Writes the slot some time after the client was answered. For a mutant.
+    /// Publishes some time after the commit has returned. For a mutant.
     #[cold]
     fn publish_later(&mut self, slot: GlobalPtr, timestamp: VersionWord) {
         let counter = timestamp.counter();
@@ -115,7 +117,7 @@ impl<E: Env> LaneInner<E> {
         let publish = async move {
             let mut batch = Batch::new();
             batch.write_word(slot, counter);
-            // The client was answered long ago.
+            // The commit has already returned, so no one handles an error.
             let _ = env.execute(batch).await;
         };
         self.env.spawn(publish);
@@ -124,9 +126,13 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-fn wait_for_turn(slot: &SharedSlot, number: VersionWord, context: &mut Context<'_>) -> Poll<Turn> {
-    match slot.turn_of(number, Some(context.waker())) {
-        Turn::Wait => Poll::Pending,
-        turn => Poll::Ready(turn),
+fn poll_publish_step(
+    slot: &SharedSlot,
+    number: VersionWord,
+    context: &mut Context<'_>,
+) -> Poll<PublishStep> {
+    match slot.publish_step_or_wait(number, Some(context.waker())) {
+        PublishStep::Wait => Poll::Pending,
+        publish_step => Poll::Ready(publish_step),
     }
 }

@@ -1,4 +1,4 @@
-//! Aborts: the locks that batch 1 took are given back, and the memory that was to be new.
+//! Aborts: releases the locks of batch 1, and frees the memory that the commit allocated.
 
 use super::{BucketLock, CommitStep};
 use crate::abort::{Abort, Outcome};
@@ -17,8 +17,8 @@ impl<E: Env> LaneInner<E> {
         Outcome::Aborted(abort)
     }
 
-    /// Gives back what batch 1 took. Rows get their version again; insert words the own timestamp,
-    /// since an old value must never come back to a word that others swap.
+    /// Releases the locks of batch 1. Rows get their old version back. Insert words get the
+    /// commit's own timestamp, because a word that others swap must never have an old value again.
     pub(super) async fn release(&mut self, timestamp: VersionWord, abort: Abort) -> Outcome {
         if self.txn.batch.is_lost() {
             // The results of the swaps were lost with the batch: the locks may be held, and only
@@ -64,7 +64,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Frees rows, values and overflow blocks that were to be new and are not.
+    /// Frees the memory of new rows, values and overflow blocks.
     fn free_private_memory(&mut self) {
         if !self.writes.placed.is_empty() {
             self.free_placed_values();
@@ -91,7 +91,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Frees version buffers that rows were to get and did not.
+    /// Frees the new version buffers.
     fn free_new_buffers(&mut self) {
         for index in 0..self.writes.rows.len() {
             let entry = &mut self.txn.accesses[self.writes.rows[index]];

@@ -1,31 +1,31 @@
-//! The named moments of a commit. The model of the protocol uses the same names.
+//! The failure points of a commit. The model of the protocol uses the same names.
 
 use fabric::FailurePoint;
 
-/// A moment of a commit at which the world may end, and what is true then.
+/// A failure point of a commit. Each variant says what is true there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommitStep {
-    /// A number is drawn; nothing is visible to others.
+    /// The timestamp is drawn; nothing is visible to others.
     Started,
-    /// Batch 1 is done: every row's header, bucket and leaf of the write set is locked by us and
-    /// was unchanged since the snapshot.
+    /// Batch 1 is complete: every row, bucket and leaf of the write set is locked, and was
+    /// unchanged since the snapshot.
     LocksHeld,
-    /// Serializable: everything read is still current, with all locks held.
+    /// Serializable only: with all locks held, everything read is still current.
     ReadsValidated,
-    /// The version buffer of every row has a free slot for the version that is displaced: the last
-    /// moment to abort.
+    /// The version buffer of every row has a free slot for the displaced version: the last moment
+    /// to abort.
     BuffersReady,
-    /// Old versions, payloads and headers are written: every row is unlocked and carries our
+    /// Old versions, payloads and headers are written: every row is unlocked and has the new
     /// version.
     VersionsInstalled,
-    /// The slot counts our number: the commit is visible.
+    /// The timestamp is in the slot: the commit is visible.
     TimestampPublished,
-    /// Aborted: nothing is locked by us any more.
+    /// The commit has aborted and released all locks.
     LocksReleased,
 }
 
 impl CommitStep {
-    /// Every step, for sweeps that kill at each of them.
+    /// Every step, for tests that kill a lane at each of them.
     pub const ALL: &[Self] = &[
         Self::Started,
         Self::LocksHeld,

@@ -1,4 +1,4 @@
-//! Serializable: everything read is still as it was, looked at with all locks held.
+//! Validation of serializable transactions: with all locks held, everything read must be unchanged.
 //!
 //! Decision: docs/decisions/0019-serializable-reads-are-validated-with-all-locks-held.md
 
@@ -13,9 +13,9 @@ const LEAF_WORDS: u32 = 2;
 const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
 impl<E: Env> LaneInner<E> {
-    /// Reads every witness word again: headers of rows reached (visible or not), insert words of
-    /// buckets and leaves. Each must hold what it held when it was read, or our own lock, whose
-    /// swap has proved the same.
+    /// Reads every witness word again: headers of rows that were read (visible or not), insert
+    /// words of buckets and leaves. Each must have the value that it had when it was read, or be
+    /// our own lock, whose swap has proved the same.
     pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         if self.witnesses.is_empty() {
             return Ok(());
@@ -53,8 +53,8 @@ impl<E: Env> LaneInner<E> {
         if rows && leaves { Ok(()) } else { Err(Abort::ReadValidation) }
     }
 
-    /// Whether an own lock was taken over what a witness expects. A row is read once; a bucket may
-    /// have been read twice, before and after somebody else's insert.
+    /// Whether our own lock was taken from the value that a witness expects. A row is read once; a
+    /// bucket may have been read twice, before and after another transaction's insert.
     fn is_proved(&self, word: GlobalPtr, expected: u64) -> bool {
         let insert = self.writes.bucket_inserts.iter().find(|insert| insert.bucket == word);
         insert.is_none_or(|insert| insert.insert == expected)

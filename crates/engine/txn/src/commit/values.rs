@@ -1,9 +1,7 @@
-//! Values out of line in a commit: memory before the locks, words in batch 2, and what becomes of
-//! them.
+//! Long values in a commit: it allocates their memory before the locks and writes them in batch 2.
 //!
 //! A value is written in the batch that installs its row, before the row, on the same server.
-//! Nothing refers to its memory until then, so a transaction that aborts gives it back without a
-//! verb.
+//! Nothing refers to its memory until then, so an aborting transaction frees it without a verb.
 //!
 //! Decision: docs/decisions/0039-long-values-are-written-in-batch-2-ahead-of-their-row.md
 
@@ -22,15 +20,15 @@ use layout::{GlobalPtr, OutOfLine, VersionWord};
 /// A value that this commit stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PlacedValue {
-    /// Which of the values that the transaction has set.
+    /// The value's number in the transaction's stage.
     number: usize,
     table: TableId,
     stored: OutOfLine,
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Gives every value that was set its memory, on the server of its row, and notes it in the
-    /// row.
+    /// Allocates memory for every value that was set, on the server of its row, and writes the
+    /// reference into the row.
     #[cold]
     pub(super) async fn place_values(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         if self.txn.stage.word_count() > ARENA_WORDS_MAX {
@@ -47,7 +45,7 @@ impl<E: Env> LaneInner<E> {
                 let Some(number) = self.reference(span).staged_number() else { continue };
                 let bytes = self.reference(span).bytes;
                 let stored = match access.state {
-                    // The tombstone of a row that nobody has seen.
+                    // A tombstone of a row that was never visible.
                     State::Deleted => OutOfLine::EMPTY,
                     _ => self.place_value(&access, bytes, timestamp).await?,
                 };
@@ -76,7 +74,7 @@ impl<E: Env> LaneInner<E> {
         Ok(OutOfLine { ptr: piece.word(), ..unplaced })
     }
 
-    /// Where the row is, or the block that it will be in.
+    /// The row's address, or the block of its slot.
     fn home_of(&self, access: &Access) -> GlobalPtr {
         match access.row.is_null() {
             true => self.writes.block_of(access.place.slot()),
@@ -84,7 +82,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The words of `image` that say where the value of one of the table's columns out of line is.
+    /// The words of `image` with the reference to a long value, by its position among the long
+    /// columns.
     fn reference_span(&self, access: &Access, image: Span, position: usize) -> Span {
         let info = self.open.info(access.table);
         let column = info.schema.long_columns()[position];
@@ -112,7 +111,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The commit came to nothing: nobody knows of its values.
+    /// Frees the values of an aborted commit, which nothing refers to.
     #[cold]
     pub(super) fn free_placed_values(&mut self) {
         for PlacedValue { table, stored, .. } in std::mem::take(&mut self.writes.placed) {
@@ -120,11 +119,11 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Lists the values that the newest version does not have any more.
+    /// Enqueues the values that the newest version no longer refers to.
     #[cold]
     pub(crate) fn enqueue_values(&mut self, access: &Access, successor: VersionWord) {
         if access.absence != crate::read::access::Absence::None {
-            // A new row had none; those of a tombstone went with the deletion.
+            // A new row had no values; those of a tombstone were enqueued by the deletion.
             return;
         }
         for position in 0..self.open.info(access.table).schema.long_columns().len() {
@@ -137,7 +136,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Nobody needs the value: its memory serves another.
+    /// Frees a value that no snapshot needs.
     pub(crate) fn free_value(&mut self, table: TableId, value: OutOfLine) {
         let Some(piece) = value.stored() else { return };
         let server = self.env.node_of(piece.region());

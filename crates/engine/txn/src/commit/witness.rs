@@ -1,23 +1,21 @@
-//! Witnesses of a serializable transaction: what must not change between its reads and its commit.
+//! Witnesses of a serializable transaction: words that must not change between its reads and its
+//! commit.
 
 use layout::GlobalPtr;
 
-/// A word that must not change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WordWitness {
     pub word: GlobalPtr,
-    /// What it held.
+    /// Its value when it was read.
     pub value: u64,
 }
 
-/// A leaf that proves the absence of keys. Its insert word may have been read later than its
-/// entries, so the rewrite counter, which was read with them, must be the same, too.
+/// A leaf that proves keys absent. Its insert word may have been read later than its entries, so
+/// the rewrite counter, which was read with them, must be unchanged too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LeafWitness {
     pub leaf: GlobalPtr,
-    /// Its insert word.
     pub insert: u64,
-    /// Its rewrite counter.
     pub version: u64,
 }
 

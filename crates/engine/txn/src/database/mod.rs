@@ -1,4 +1,4 @@
-//! A database: what its lanes share.
+//! A database: the state that its lanes share.
 
 mod shared;
 
@@ -10,23 +10,23 @@ use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::operations::{EngineEnv, Operations};
 use crate::read::scan::ScanSource;
-use crate::snapshot::slot::take_place;
+use crate::snapshot::slot::take_lane_place;
 use fabric::{Batch, Env};
 use layout::oracle::VECTOR;
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, WORD_BYTES};
 use memory::Label;
 use memory::extent::{allocate_extent, usage};
-use shared::{Claim, HomeKeeper};
+use shared::{Claim, LanePoolGuard};
 pub(crate) use shared::{Placed, Shared};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Default number of slots of the vector, and of lanes of a compute server at most.
+/// Default number of slots of the vector, and maximal number of lanes of a compute server.
 const SLOTS: u32 = 64;
-/// Most slots of a vector: versions name them with 16 bits.
+/// Maximal number of slots of a vector: versions have 16 bits for the slot.
 pub const SLOTS_MAX: u32 = (1 << 16) - 8;
 
-/// How snapshots of a database are taken; never both ways at once.
+/// How lanes take snapshots of a database; all lanes use the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Oracle {
     /// Read the vector until two reads agree.
@@ -36,7 +36,6 @@ pub enum Oracle {
 }
 
 impl Oracle {
-    /// The name in reports and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::DoubleCollect => "double-collect",
@@ -45,30 +44,30 @@ impl Oracle {
     }
 }
 
-/// What a database is opened with.
+/// Configuration of a database.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DatabaseConfig {
-    /// How snapshots are taken.
     pub oracle: Oracle,
-    /// Most lanes of a compute server, 1 to 64.
+    /// Maximal number of lanes of a compute server, 1 to 64.
     pub lanes: u32,
     /// Slots of the vector: a multiple of 8, at most [`SLOTS_MAX`].
     pub slots: u32,
     /// Whether the lanes of this compute server share two slots of the vector, or have one each.
-    /// The vector is shorter then, and a commit waits for those of its compute server that drew
-    /// their numbers before it.
+    /// Sharing makes the vector shorter, but a commit waits for those of its compute server that
+    /// drew their numbers before it.
     pub shares_slot: bool,
-    /// Whether lanes keep the leaves that they have written last, and insert beside without reading
-    /// them again. Saves a read for each leaf where lanes insert at places of their own; where they
-    /// meet, attempts are aborted for it.
+    /// Whether lanes keep the leaves that they have written last, and insert into them without
+    /// reading them again. Saves one read per leaf where each lane inserts at a place of its own;
+    /// where lanes insert into the same leaf, attempts abort because of it.
     pub keeps_leaves: bool,
-    /// Copies of each frozen vector beside the oracle's ring, on other memory servers as far as
-    /// there are, for fetchers ([`Database::fetch_vectors`]); 0: they all read the ring. For large
-    /// clusters the square root of the number of compute servers is best.
+    /// Number of copies of each frozen vector, beside the oracle's ring, for fetchers
+    /// ([`Database::fetch_vectors`]). They are spread over the other memory servers. With 0, all
+    /// fetchers read the ring. For large clusters the square root of the number of compute servers
+    /// is best.
     pub vector_copies: u32,
-    /// Most tables.
+    /// Maximal number of tables.
     pub tables: usize,
-    /// The paper's E: a transaction that runs longer may find its versions collected.
+    /// The paper's E: collection does not wait for a transaction that runs longer.
     pub transaction_time_max_ns: u64,
     /// First number of a new slot; tests start near the end.
     pub first_counter: u64,
@@ -90,18 +89,16 @@ impl Default for DatabaseConfig {
     }
 }
 
-/// Where a database is, and how it was opened: all that compute servers have to agree on.
+/// The location and the configuration of a database: everything on which compute servers must
+/// agree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Root {
     /// The oracle's area.
     pub oracle: GlobalPtr,
-    /// Slots of its vector.
     pub slots: u32,
-    /// Copies of frozen vectors.
     pub copies: Vec<GlobalPtr>,
     /// The memory servers, in the order in which tables are spread over them.
     pub servers: Vec<NodeId>,
-    /// How it was opened.
     pub config: DatabaseConfig,
 }
 
@@ -109,8 +106,8 @@ pub struct Root {
 pub struct Database<E: Env> {
     pub(crate) env: E,
     pub(crate) shared: Arc<Shared<E>>,
-    /// Handles count themselves by it, apart from lanes.
-    home: Arc<HomeKeeper<E>>,
+    /// Counts the handles. Lanes do not count.
+    handles: Arc<LanePoolGuard<E>>,
 }
 
 impl<E: Env> Clone for Database<E> {
@@ -120,7 +117,7 @@ impl<E: Env> Clone for Database<E> {
 }
 
 impl<E: Env> Database<E> {
-    /// Makes a database on memory servers that hold none yet: allocates the oracle's area on the
+    /// Creates a database on memory servers that have none yet; allocates the oracle's area on the
     /// first.
     pub async fn create(
         env: E,
@@ -147,7 +144,7 @@ impl<E: Env> Database<E> {
         let bytes = u64::from(oracle_layout.words()) * WORD_BYTES;
         let oracle = allocate_extent(&env, servers[0], bytes, Label(0)).await?;
         let mut batch = Batch::new();
-        // The clock starts at 1, since a lane's announcement of 0 means that it is idle.
+        // The clock starts at 1, because an announcement of 0 means an idle lane.
         batch.write_word(oracle, 1);
         env.execute(batch).await?;
         let copies = allocate_copies(&env, &servers, &config).await?;
@@ -157,22 +154,22 @@ impl<E: Env> Database<E> {
 
     /// A handle for another endpoint of the same compute server.
     pub fn with_env(&self, env: E) -> Self {
-        Self { env, shared: self.shared.clone(), home: self.home.clone() }
+        Self { env, shared: self.shared.clone(), handles: self.handles.clone() }
     }
 
-    /// A handle from another compute server: it shares nothing with this one but remote memory.
+    /// A handle from another compute server: the two share only remote memory.
     pub fn elsewhere(&self, env: E) -> Self {
         Self::of(env, Shared::new(self.shared.operations, self.root()))
     }
 
-    /// What another compute server needs in order to open this database.
+    /// The root, with which another compute server opens this database.
     pub fn root(&self) -> Root {
         let Shared { oracle, oracle_layout, copies, servers, config, .. } = &*self.shared;
         let (copies, servers, config) = (copies.clone(), servers.clone(), config.clone());
         Root { oracle: *oracle, slots: oracle_layout.slots, copies, servers, config }
     }
 
-    /// A handle to a database that another endpoint has made. Nothing is known yet of its catalog:
+    /// Opens a database that another endpoint has created. Its catalog is unknown at first:
     /// [`Database::refresh`] fetches it, and so does the first transaction.
     pub fn open(env: E, root: &Root) -> Self
     where
@@ -183,29 +180,27 @@ impl<E: Env> Database<E> {
 
     fn of(env: E, shared: Shared<E>) -> Self {
         let shared = Arc::new(shared);
-        Self { env, home: Arc::new(HomeKeeper(shared.clone())), shared }
+        Self { env, handles: Arc::new(LanePoolGuard(shared.clone())), shared }
     }
 
-    /// Says which memory server, by position, is nearest to this compute server: of tables that are
-    /// copied, the copy there is read. Nobody else has to agree. Before it is said it is the first;
-    /// lanes that are there already go by it with the next change of the catalog.
+    /// Sets the memory server, by position, that is nearest to this compute server: of copied
+    /// tables, lanes read the copy there. Compute servers need not agree on it. The default is the
+    /// first server; existing lanes follow with the next change of the catalog.
     pub fn nearest_to(self, server: u16) -> Self {
         self.shared.nearest.store(server, Relaxed);
         *self.shared.catalog.lock().expect("no holder panics") = Arc::default();
         self
     }
 
-    /// The endpoint of this handle.
     pub fn env(&self) -> &E {
         &self.env
     }
 
-    /// How many memory servers tables are spread over.
+    /// Number of memory servers over which tables are spread.
     pub fn server_count(&self) -> usize {
         self.shared.servers.len()
     }
 
-    /// How the database was opened.
     pub fn config(&self) -> &DatabaseConfig {
         &self.shared.config
     }
@@ -222,7 +217,8 @@ impl<E: Env> Database<E> {
         if E::IMMEDIATE {
             return new_lane(&self.env, &self.shared).await;
         }
-        // A slot is taken for good, so the lane is made even if nobody waits for it any more.
+        // The new lane keeps the slot that it takes, so it is created even if the caller drops this
+        // future.
         let (env, shared) = (self.env.clone(), self.shared.clone());
         detached(&self.env, async move { new_lane(&env, &shared).await }, drop).await
     }
@@ -239,7 +235,7 @@ impl<E: Env> Database<E> {
         Ok(batch.words(epoch)[0])
     }
 
-    /// The table called `name`, as far as this compute server knows.
+    /// The table called `name`, if this compute server knows one.
     pub fn table(&self, name: &str) -> Option<TableId> {
         self.shared.cached_catalog().table(name)
     }
@@ -249,29 +245,28 @@ impl<E: Env> Database<E> {
         self.shared.cached_catalog().index(table, index)
     }
 
-    /// A table's columns.
     pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
         let catalog = self.shared.cached_catalog();
         catalog.info(table).map(|info| info.schema.clone())
     }
 
-    /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through all of a table or
-    /// index: whether it is a tree, or trees in parts that have ranges or are copies. `None` if
-    /// there is no such table or index.
+    /// Whether [`Transaction::scan`](crate::Transaction::scan) can read all of a table or index in
+    /// order: it is a tree, or trees in parts that are ranges or copies. `None` if the table or
+    /// index does not exist.
     pub fn is_ordered(&self, source: ScanSource) -> Option<bool> {
         let (is_tree, named) = self.order(source)?;
         Some(is_tree && named == 0)
     }
 
-    /// How many first columns a range of a table or index must fix by equality for
-    /// [`Transaction::scan`](crate::Transaction::scan) to go through it: 0 if all of it is in
-    /// order, the columns whose hash chooses the part if it is in hashed parts. `None` if it is
-    /// not a tree, or does not exist.
+    /// How many leading columns a range of a table or index must fix by equality for
+    /// [`Transaction::scan`](crate::Transaction::scan) to read it: 0 if all of it is in order, or
+    /// the columns whose hash selects the part if its parts are hashed. `None` if it is not a tree,
+    /// or does not exist.
     pub fn named_by_ranges(&self, source: ScanSource) -> Option<usize> {
         self.order(source).and_then(|(is_tree, named)| is_tree.then_some(named))
     }
 
-    /// Whether it is a tree, or trees in parts, and how many columns ranges have to name.
+    /// Whether it is a tree or trees in parts, and how many columns ranges must fix by equality.
     fn order(&self, source: ScanSource) -> Option<(bool, usize)> {
         let catalog = self.shared.cached_catalog();
         let (is_tree, parts) = match source {
@@ -329,7 +324,7 @@ impl<E: Env> Database<E> {
     }
 }
 
-/// Memory for copies of frozen vectors, on the servers behind the oracle's.
+/// Allocates the copies of frozen vectors, on the servers after the oracle's.
 async fn allocate_copies<E: Env>(
     env: &E,
     servers: &[NodeId],
@@ -345,14 +340,14 @@ async fn allocate_copies<E: Env>(
     Ok(copies)
 }
 
-/// A lane with a place of its own. The home has counted it.
+/// Creates a lane with a place of its own. The pool of idle lanes has already counted it.
 async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
-    let place = match take_place(env, shared).await {
+    let place = match take_lane_place(env, shared).await {
         Ok(Some(place)) => Ok(place),
         Ok(None) => Err(LaneError::Exhausted(shared.slots())),
         Err(_) => Err(LaneError::Unreachable),
     };
-    let place = place.inspect_err(|_| shared.home().made -= 1)?;
+    let place = place.inspect_err(|_| shared.lane_pool().made -= 1)?;
     let inner = LaneInner::new(env.clone(), shared.clone(), place);
     Ok(Lane::new(Box::new(inner)))
 }

@@ -1,4 +1,4 @@
-//! What all handles and lanes of a compute server share, and where its idle lanes are at home.
+//! The state that all handles and lanes of a compute server share, with its pool of idle lanes.
 
 use super::{DatabaseConfig, Root};
 use crate::catalog::change::SilentLanes;
@@ -18,30 +18,30 @@ use memory::{Label, SharedPieces};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Closes the home of idle lanes with the last handle. Idle lanes hold what they share, and that
-/// holds them: left alone, the circle would keep the whole world.
-pub(super) struct HomeKeeper<E: Env>(pub(super) Arc<Shared<E>>);
+/// Closes the pool of idle lanes when the last handle is dropped. Idle lanes refer to the shared
+/// state, which owns them: without this, the cycle would keep the whole world alive.
+pub(super) struct LanePoolGuard<E: Env>(pub(super) Arc<Shared<E>>);
 
-impl<E: Env> Drop for HomeKeeper<E> {
+impl<E: Env> Drop for LanePoolGuard<E> {
     fn drop(&mut self) {
         let idle = {
-            let mut home = self.0.home();
-            home.is_closed = true;
-            std::mem::take(&mut home.idle)
+            let mut lane_pool = self.0.lane_pool();
+            lane_pool.is_closed = true;
+            std::mem::take(&mut lane_pool.idle)
         };
         drop(idle);
     }
 }
 
-/// A table or index, and the memory server that has all of it, if it is one.
+/// A table or index, and the memory server that has all of it, if only one does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed {
     pub label: Label,
     pub server: Option<u16>,
 }
 
-/// What all handles and lanes share on a compute server. Nothing here is touched on the data path
-/// but the two numbers.
+/// The state that all handles and lanes of a compute server share. In the default configuration the
+/// data path uses only `slot_count` and `published`.
 pub(crate) struct Shared<E: Env> {
     pub operations: &'static Operations<E>,
     pub oracle: GlobalPtr,
@@ -52,13 +52,13 @@ pub(crate) struct Shared<E: Env> {
     pub config: DatabaseConfig,
     slot_count: AtomicU32,
     has_collector: AtomicBool,
-    /// Where somebody fetches vectors for all lanes.
+    /// The vectors that a fetcher has fetched for all lanes.
     pub fetched: Fetched,
-    /// The memory server whose copies of tables are read, by position.
+    /// The memory server whose copies of tables lanes read, by position.
     pub(super) nearest: AtomicU16,
-    /// The lanes that changes of the catalog have waited for.
+    /// The lanes for which catalog changes have waited.
     pub silent_lanes: SilentLanes,
-    /// How old the newest frozen vector is, if no collector freezes.
+    /// The age of the newest frozen vector, if no collector freezes.
     pub freshness: Freshness,
     published: Vec<AtomicU64>,
     pub(super) catalog: Mutex<Arc<Catalog>>,
@@ -69,31 +69,32 @@ pub(crate) struct Shared<E: Env> {
     /// Version buffers for updates and deletes when memory is full.
     pub reserved: ReservedBuffers,
     shared_slot: Mutex<Option<Arc<SharedSlot>>>,
-    /// One of the first lanes takes the slots that all share.
+    /// Set while one of the first lanes takes the shared slots.
     pub is_taking_slot: AtomicBool,
-    /// Where lanes share a slot, they share the horizon.
+    /// The horizon of lanes that share a slot.
     pub horizon: SharedHorizon,
-    home: Mutex<Home<E>>,
+    lane_pool: Mutex<LanePool<E>>,
 }
 
-/// Lanes that nobody uses at the moment.
-pub(super) struct Home<E: Env> {
+/// The pool of idle lanes.
+pub(super) struct LanePool<E: Env> {
     idle: Vec<Box<LaneInner<E>>>,
     pub(super) made: u32,
-    /// Lanes whose announcement is being withdrawn.
+    /// Number of lanes whose announcement is being withdrawn.
     returning: u32,
-    /// No handle is left that could give out a lane.
+    /// The last handle is dropped, so the pool gives out no more lanes.
     is_closed: bool,
 }
 
-impl<E: Env> Default for Home<E> {
+impl<E: Env> Default for LanePool<E> {
     fn default() -> Self {
         Self { idle: Vec::new(), made: 0, returning: 0, is_closed: false }
     }
 }
 
 impl<E: Env> Shared<E> {
-    /// What the lanes of one compute server share; nothing is known yet of catalog and other lanes.
+    /// The shared state of a new compute server, which knows neither the catalog nor other lanes
+    /// yet.
     pub(super) fn new(operations: &'static Operations<E>, root: Root) -> Self {
         let Root { oracle, slots, copies, servers, config } = root;
         let oracle_layout = OracleLayout { slots };
@@ -118,50 +119,49 @@ impl<E: Env> Shared<E> {
             shared_slot: Mutex::default(),
             is_taking_slot: AtomicBool::new(false),
             horizon: SharedHorizon::default(),
-            home: Mutex::default(),
+            lane_pool: Mutex::default(),
         }
     }
 
-    /// How many slots the vector may have.
+    /// Maximal number of slots of the vector.
     #[inline]
     pub fn slots(&self) -> u32 {
         self.oracle_layout.slots
     }
 
-    /// How many slots the vector has, as far as this compute server knows.
+    /// Number of slots in use, as far as this compute server knows.
     #[inline]
     pub fn slots_in_use(&self) -> u32 {
         self.slot_count.load(Relaxed)
     }
 
-    /// Whether somebody freezes vectors all the time.
+    /// Whether a collector freezes vectors all the time.
     pub fn has_collector(&self) -> bool {
         self.has_collector.load(Relaxed)
     }
 
-    /// Notes that somebody does.
+    /// Records that a collector does.
     pub fn rely_on_collector(&self) {
         self.has_collector.store(true, Relaxed);
     }
 
-    /// Notes that the vector has become longer.
+    /// Records that the vector has at least `count` slots in use.
     pub fn note_slots(&self, count: u32) {
         self.slot_count.fetch_max(count.min(self.slots()), Relaxed);
     }
 
-    /// The last number that this compute server published for `slot`.
+    /// The last number that this compute server has published for `slot`.
     pub fn published(&self, slot: SlotId) -> u64 {
         self.published[usize::from(slot.0)].load(Relaxed)
     }
 
-    /// Notes what was published.
     #[inline]
     pub fn note_published(&self, slot: SlotId, counter: u64) {
         self.published[usize::from(slot.0)].store(counter, Relaxed);
     }
 
-    /// The memory servers of a table or index: the one that has all of it, or all, starting with
-    /// another one for each.
+    /// The memory servers of a table or index: the only one, or all, starting with a different one
+    /// for each table or index.
     pub fn nodes(&self, owner: Placed) -> Vec<NodeId> {
         let Placed { label, server } = owner;
         if let Some(server) = server {
@@ -172,7 +172,7 @@ impl<E: Env> Shared<E> {
         nodes
     }
 
-    /// The catalog as it was last read.
+    /// The catalog read last.
     pub fn cached_catalog(&self) -> Arc<Catalog> {
         self.catalog.lock().expect("no holder panics").clone()
     }
@@ -204,7 +204,7 @@ impl<E: Env> Shared<E> {
         Ok(current.clone())
     }
 
-    /// All definitions, from all shards, with the versions that these gave them.
+    /// All definitions of all shards, each with its version.
     pub async fn definitions(&self, env: &E) -> Result<Vec<(u64, TableDefinition)>, CatalogError> {
         let mut definitions = Vec::new();
         for &server in &self.servers {
@@ -215,8 +215,8 @@ impl<E: Env> Shared<E> {
         Ok(definitions)
     }
 
-    /// Takes a lane back. If it is announced, the announcement is withdrawn first, in a task of its
-    /// own: collection and catalog changes would wait for a lane that nobody uses.
+    /// Returns a lane to the pool. If it is announced, a task of its own first withdraws the
+    /// announcement: collection and catalog changes would wait for an idle lane.
     pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
         if inner.identity.drawn.is_some() {
             // A thread panicked in the middle of a commit.
@@ -227,78 +227,79 @@ impl<E: Env> Shared<E> {
         }
         inner.txn.batch.reset();
         if inner.identity.is_announced {
-            self.bring_to_rest(inner);
+            self.withdraw_and_return(inner);
         } else {
-            self.put_home(inner);
+            self.return_to_pool(inner);
         }
     }
 
     #[cold]
-    fn bring_to_rest(self: &Arc<Self>, inner: Box<LaneInner<E>>) {
-        self.home().returning += 1;
+    fn withdraw_and_return(self: &Arc<Self>, inner: Box<LaneInner<E>>) {
+        self.lane_pool().returning += 1;
         let env = inner.env.clone();
         let mut returning = Returning { shared: self.clone(), inner: Some(inner) };
         env.spawn(async move {
             let inner = returning.inner.as_mut().expect("it is on its way until it is dropped");
-            // A memory server that cannot be reached stops waiting for the lane after E.
+            // If the memory server is unreachable, collection stops waiting for the lane after E.
             let _ = inner.rest().await;
         });
     }
 
-    fn put_home(&self, inner: Box<LaneInner<E>>) {
-        let mut home = self.home();
-        if !home.is_closed {
-            home.idle.push(inner);
+    fn return_to_pool(&self, inner: Box<LaneInner<E>>) {
+        let mut lane_pool = self.lane_pool();
+        if !lane_pool.is_closed {
+            lane_pool.idle.push(inner);
         }
     }
 
-    /// The slot that all lanes share, if they share one.
+    /// The slots that all lanes share, if they do.
     pub fn shared_slot(&self) -> MutexGuard<'_, Option<Arc<SharedSlot>>> {
         self.shared_slot.lock().expect("no holder panics")
     }
 
-    pub(super) fn home(&self) -> MutexGuard<'_, Home<E>> {
-        self.home.lock().expect("no holder panics")
+    pub(super) fn lane_pool(&self) -> MutexGuard<'_, LanePool<E>> {
+        self.lane_pool.lock().expect("no holder panics")
     }
 
-    /// A lane that nobody uses, for good.
+    /// Removes an idle lane from the pool for good.
     pub fn claim_idle(&self) -> Option<Box<LaneInner<E>>> {
-        let mut home = self.home();
-        let inner = home.idle.pop()?;
-        home.made -= 1;
+        let mut lane_pool = self.lane_pool();
+        let inner = lane_pool.idle.pop()?;
+        lane_pool.made -= 1;
         Some(inner)
     }
 
-    /// Whether a lane is on its way home.
+    /// Whether a lane is withdrawing its announcement on its way to the pool.
     pub fn is_any_returning(&self) -> bool {
-        self.home().returning > 0
+        self.lane_pool().returning > 0
     }
 
-    /// What there is for somebody who wants a lane.
+    /// Claims a lane: an idle one, the right to create one, or the advice to wait.
     pub(super) fn claim_lane(&self) -> Claim<E> {
-        let mut home = self.home();
-        if let Some(inner) = home.idle.pop() {
+        let mut lane_pool = self.lane_pool();
+        if let Some(inner) = lane_pool.idle.pop() {
             return Claim::Idle(inner);
         }
-        if home.made < self.config.lanes {
-            home.made += 1;
+        if lane_pool.made < self.config.lanes {
+            lane_pool.made += 1;
             return Claim::New;
         }
-        if home.returning > 0 { Claim::Wait } else { Claim::Exhausted }
+        if lane_pool.returning > 0 { Claim::Wait } else { Claim::Exhausted }
     }
 }
 
-/// What there is for somebody who wants a lane.
+/// The result of claiming a lane.
 pub(super) enum Claim<E: Env> {
     Idle(Box<LaneInner<E>>),
-    /// One more may be made; it is counted already.
+    /// The caller may create a lane, which is already counted.
     New,
-    /// One is on its way home.
+    /// A lane is on its way to the pool.
     Wait,
     Exhausted,
 }
 
-/// A lane on its way home. It arrives even if the task that brings it is killed.
+/// A lane on its way to the pool. It arrives even if the task that withdraws its announcement is
+/// killed.
 struct Returning<E: Env> {
     shared: Arc<Shared<E>>,
     inner: Option<Box<LaneInner<E>>>,
@@ -306,9 +307,9 @@ struct Returning<E: Env> {
 
 impl<E: Env> Drop for Returning<E> {
     fn drop(&mut self) {
-        self.shared.home().returning -= 1;
+        self.shared.lane_pool().returning -= 1;
         if let Some(inner) = self.inner.take() {
-            self.shared.put_home(inner);
+            self.shared.return_to_pool(inner);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The batch of a transaction, with its one owner.
+//! The batch of a transaction, and its single owner.
 
 use fabric::{Batch, Env, FabricError};
 use std::ops::{Deref, DerefMut};
 
-/// The batch of a transaction: its arena holds what the transaction has read and written. The batch
-/// is away while it executes, and lost if the execution fails: the verbs have had their effect or
-/// not, and only their results could tell.
+/// The batch of a transaction: its arena holds the data that the transaction has read and will
+/// write. The batch is away while it executes. If the execution fails, the batch is lost: the verbs
+/// may or may not have taken effect, and only their results could show it.
 pub(crate) struct TransactionBatch {
     here: Option<Batch>,
     is_lost: bool,
@@ -23,20 +23,20 @@ impl TransactionBatch {
         self.here.get_or_insert_with(Batch::new).reset();
     }
 
-    /// Whether the results of the last execution are lost, and the arena with them.
+    /// Whether the results of the last execution, and with them the arena, are lost.
     #[inline]
     pub fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// Takes the batch, for a function that returns it. It counts as lost until [`Self::put_back`].
+    /// Takes the batch for a function that returns it. It counts as lost until [`Self::put_back`].
     #[inline(always)]
     pub fn take(&mut self) -> Batch {
         self.is_lost = true;
         self.here.take().unwrap_or_default()
     }
 
-    /// Puts the batch back that [`Self::take`] has taken.
+    /// Puts back the batch that [`Self::take`] took.
     #[inline(always)]
     pub fn put_back(&mut self, batch: Batch) {
         debug_assert!(self.here.is_none(), "a transaction has one batch");
@@ -44,7 +44,7 @@ impl TransactionBatch {
         self.here = Some(batch);
     }
 
-    /// Executes the verbs in a world where nothing waits.
+    /// Executes the verbs in a world where no verb waits.
     #[inline(always)]
     pub fn execute_now<E: Env>(&mut self, env: &E) -> Result<(), FabricError> {
         env.execute_now(self)
@@ -64,7 +64,7 @@ impl Deref for TransactionBatch {
 
     #[inline(always)]
     fn deref(&self) -> &Batch {
-        self.here.as_ref().expect("nobody looks into a batch while it executes")
+        self.here.as_ref().expect("no step reads the batch while it executes")
     }
 }
 

@@ -1,15 +1,15 @@
-//! What a lane keeps of each memory server that it had to do with.
+//! Values that a lane keeps per memory server.
 //!
-//! Lanes of a large cluster have to do with few of many servers, and have tables by the dozen: a
-//! place for each server in each table would be most of their memory.
+//! A lane of a large cluster uses few of many servers, and dozens of tables: a value for each
+//! server in each table would take most of the lane's memory.
 //!
 //! Decision: docs/decisions/0148-a-lane-stores-only-what-it-has-opened.md
 
 use layout::NodeId;
 
-/// One value for each memory server, made when it is first wanted.
+/// One value for each memory server, made at its first use.
 pub(crate) struct ByServer<T> {
-    /// In the order of their servers.
+    /// Sorted by server.
     made: Vec<(NodeId, T)>,
 }
 
@@ -18,7 +18,7 @@ impl<T> ByServer<T> {
         Self { made: Vec::new() }
     }
 
-    /// What is kept of `server`; `make` makes it.
+    /// The value of `server`; `make` makes it at the first use.
     #[inline]
     pub(crate) fn on(&mut self, server: NodeId, make: impl FnOnce() -> T) -> &mut T {
         let place = match self.made.binary_search_by_key(&server, |made| made.0) {

@@ -1,6 +1,7 @@
-//! Who a lane is: its slot of the timestamp vector, and its numbers. Each number serves one attempt
-//! of a commit, or one round of upkeep. It comes from the lane's own counter, or from one that the
-//! lanes of a compute server share ([`SharedSlot`](crate::snapshot::shared_slot::SharedSlot)).
+//! The identity of a lane: its slot of the timestamp vector, and its numbers. Each number serves
+//! one attempt of a commit, or one round of upkeep. It comes from the lane's own counter, or from
+//! one that the lanes of a compute server share
+//! ([`SharedSlot`](crate::snapshot::shared_slot::SharedSlot)).
 
 use super::LaneInner;
 use crate::abort::Abort;
@@ -10,30 +11,31 @@ use fabric::{Env, Mutant};
 use layout::{SlotId, VersionWord};
 use std::sync::Arc;
 
-/// Number at which a slot is given up: one transaction never draws as many as are left.
+/// A slot is given up at this number: one transaction never draws as many as remain.
 pub(crate) const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
 
-/// The slot of a lane, its numbers, and what others know of it.
+/// The slot of a lane, its numbers, and its state as others see it.
 pub(crate) struct LaneIdentity {
     pub slot: SlotId,
-    /// Which of the lanes beside a shared slot this is.
+    /// The lane's number among the lanes that share the slot.
     pub number: u32,
-    /// Where numbers come from, if not from `counter` alone.
+    /// The source of numbers, if lanes share the slot; `counter` is then unused.
     pub shared_slot: Option<Arc<SharedSlot>>,
     /// The last number used, committed or not.
     pub counter: u64,
     /// The last number whose commit was published.
     pub committed: VersionWord,
-    /// The last number used, if it is not over: only where numbers are shared.
+    /// The last number drawn, if it is not finished. Only for shared slots.
     pub drawn: Option<VersionWord>,
     /// Others see the lane's announcement: horizons and catalog changes wait for it.
     pub is_announced: bool,
-    /// Nobody knows whether the lane's last number may be passed: the lane runs no further
-    /// transaction.
+    /// The lane's last number has an unknown outcome: the lane runs no further transaction.
     pub is_poisoned: bool,
-    /// A transaction has begun and not committed; if the next one begins so, the last one failed.
+    /// A transaction has begun and not committed. If the next one begins in this state, the last
+    /// one failed.
     pub is_unfinished: bool,
-    /// The last transaction failed, perhaps for its snapshot's age: a frozen vector must be newer.
+    /// The last transaction failed, perhaps because its snapshot was old: the next frozen vector
+    /// must be newer.
     pub wants_newer: bool,
 }
 
@@ -54,7 +56,7 @@ impl LaneIdentity {
         }
     }
 
-    /// A number that serves one attempt only, of a commit with this many writes.
+    /// Draws a number for a single attempt of a commit with this many writes.
     #[inline]
     pub fn next_timestamp(&mut self, writes: usize) -> VersionWord {
         match &self.shared_slot {
@@ -66,7 +68,8 @@ impl LaneIdentity {
         timestamp
     }
 
-    /// A number for a split before a commit, or for upkeep after one. No short commit waits for it.
+    /// Draws a number for a split before a commit, or for upkeep after one. No short commit waits
+    /// for it.
     pub fn upkeep_timestamp(&mut self) -> VersionWord {
         self.next_timestamp(usize::MAX)
     }
@@ -80,7 +83,7 @@ impl LaneIdentity {
         drawn
     }
 
-    /// Ends the use of the last number: the commit is installed, or has released its locks. Others
+    /// Finishes the last number: the commit has installed its writes or released its locks. Others
     /// may publish past it.
     pub fn finish_number(&mut self) {
         if let Some(slot) = &self.shared_slot
@@ -90,8 +93,8 @@ impl LaneIdentity {
         }
     }
 
-    /// Nobody knows what became of the last number: the lane runs no further transaction, and
-    /// nobody publishes past the number.
+    /// Records that the last number has an unknown outcome: the lane runs no further transaction,
+    /// and no lane publishes past the number.
     pub fn poison(&mut self) {
         self.is_poisoned = true;
         if let Some(slot) = &self.shared_slot {
@@ -101,7 +104,7 @@ impl LaneIdentity {
 
     /// Whether the lane, or the slot that it shares, is poisoned.
     #[inline(always)]
-    pub fn is_out_of_use(&self) -> bool {
+    pub fn is_unusable(&self) -> bool {
         self.is_poisoned || self.shared_slot.as_ref().is_some_and(|slot| slot.is_poisoned())
     }
 
@@ -114,8 +117,8 @@ impl LaneIdentity {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Near its last number a slot is given up for a new one. The old one keeps its final number in
-    /// the vector for as long as versions carry it.
+    /// Near its last number, exchanges the slot for a new one. The old slot keeps its final number
+    /// in the vector for as long as versions carry it.
     #[cold]
     pub(super) async fn take_new_slot(&mut self) -> Result<(), Abort> {
         if self.identity.shared_slot.is_some() {
@@ -128,7 +131,6 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Whether the lane must take a new slot before it begins.
     #[inline(always)]
     pub(super) fn needs_new_slot(&self) -> bool {
         self.identity.is_used_up() && !self.env.mutant(Mutant::LanePassLastNumber)

@@ -1,10 +1,10 @@
-//! Positions in the lists of a transaction, each with a type of its own.
+//! Positions in the lists of a transaction, with a distinct type per list.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-/// The position of one `T` in its [`List`]. As wide as the number alone.
+/// The position of a `T` in its [`List`]. It is as large as a bare number.
 #[repr(transparent)]
 pub struct Id<T> {
     position: u32,
@@ -12,13 +12,11 @@ pub struct Id<T> {
 }
 
 impl<T> Id<T> {
-    /// The id of this position.
     #[inline(always)]
     pub const fn new(position: u32) -> Self {
         Self { position, of: PhantomData }
     }
 
-    /// The position.
     #[inline(always)]
     pub const fn position(self) -> u32 {
         self.position
@@ -49,7 +47,7 @@ impl<T> fmt::Debug for Id<T> {
     }
 }
 
-/// A list whose elements are found by their ids.
+/// A list with typed positions.
 #[derive(Debug)]
 pub struct List<T>(Vec<T>);
 

@@ -1,4 +1,4 @@
-//! The owned part of a lane, and what a transaction begins with.
+//! The owned part of a lane, with the state of its transaction.
 //!
 //! Decisions:
 //! - docs/decisions/0001-one-batch-and-one-arena-per-transaction.md
@@ -22,49 +22,45 @@ use layout::GlobalPtr;
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE};
 use std::sync::Arc;
 
-/// The owned part of a lane: what a commit that nobody waits for any more still needs.
+/// The owned part of a lane: everything that a commit still needs after the caller has dropped it.
 pub(crate) struct LaneInner<E: Env> {
     pub env: E,
     pub operations: &'static Operations<E>,
     pub shared: Arc<Shared<E>>,
-    /// Slot and numbers.
     pub identity: LaneIdentity,
-    /// The catalog, and what the lane keeps of tables and indexes.
+    /// The catalog, and the lane's state of each table and index.
     pub open: OpenCatalog,
-    /// What the running transaction sees.
     pub snapshot: Snapshot,
-    /// What it has read.
+    /// The read set and the batch.
     pub txn: RunningTransaction,
-    /// What it writes.
     pub writes: WriteSet,
-    /// What must not change before it commits, if it is serializable.
+    /// The words that must not change before a serializable transaction commits.
     pub witnesses: Witnesses,
-    /// What earlier transactions have superseded.
+    /// The garbage of earlier transactions.
     pub garbage: GarbageQueue,
     pub statistics: LaneStatistics,
     pub scratch: Scratch,
 }
 
-/// Lists that protocol steps fill and empty, kept so that they need no memory of their own each
-/// time.
+/// Reusable lists of protocol steps, which thus allocate no memory each time.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub pending: Vec<crate::read::Pending>,
     /// Accesses of a statement, in the order of its keys.
     pub located: Vec<crate::read::access::AccessId>,
     pub inserting: Vec<crate::read::access::AccessId>,
-    /// Collected-up-to words that are being raised.
+    /// The collected-up-to words that are being raised.
     pub raising: Vec<crate::collect::Raise>,
-    pub looking: crate::read::scan::Looking,
+    pub looking: crate::read::scan::LookupScratch,
     pub cursors: Vec<crate::read::cursor::Cursor>,
     pub round: crate::read::cursor::Round,
-    /// For upkeep, whose verbs are not the transaction's.
+    /// The batch of upkeep, whose verbs do not belong to the transaction.
     pub batch: Option<Batch>,
 }
 
 impl<E: Env> LaneInner<E> {
     pub(crate) fn new(env: E, shared: Arc<Shared<E>>, place: LanePlace) -> Self {
-        // Lanes begin far apart, so that they do not take each other's row ids for their own.
+        // Lanes begin far apart, so that no lane accepts another lane's row id as its own.
         let first = ((u32::from(place.slot.0) << 16) | place.number).wrapping_mul(0x9e37_79b9);
         Self {
             env,
@@ -108,10 +104,10 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Forgets the last transaction, takes a snapshot, and notices catalog changes.
+    /// Resets the last transaction, takes a snapshot, and detects catalog changes.
     #[inline]
     pub(crate) async fn begin(&mut self) -> Result<(), Abort> {
-        if self.identity.is_out_of_use() {
+        if self.identity.is_unusable() {
             return Err(Abort::Unreachable);
         }
         if self.needs_new_slot() {
@@ -124,7 +120,7 @@ impl<E: Env> LaneInner<E> {
         self.take_snapshot().await
     }
 
-    /// Forgets the last transaction.
+    /// Resets the state of the last transaction.
     #[inline]
     pub(crate) fn reset(&mut self) {
         if !self.txn.stage.is_empty() {
@@ -136,28 +132,29 @@ impl<E: Env> LaneInner<E> {
         self.witnesses.reset();
     }
 
-    /// A statement begins.
+    /// Begins a statement.
     ///
     /// # Errors
-    /// If an earlier statement has ended with an abort, or its future was dropped: what it learned
-    /// may be half of an answer, and its verbs may have taken along what the transaction had read.
+    ///
+    /// If an earlier statement aborted, or its future was dropped: its accesses may be incomplete,
+    /// and its lost batch may have held the rows that the transaction had read.
     #[inline(always)]
     pub fn begin_statement(&mut self) -> Result<&mut Self, Abort> {
         if let Some(abort) = self.txn.doomed_by {
             return Err(abort);
         }
         if !E::IMMEDIATE {
-            // Until the statement ends: its future may be dropped.
+            // Holds until the statement ends: its future may be dropped.
             self.txn.doomed_by = Some(Abort::Unreachable);
         }
         Ok(self)
     }
 
-    /// The statement that began last has ended.
+    /// Ends the statement that began last.
     #[inline(always)]
     pub fn end_statement<T>(&mut self, ended: Result<T, TxnError>) -> Result<T, TxnError> {
         match &ended {
-            // Where nothing waits, no future is dropped half way.
+            // Where verbs complete at once, no future is dropped half way.
             Ok(_) if E::IMMEDIATE => {}
             Ok(_) => self.txn.doomed_by = None,
             Err(error) => self.txn.fail_statement(error),
@@ -165,10 +162,10 @@ impl<E: Env> LaneInner<E> {
         ended
     }
 
-    /// Posts the batch and waits: one round trip. If it fails, the arena is gone with it.
+    /// Posts the batch and waits: one round trip. If it fails, the arena is lost with it.
     ///
-    /// Where verbs are carried out at once they are so here, so that the future is no more than
-    /// their result.
+    /// Where verbs complete at once, they execute here and not in the future, which is then no more
+    /// than their result.
     #[inline(always)]
     pub fn execute(&mut self) -> impl Future<Output = Result<(), fabric::FabricError>> + '_ {
         let done = match E::IMMEDIATE {
@@ -183,15 +180,15 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// As [`Self::execute`] where verbs are carried out at once; `None`, and nothing done,
-    /// everywhere else. For steps that most transactions go through: even a future that is ready
-    /// must be made, polled and dropped.
+    /// Like [`Self::execute`] where verbs complete at once. Everywhere else returns `None` and does
+    /// nothing. Meant for steps that most transactions take: even a ready future must be made,
+    /// polled and dropped.
     #[inline(always)]
     pub fn execute_at_once(&mut self) -> Option<Result<(), fabric::FabricError>> {
         E::IMMEDIATE.then(|| self.txn.batch.execute_now(&self.env))
     }
 
-    /// One of the words beside the vector that the owner of the slot announces by.
+    /// A word of the slot's announcement beside the vector.
     #[inline]
     pub fn lane_word(&self, word: u32) -> GlobalPtr {
         let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.identity.slot);

@@ -1,5 +1,5 @@
-//! What a lane knows of the leaves of trees, before it has looked for any key there: read at once,
-//! and given to others.
+//! Warming a lane's leaf caches: one lane reads all leaves of a table, and others copy their
+//! locations.
 
 use super::inner::LaneInner;
 use super::open::OpenCatalog;
@@ -12,7 +12,7 @@ use fabric::{Batch, Env};
 use index::tree::LeafCache;
 use layout::Key;
 
-/// Where the leaves of some trees are.
+/// The locations of the leaves of some trees.
 #[derive(Clone, Debug, Default)]
 pub struct KnownLeaves {
     trees: Vec<(Owner, LeafCache)>,
@@ -47,7 +47,7 @@ impl<E: Env> Lane<E> {
             if !own.contains(owner) {
                 return Err(Abort::CatalogChanged.into());
             }
-            // Of copies that are far away nobody reads.
+            // Lookups never read copies that are not the nearest.
             if lane.open.is_read(*owner) {
                 lane.open.leaf_cache(*owner).clone_from(leaves);
             }
@@ -57,7 +57,7 @@ impl<E: Env> Lane<E> {
 }
 
 impl OpenCatalog {
-    /// The trees of an open table, of all its parts, and of its indexes.
+    /// The trees of an open table, of all its parts, and of their indexes.
     fn trees_of(&self, table: TableId) -> Vec<Owner> {
         let parts = self.info(table).parts.clone();
         let numbers = parts.as_ref().map_or(std::slice::from_ref(&table.0), |all| all.numbers());
@@ -73,7 +73,7 @@ impl OpenCatalog {
         numbers.iter().copied().map(TableId).flat_map(of_part).collect()
     }
 
-    /// Whether lookups go there: not in copies that are not the nearest.
+    /// Whether lookups read this tree: they skip copies that are not the nearest.
     fn is_read(&self, owner: Owner) -> bool {
         let (number, parts) = match owner {
             Owner::Table(table) => (table.0, &self.info(table).parts),

@@ -1,8 +1,9 @@
-//! A lane: one timestamp slot and everything a transaction needs, kept from one to the next.
+//! A lane: one timestamp slot and all other state of transactions that is kept from one to the
+//! next.
 //!
-//! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`identity`] (slot
-//! and numbers), [`open`] (what it keeps of tables and indexes), [`running`] (what the running
-//! transaction has read), [`leaves`] (what it may learn of trees beforehand).
+//! Read the handle of sessions here first, then [`inner`] (the lane itself), [`identity`] (slot and
+//! numbers), [`open`] (its state of tables and indexes), [`running`] (the read set of the running
+//! transaction), [`leaves`] (warming its leaf caches).
 //!
 //! Decision: docs/decisions/0191-a-terminal-draws-its-next-transaction-before-it-runs.md
 
@@ -32,22 +33,23 @@ use crate::write::unique::UniqueViolation;
 use fabric::Env;
 use layout::{Key, VersionWord};
 
-/// Why no lane was given.
+/// Reasons why no lane is available.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaneError {
     /// All timestamp slots are in use.
     #[error("all {0} lanes are in use; end a session, or open the database with more lanes")]
     Exhausted(u32),
-    /// The oracle cannot be reached.
+    /// The memory server of the oracle does not answer.
     #[error("the timestamp oracle cannot be reached")]
     Unreachable,
 }
 
-/// A lane runs one transaction at a time. It goes back to its database when it is dropped.
+/// A lane runs one transaction at a time. Dropping it returns it to its database's pool.
 pub struct Lane<E: Env> {
     env: E,
-    /// Gone for good once a future was dropped whose work goes on: it then goes home on its own.
+    /// `None` for good if the caller dropped a future whose work goes on: that work returns the
+    /// lane to the pool.
     inner: Option<Box<LaneInner<E>>>,
 }
 
@@ -56,13 +58,13 @@ impl<E: Env> Lane<E> {
         Self { env: inner.env.clone(), inner: Some(inner) }
     }
 
-    /// The engine; `None` for a lane whose inner part is gone.
+    /// The engine's operations; `None` if the owned part is gone.
     pub(crate) fn operations(&self) -> Option<&'static Operations<E>> {
         Some(self.inner.as_ref()?.operations)
     }
 
     pub(crate) fn inner(&mut self) -> &mut LaneInner<E> {
-        self.inner.as_mut().expect("a lane that is not at home has its inner part")
+        self.inner.as_mut().expect("a lane outside the pool has its owned part")
     }
 
     /// Starts a transaction: takes a snapshot.
@@ -73,8 +75,8 @@ impl<E: Env> Lane<E> {
         Ok(Transaction::new(&mut self.inner, isolation))
     }
 
-    /// A hint that the next transaction will read these rows: where memory is reached through the
-    /// processor's caches, they are on their way while the snapshot is taken.
+    /// Hints that the next transaction will read these rows: where memory is reached through the
+    /// processor's caches, the rows arrive while the lane takes the snapshot.
     #[inline]
     pub fn prefetch(&self, reads: &[(TableId, Key)]) {
         if E::IMMEDIATE
@@ -84,8 +86,8 @@ impl<E: Env> Lane<E> {
         }
     }
 
-    /// As [`Self::prefetch`], that the next transaction will look for this key in an index: a hint
-    /// if the index is a hash table.
+    /// Like [`Self::prefetch`], for a lookup of this key in an index. Only a hash index is
+    /// prefetched.
     #[inline]
     pub fn prefetch_lookup(&self, index: IndexId, key: &Key) {
         if E::IMMEDIATE
@@ -95,19 +97,18 @@ impl<E: Env> Lane<E> {
         }
     }
 
-    /// The world this lane lives in.
     pub fn env(&self) -> &E {
         &self.env
     }
 
-    /// What the lane has done; `None` if the future of a commit was dropped, which goes on without
-    /// the lane.
+    /// The lane's statistics; `None` if the future of a commit was dropped, because that commit
+    /// goes on without this handle.
     pub fn statistics(&self) -> Option<&LaneStatistics> {
         Some(&self.inner.as_ref()?.statistics)
     }
 
-    /// The snapshot that was taken last; `None` as for [`Lane::statistics`]. [`Snapshot::lag`]
-    /// tells how stale it is.
+    /// The last snapshot; `None` as for [`Lane::statistics`]. [`Snapshot::lag`] returns how stale
+    /// it is.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         Some(&self.inner.as_ref()?.snapshot)
     }
@@ -119,21 +120,22 @@ impl<E: Env> Lane<E> {
         Some(inner.identity.committed)
     }
 
-    /// What the last [`Abort::UniqueViolation`] of this lane was about.
+    /// The details of the lane's last [`Abort::UniqueViolation`].
     pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
         self.inner.as_ref()?.txn.last_unique_violation.as_deref()
     }
 
-    /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane
-    /// that will begin again soon need not; one that is kept aside should. Dropping a lane does it,
-    /// too.
+    /// Withdraws the announcement of the last snapshot, so that collection and catalog changes do
+    /// not wait for this lane. Call it on a lane that will be idle; a lane that begins again soon
+    /// need not. Dropping the lane does the same.
     pub async fn rest(&mut self) -> Result<(), Abort> {
         let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
         (inner.operations.rest)(inner).await
     }
 
-    /// Collects what can be collected, without waiting for enough of it to pile up. It holds locks
-    /// as it goes, so like a commit it goes on to its end.
+    /// Collects all garbage that is collectable now, without waiting for a full batch of it.
+    /// Collection holds locks, so like a commit it runs to its end even if the caller drops the
+    /// future.
     pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
         let Some(inner) = self.inner.as_ref() else { return Err(Abort::Unreachable) };
         (inner.operations.collect_garbage)(&mut self.inner).await

@@ -1,5 +1,5 @@
-//! What a lane keeps of the tables and indexes that it has used: directories, leaves, and pools of
-//! memory. They are made when a table is first used, and forgotten with it.
+//! A lane's state of the tables and indexes that it has used: directories, leaf caches, and memory
+//! pools. The lane makes them when it first uses a table, and drops them with the table.
 //!
 //! Decision: docs/decisions/0148-a-lane-stores-only-what-it-has-opened.md
 
@@ -19,30 +19,30 @@ use layout::{GlobalPtr, NodeId};
 use memory::{Label, Pool, Purpose, SharedPieces};
 use std::sync::Arc;
 
-/// What a lane keeps per table.
+/// A lane's state of a table.
 pub(crate) struct LaneTable {
     /// The catalog epoch for which the table's indexes are open.
     pub epoch: u64,
-    /// Copy of the hash directory, where the primary key is hashed.
+    /// Copy of the hash directory, if the primary key is hashed.
     pub directory: Directory,
-    /// Leaves by key, where it is a tree.
+    /// Leaf addresses by key, if the table is a tree.
     pub leaves: LeafCache,
     /// Leaves that this lane has written last.
     pub kept: KeptLeaves,
     /// Rows and overflow blocks.
     pub pool: Pool,
-    /// Leaves: on the tree's server, since its handlers reach no other.
+    /// Leaves. On the tree's server, because its service reaches no other.
     pub nodes: Pool,
     label: Label,
     shared: Arc<SharedPieces>,
     /// Version buffers.
     buffers: ByServer<Pool>,
-    /// Values out of line.
+    /// Long values.
     values: ByServer<ValuePool>,
 }
 
 impl LaneTable {
-    /// Where version buffers of rows on `server` come from.
+    /// The pool of version buffers for rows on `server`.
     #[inline]
     pub fn buffers_on(&mut self, server: NodeId) -> &mut Pool {
         let Self { label, shared, buffers, .. } = self;
@@ -51,32 +51,32 @@ impl LaneTable {
         })
     }
 
-    /// Where values out of line of rows on `server` come from.
+    /// The pool of long values for rows on `server`.
     pub fn values_on(&mut self, server: NodeId) -> &mut ValuePool {
         let Self { label, values, .. } = self;
         values.on(server, || ValuePool::new(*label, server))
     }
 }
 
-/// What a lane keeps per secondary index.
+/// A lane's state of a secondary index.
 pub(crate) struct LaneIndex {
     pub directory: Directory,
     pub leaves: LeafCache,
     pub pool: Pool,
 }
 
-/// What the lane remembers of the leaves of a tree, and where new ones come from.
+/// A tree's leaf cache, and the pool for new leaves.
 pub(crate) struct LeavesOf<'a> {
     pub cache: &'a mut LeafCache,
     pub pool: &'a mut Pool,
 }
 
-/// The catalog that the lane uses, and what it keeps of tables and indexes.
+/// The lane's catalog, and its state of tables and indexes.
 #[derive(Default)]
 pub(crate) struct OpenCatalog {
     pub catalog: Arc<Catalog>,
-    /// By position in the catalog. A table that the lane has not opened costs a word: lanes of
-    /// large clusters open few of many.
+    /// By position in the catalog. A table that the lane has not opened costs one word: lanes of
+    /// large clusters open few of many tables.
     pub tables: Vec<Option<Box<LaneTable>>>,
     pub indexes: Vec<Option<Box<LaneIndex>>>,
 }
@@ -104,48 +104,48 @@ impl OpenCatalog {
         info.ok_or_else(|| CatalogError::NoIndex(format!("number {}", index.0)).into())
     }
 
-    /// Whether the lane's part of a table is there and complete.
+    /// Whether the lane has a table's state for the current catalog epoch.
     #[inline]
     pub fn is_open(&self, table: TableId) -> bool {
         matches!(self.tables.get(table.position()), Some(Some(open)) if open.epoch == self.catalog.epoch)
     }
 
-    /// Whether the lane's part of an index is there; entries of dropped indexes went with them.
+    /// Whether the lane has an index's state. The entries of a dropped index are gone with its
+    /// memory.
     pub fn is_index_open(&self, index: IndexId) -> bool {
         let is_known = self.catalog.index_info(index).is_some();
         is_known && self.indexes.get(index.position()).is_some_and(Option::is_some)
     }
 
-    /// The lane's part of a table that is open.
+    /// The lane's state of an open table.
     #[inline]
     pub fn table(&self, table: TableId) -> &LaneTable {
         self.tables[table.position()].as_ref().expect("a table is opened when it is first named")
     }
 
-    /// As [`Self::table`], to be changed.
+    /// Like [`Self::table`], mutable.
     #[inline]
     pub fn table_mut(&mut self, table: TableId) -> &mut LaneTable {
         self.tables[table.position()].as_mut().expect("a table is opened when it is first named")
     }
 
-    /// The lane's part of an index that is open.
+    /// The lane's state of an open index.
     #[inline]
     pub fn index(&self, index: IndexId) -> &LaneIndex {
         self.indexes[index.position()].as_ref().expect("an index is opened with its table")
     }
 
-    /// As [`Self::index`], to be changed.
+    /// Like [`Self::index`], mutable.
     #[inline]
     pub fn index_mut(&mut self, index: IndexId) -> &mut LaneIndex {
         self.indexes[index.position()].as_mut().expect("an index is opened with its table")
     }
 
-    /// Whether a table is a tree.
     pub fn is_tree(&self, table: TableId) -> bool {
         matches!(self.info(table).primary, Primary::Tree(_))
     }
 
-    /// The table that something belongs to.
+    /// The table of a table's or index's entries.
     pub fn table_of(&self, owner: Owner) -> TableId {
         match owner {
             Owner::Table(table) => table,
@@ -167,7 +167,6 @@ impl OpenCatalog {
         }
     }
 
-    /// The tree of a table or index.
     #[inline]
     pub fn tree(&self, owner: Owner) -> Tree {
         match owner {
@@ -194,7 +193,6 @@ impl OpenCatalog {
         }
     }
 
-    /// Replaces the copy of a hash directory.
     pub fn set_directory(&mut self, owner: Owner, directory: Directory) {
         match owner {
             Owner::Table(table) => self.table_mut(table).directory = directory,
@@ -202,7 +200,7 @@ impl OpenCatalog {
         }
     }
 
-    /// The leaves that this lane remembers of a tree.
+    /// The leaf cache of a tree.
     #[inline]
     pub fn leaf_cache(&mut self, owner: Owner) -> &mut LeafCache {
         match owner {
@@ -211,7 +209,7 @@ impl OpenCatalog {
         }
     }
 
-    /// Where overflow blocks of a table or index come from, if it is open.
+    /// The pool for overflow blocks of a table or index, if it is open.
     #[inline]
     pub fn blocks_of(&mut self, owner: Owner) -> Option<&mut Pool> {
         match owner {
@@ -224,8 +222,7 @@ impl OpenCatalog {
         }
     }
 
-    /// What the lane remembers of the leaves of a table or index, and where new ones come from, if
-    /// it is open.
+    /// The leaf cache of a table or index and the pool for new leaves, if it is open.
     #[inline]
     pub fn leaves_of(&mut self, owner: Owner) -> Option<LeavesOf<'_>> {
         match owner {
@@ -240,8 +237,7 @@ impl OpenCatalog {
         }
     }
 
-    /// Evicts a leaf that the lane has written last: it changes otherwise than by a commit of the
-    /// lane.
+    /// Evicts a kept leaf that is about to change other than by a commit of this lane.
     pub fn evict_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
         if let Owner::Table(table) = owner
             && let Some(open) = &mut self.tables[table.position()]
@@ -250,8 +246,8 @@ impl OpenCatalog {
         }
     }
 
-    /// Goes over to a newer catalog, and closes tables and indexes that are gone. Others are
-    /// completed when they are next used.
+    /// Adopts a newer catalog, and closes dropped tables and indexes. The next use of another table
+    /// opens its new indexes.
     fn adopt(&mut self, catalog: Arc<Catalog>) {
         debug_assert!(catalog.epoch >= self.catalog.epoch, "catalogs only become newer");
         for (position, table) in self.tables.iter_mut().enumerate() {
@@ -269,7 +265,7 @@ impl OpenCatalog {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// The lane's part of a table, made when it is first used.
+    /// Opens a table unless it is open.
     #[inline]
     pub async fn open_table(&mut self, table: TableId) -> Result<(), TxnError> {
         if self.open.is_open(table) { Ok(()) } else { self.open_table_slowly(table).await }
@@ -279,7 +275,7 @@ impl<E: Env> LaneInner<E> {
     async fn open_table_slowly(&mut self, table: TableId) -> Result<(), TxnError> {
         let info = self.open.catalog.info(table);
         let Some(info) = info.cloned() else {
-            // The snapshot is older than the table, or the table is gone for good.
+            // The snapshot is older than the table, or the table was dropped.
             let newest = self.shared.cached_catalog();
             return match newest.info(table) {
                 Some(_) => Err(Abort::CatalogChanged.into()),
@@ -287,19 +283,21 @@ impl<E: Env> LaneInner<E> {
             };
         };
         if self.open.catalog.incomplete.contains(&table.0) {
-            // Alone, a part would pass for all of the table.
+            // An incomplete set of parts must not pass for the whole table.
             let name = info.schema.name();
-            return Err(CatalogError::NoTable(format!("{name}, of which parts are missing")).into());
+            return Err(
+                CatalogError::NoTable(format!("{name}: other parts of it are missing")).into()
+            );
         }
-        // Of a table in parts all are opened: rows of one may have their entries in indexes of
-        // another.
+        // All parts of a table are opened together: rows of one part may have their entries in
+        // indexes of another.
         let numbers =
             info.parts.as_ref().map_or(std::slice::from_ref(&table.0), |parts| parts.numbers());
         for part in numbers.iter().copied().map(TableId) {
             let info = self.open.info(part).clone();
             self.open_one(part, &info).await?;
         }
-        // None is before all are: the servers of some may not be reached.
+        // No part counts as open before all are: the memory server of one may be unreachable.
         for part in numbers.iter().copied().map(TableId) {
             self.open.table_mut(part).epoch = self.open.catalog.epoch;
         }
@@ -371,7 +369,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Goes over to a newer catalog, and forgets the garbage of tables and indexes that are gone.
+    /// Adopts a newer catalog, and drops the garbage of dropped tables and indexes.
     pub fn adopt_catalog(&mut self, catalog: Arc<Catalog>) {
         self.open.adopt(catalog);
         let OpenCatalog { tables, indexes, .. } = &self.open;

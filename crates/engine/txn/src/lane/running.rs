@@ -1,4 +1,4 @@
-//! The running transaction: its batch, the rows that it has touched, and the buckets and leaves
+//! The running transaction: its batch, the rows that it has accessed, and the buckets and leaves
 //! that it has read.
 
 use crate::abort::{Abort, TxnError};
@@ -14,31 +14,31 @@ use index::tree::LeafRead;
 use layout::row::KEY;
 use layout::{GlobalPtr, VersionWord, leaf};
 
-/// What the running transaction has read.
+/// The read set of the running transaction.
 pub(crate) struct RunningTransaction {
     pub batch: TransactionBatch,
     pub accesses: List<Access>,
     pub map: AccessMap,
     pub buckets_seen: List<BucketSeen>,
     pub leaves_seen: List<LeafSeen>,
-    /// Values out of line that the transaction has set.
+    /// Long values that the transaction has set.
     pub stage: layout::LongStage,
-    /// Rows read one by one; a single one needs no validation.
+    /// Number of rows read one by one; a scan counts as two. A single read needs no validation.
     pub read_count: u32,
-    /// Tells the row ids of one transaction from those of others.
+    /// Distinguishes the row ids of one transaction from those of others.
     pub number: u32,
     pub serializable: bool,
-    /// Why the transaction cannot commit any more, if it cannot: see
+    /// The reason why the transaction can no longer commit, if it cannot: see
     /// [`super::LaneInner::begin_statement`].
     pub doomed_by: Option<Abort>,
-    /// The index whose entries the transaction adds for rows that it does not change.
+    /// The index to be filled: the transaction adds entries for rows that it does not change.
     pub filling: Option<IndexId>,
-    /// The last unique violation of the lane; later transactions leave it.
+    /// The last unique violation of the lane; later transactions keep it.
     pub last_unique_violation: Option<Box<UniqueViolation>>,
 }
 
 impl RunningTransaction {
-    /// No transaction; the first one has the number after `number`.
+    /// The state before the first transaction, whose number follows `number`.
     pub fn new(number: u32) -> Self {
         Self {
             batch: TransactionBatch::new(),
@@ -73,25 +73,24 @@ impl RunningTransaction {
     pub fn fail_statement(&mut self, error: &TxnError) {
         self.doomed_by = error.abort();
         if self.doomed_by.is_none() {
-            // Only the statement has failed. It may have noted rows that it did not come to look
-            // for.
+            // Only the statement has failed. It may have added accesses that it never looked up.
             self.accesses.iter_mut().for_each(Access::forget_if_unsettled);
         }
     }
 
-    /// A row that this transaction has found or inserted.
+    /// The id of a row that this transaction has found or inserted.
     #[inline(always)]
     pub fn row_id(&self, access: AccessId) -> RowId {
         RowId::new(access, self.number)
     }
 
-    /// The access of a row that this transaction has given.
+    /// The access of a row id that this transaction has returned.
     #[inline(always)]
     pub fn access(&self, row: RowId) -> AccessId {
         row.access_in(self.number)
     }
 
-    /// The access that already holds this row, or the place in the map for a new one.
+    /// The access of this row, or the vacancy in the map for a new one.
     #[inline(always)]
     pub fn known_access(&self, table: TableId, key: &[u64]) -> Result<AccessId, Vacancy> {
         let batch = &*self.batch;
@@ -102,13 +101,13 @@ impl RunningTransaction {
         })
     }
 
-    /// As [`Self::known_access`], with the key in the arena.
+    /// Like [`Self::known_access`], with the key in the arena.
     #[inline(always)]
     pub fn access_of(&self, table: TableId, key: Span) -> Result<AccessId, Vacancy> {
         self.known_access(table, self.batch.words(key))
     }
 
-    /// A new access; what it holds is settled later.
+    /// Adds an access, which a lookup settles later.
     #[inline(always)]
     pub fn add_access(
         &mut self,
@@ -131,25 +130,25 @@ impl RunningTransaction {
         Ok(access)
     }
 
-    /// An access that the map does not know and that is forgotten soon.
+    /// Adds an access that is not in the map, for a caller that removes it soon.
     pub fn add_passing_access(&mut self, table: TableId, key_at: u32) -> AccessId {
         self.accesses.add(Access::absent(table, key_at))
     }
 
-    /// The key of an access, which has this many words.
+    /// The key of an access; `words` is the table's key length.
     #[inline(always)]
     pub fn key(&self, access: AccessId, words: u32) -> Span {
         Span { at: self.accesses[access].key_at, words }
     }
 
-    /// Whether an image has the key of an access, which has this many words.
+    /// Whether an image has the key of an access; `words` is the table's key length.
     #[inline(always)]
     pub fn has_key(&self, access: AccessId, image: Span, words: u32) -> bool {
         let own = self.batch.words(self.key(access, words));
         same_words(self.batch.words(Span { at: image.at + KEY, words }), own)
     }
 
-    /// The snapshot's version of the row is in `image`.
+    /// Records that the snapshot's version of the row is in `image`.
     #[inline]
     pub fn accept(
         &mut self,
@@ -176,7 +175,7 @@ impl RunningTransaction {
         }
     }
 
-    /// The row's version is later than the snapshot.
+    /// Records that the row's version is later than the snapshot.
     pub fn accept_later(&mut self, access: AccessId, row: GlobalPtr) {
         let access = &mut self.accesses[access];
         access.state = State::Absent;
@@ -184,20 +183,20 @@ impl RunningTransaction {
         access.row = row;
     }
 
-    /// The access has no entry in the bucket or leaf that was read.
+    /// Records that the bucket or leaf at `place` has no entry for the access's key.
     pub fn accept_no_entry(&mut self, access: AccessId, place: KeyPlace) {
         let access = &mut self.accesses[access];
         access.place = place;
         access.absence = Absence::NoEntry;
     }
 
-    /// Remembers a leaf that was read.
+    /// Adds a leaf that was read.
     pub fn note_leaf(&mut self, owner: Owner, read: &LeafRead) -> LeafSeenId {
         let LeafRead { ptr, span, insert } = *read;
         self.leaves_seen.add(LeafSeen { owner, leaf: ptr, span, insert, is_kept: false, near: 0 })
     }
 
-    /// The rewrite counter of a leaf, as it was read.
+    /// The rewrite counter of a leaf when it was read.
     #[inline]
     pub fn leaf_version(&self, seen: LeafSeenId) -> u64 {
         self.batch.word(self.leaves_seen[seen].span.at + leaf::VERSION)

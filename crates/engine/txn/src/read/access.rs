@@ -1,4 +1,4 @@
-//! The rows a transaction has touched: its read set and write set in one list.
+//! The access set: the rows that a transaction has read or written, in one list.
 //!
 //! Decision: docs/decisions/0058-the-access-map-uses-the-upper-bits-of-a-product.md
 
@@ -10,13 +10,12 @@ use crate::write::{BucketSeenId, LeafSeenId};
 use fabric::Span;
 use layout::{GlobalPtr, VersionWord};
 
-/// A row in its transaction's access set. It ends with its transaction: a later one does not know
-/// it.
+/// The id of a row in its transaction's access set. It is valid only in that transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct RowId {
     /// Position in the access set.
     access: u32,
-    /// Which transaction of the lane.
+    /// The number of the transaction in its lane.
     transaction: u32,
 }
 
@@ -26,43 +25,47 @@ impl RowId {
         Self { access: access.position(), transaction }
     }
 
-    /// The position in the access set of the transaction that gave the row.
+    /// The position in the access set of `transaction`.
     ///
     /// # Panics
-    /// If another transaction has given it.
+    ///
+    /// If the id is of another transaction.
     #[inline(always)]
     pub(crate) fn access_in(self, transaction: u32) -> AccessId {
-        assert!(self.transaction == transaction, "a row id ends with the transaction that gave it");
+        assert!(
+            self.transaction == transaction,
+            "a row id is valid only in the transaction that returned it"
+        );
         AccessId::new(self.access)
     }
 }
 
-/// What the transaction has done with a row.
+/// The state of a row in its transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// Read; visible to the snapshot.
+    /// Read; the snapshot covers it.
     Read,
-    /// Looked for and not there: no entry, a tombstone, or a version after the snapshot.
+    /// Looked up and absent: no entry, a tombstone, or a version after the snapshot.
     Absent,
-    /// Written; it existed.
+    /// Updated; it existed before.
     Updated,
-    /// Written; it did not exist.
+    /// Inserted; it did not exist.
     Inserted,
-    /// Deleted; it existed.
+    /// Deleted; it existed before.
     Deleted,
 }
 
-/// What is known of a row that is absent.
+/// The reason why a row is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Absence {
-    /// The row exists for us.
+    /// The row is present for the transaction.
     None,
-    /// Nothing has this key.
+    /// No entry has this key.
     NoEntry,
-    /// Nothing had this key when the lane last wrote its leaf: good for an insert, and for nothing
-    /// else.
+    /// No entry had this key when the lane last wrote the leaf. Suffices for an insert, which the
+    /// commit checks, and for nothing else.
     Kept,
-    /// A statement was to look for it, and failed before: good for nothing.
+    /// The statement that was to look it up failed before. Suffices for nothing.
     Unknown,
     /// A tombstone that the snapshot covers; an insert updates it.
     Tombstone,
@@ -70,8 +73,8 @@ pub(crate) enum Absence {
     Later,
 }
 
-/// Where the key of an absent row belongs: first what the lookup has seen, then what the commit
-/// fills.
+/// The place of an absent row's key: first the one that the lookup has read, then the one that the
+/// commit fills.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyPlace {
     /// No lookup has ended yet.
@@ -87,7 +90,7 @@ pub(crate) enum KeyPlace {
 }
 
 impl KeyPlace {
-    /// The bucket that a lookup has read.
+    /// The bucket that the lookup has read.
     #[inline]
     pub fn bucket_seen(self) -> BucketSeenId {
         match self {
@@ -96,7 +99,7 @@ impl KeyPlace {
         }
     }
 
-    /// The leaf that a lookup has read.
+    /// The leaf that the lookup has read.
     #[inline]
     pub fn leaf_seen(self) -> LeafSeenId {
         match self {
@@ -105,7 +108,7 @@ impl KeyPlace {
         }
     }
 
-    /// The bucket that the transaction inserts into.
+    /// The bucket into which the transaction inserts.
     #[inline]
     pub fn bucket_insert(self) -> BucketInsertId {
         match self {
@@ -124,40 +127,36 @@ impl KeyPlace {
     }
 }
 
-/// Position in the access set.
 pub(crate) type AccessId = Id<Access>;
 
-/// A row in the access set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
-    /// The table.
     pub table: TableId,
-    /// What was done.
     pub state: State,
-    /// Why it is absent, if it is.
+    /// The reason why the row is absent, if it is.
     pub absence: Absence,
-    /// The image is an old version: the row has changed since the snapshot and cannot be written.
+    /// The image is an old version: the row has changed after the snapshot and cannot be written.
     pub is_old: bool,
-    /// Address of the row's header, or null while it has none.
+    /// Address of the row's header; null if it has none yet.
     pub row: GlobalPtr,
     /// Header and image in the arena as they were read; zeros for a new row.
     pub image: Span,
-    /// Header and image with the transaction's changes; empty while there are none.
+    /// Header and image with the transaction's changes; empty without changes.
     pub fresh: Span,
-    /// What the header must hold for a write to be allowed.
+    /// The version that the header must have for the row to be locked.
     pub version: VersionWord,
     /// First word of the encoded key in the arena.
     pub key_at: u32,
-    /// For an absent row: where its key belongs.
+    /// For an absent row: the place of its key.
     pub place: KeyPlace,
-    /// The buffer that the displaced version goes to, once commit has chosen it.
+    /// The buffer for the displaced version, once the commit has chosen it.
     pub buffer: GlobalPtr,
-    /// The buffer comes out of the pool for this commit.
+    /// The commit has taken the buffer from the pool.
     pub has_new_buffer: bool,
 }
 
 impl Access {
-    /// An access that nothing is known of yet but its key.
+    /// An access before its lookup, when only its key is known.
     #[inline]
     pub fn absent(table: TableId, key_at: u32) -> Self {
         Self {
@@ -184,35 +183,37 @@ impl Access {
         }
     }
 
-    /// Whether commit has to lock and install the row.
+    /// Whether the commit locks and installs the row.
     #[inline]
     pub fn is_written(&self) -> bool {
         matches!(self.state, State::Updated | State::Inserted | State::Deleted)
     }
 
-    /// Whether commit makes the row, rather than changing one that exists.
+    /// Whether the commit creates the row instead of changing an existing one.
     #[inline]
     pub fn is_new(&self) -> bool {
         matches!(self.absence, Absence::NoEntry | Absence::Kept) && self.state != State::Read
     }
 
-    /// The words that hold the row as the transaction sees it.
+    /// The words of the row as the transaction sees it.
     #[inline]
     pub fn current(&self) -> Span {
         if self.fresh.words > 0 { self.fresh } else { self.image }
     }
 }
 
-/// Finds accesses by hash. A transaction clears it by counting up, not by touching its memory.
+/// Finds accesses by hash. A transaction clears it by incrementing the generation, without touching
+/// its memory.
 pub(crate) struct AccessMap {
     places: Vec<Place>,
-    /// Of the 64 bits of a hash, the place is chosen by the uppermost: how many are not.
+    /// The place of a 64-bit hash is in its uppermost bits; this is the number of the other bits.
     shift: u32,
     generation: u32,
     used: usize,
 }
 
-/// A place of the map in eight bytes, so that those of most transactions stay in the first cache.
+/// A place of the map in eight bytes, so that those of most transactions stay in the first-level
+/// cache.
 ///
 /// ```text
 ///  63            32 31        20 19        0
@@ -228,10 +229,10 @@ const _: () = assert!(ACCESSES_MAX == 1 << ACCESS_BITS);
 const GENERATION_MAX: u32 = (1 << (32 - ACCESS_BITS)) - 1;
 const PLACES_MIN: usize = 256;
 
-/// Where an access that the map does not have would go.
+/// The place for an access that the map does not have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vacancy {
-    /// Hash of table and key, its upper half.
+    /// The upper half of the hash of table and key.
     hash: u32,
     place: u32,
 }
@@ -244,7 +245,6 @@ impl Default for AccessMap {
 }
 
 impl AccessMap {
-    /// Forgets everything.
     #[inline]
     pub fn clear(&mut self) {
         self.used = 0;
@@ -255,7 +255,7 @@ impl AccessMap {
         }
     }
 
-    /// Walks the accesses with this hash until `matches` says yes.
+    /// Tries the accesses with this hash until `matches` returns true.
     #[inline(always)]
     pub fn find(
         &self,
@@ -277,7 +277,7 @@ impl AccessMap {
         }
     }
 
-    /// Adds an access where [`Self::find`] has just missed it.
+    /// Adds an access at the vacancy that [`Self::find`] has just returned.
     #[inline(always)]
     pub fn insert(&mut self, vacancy: Vacancy, access: AccessId) {
         let Vacancy { hash, place } = vacancy;
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn finds_what_was_inserted_since_the_last_clear() {
         let mut map = AccessMap::default();
-        // Some hashes are the same, and some begin with the same bits.
+        // Some hashes are equal, and some have equal upper bits.
         let hash = |n: u32| u64::from(n % 700) << 40;
         for _ in 0..2 * GENERATION_MAX {
             assert!(map.find(hash(7), |_| true).is_err());
@@ -333,7 +333,7 @@ mod tests {
         }
         for n in 0..1000 {
             let found = map.find(hash(n), |access| access.position() == n);
-            assert_eq!(found.expect("it is there"), AccessId::new(n));
+            assert_eq!(found.expect("it exists"), AccessId::new(n));
         }
         assert!(map.find(hash(1), |_| false).is_err());
         map.clear();

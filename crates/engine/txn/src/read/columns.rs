@@ -1,8 +1,7 @@
-//! Reads of some columns: the rows of one table come as far as the last of these columns, and no
-//! further.
+//! Reads of some columns: they fetch each row of a table up to the last of these columns.
 //!
-//! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of
-//! several rows is fetched as a whole, and a checksum vouches for all of a row.
+//! This applies only to buckets with a single row, and only where memory is coherent: a bucket with
+//! several rows is fetched as a whole, and a checksum covers the whole row.
 //!
 //! Decision: docs/decisions/0055-a-read-may-fetch-only-some-columns.md
 
@@ -15,21 +14,21 @@ use crate::read::access::{Absence, Access, AccessId, RowId, State};
 use fabric::{Env, Mutant};
 use layout::Key;
 
-/// Columns of a table that reads are content with; made by [`Database::columns`], good for as long
-/// as the table is there.
+/// Columns of a table that a read needs; made by [`Database::columns`] and valid while the table
+/// exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Columns {
     table: TableId,
-    /// Words of a row from its header on.
+    /// Words of a row, counted from its header.
     words: u32,
 }
 
-/// Words of rows that are wanted whole.
+/// A number of words that means the whole row.
 pub(crate) const WHOLE: u32 = u32::MAX;
 
 impl<E: Env> Database<E> {
-    /// For reads that need no other columns of a table than these, by position; `None` if the table
-    /// does not exist.
+    /// For reads that need only these columns of a table, by position; `None` if the table does not
+    /// exist.
     pub fn columns(&self, table: TableId, columns: &[usize]) -> Option<Columns> {
         let catalog = self.shared.cached_catalog();
         let info = catalog.info(table)?;
@@ -68,7 +67,7 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// Words of the table's rows that are wanted.
+/// The number of words needed of the table's rows.
 #[inline]
 pub(super) fn words_of(columns: &[Columns], table: TableId) -> u32 {
     let of_table = columns.iter().find(|columns| columns.table == table);
@@ -76,11 +75,11 @@ pub(super) fn words_of(columns: &[Columns], table: TableId) -> u32 {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Whether the transaction has `words` words of a row that was found.
+    /// Whether the transaction has read at least `words` words of a row.
     #[inline]
     pub(super) fn has_words(&self, access: AccessId, words: u32) -> bool {
         let Access { state, absence, image, table, .. } = self.txn.accesses[access];
-        // What is kept says nothing to a read.
+        // A kept leaf proves nothing to a read.
         let is_known = state != State::Absent
             || !matches!(absence, Absence::Kept | Absence::Unknown)
             || absence == Absence::Kept && self.env.mutant(Mutant::ReadTrustKeptAbsence);

@@ -1,5 +1,6 @@
-//! Range scans. Cursors go over leaves and rows together: independent scans share their round
-//! trips, and a scan of a long range reads the leaves ahead that the lane remembers.
+//! Range scans. All cursors of a statement go over leaves and rows together: independent scans
+//! share round trips, and a scan of a long range reads leaves ahead, from the addresses in the leaf
+//! cache.
 //!
 //! Decision: docs/decisions/0048-independent-scans-share-round-trips.md
 
@@ -8,41 +9,41 @@ use crate::catalog::TableId;
 use crate::lane::LaneInner;
 use crate::read::Pending;
 use crate::read::access::{AccessId, RowId, State};
-use crate::read::scan::{Range, Scan, Sighting};
+use crate::read::scan::{Range, Scan, ScanEntry};
 use crate::write::{LeafSeenId, Owner};
 use fabric::{Env, Mutant, Span};
 use index::tree::{LeafView, PostedLeaf};
 use layout::row::KEY;
 use layout::{GlobalPtr, Key};
 
-/// Most rows that one cursor reads in a round trip.
+/// Maximal number of rows that one cursor reads in a round trip.
 const ROWS_PER_ROUND: usize = 256;
-/// Most leaves that one cursor reads in a round trip.
+/// Maximal number of leaves that one cursor reads in a round trip.
 const LEAVES_AHEAD_MAX: usize = 8;
-/// Rows wanted from which on more than one leaf is read at a time.
+/// A scan with at least this limit reads more than one leaf at a time.
 const ROWS_FOR_LEAVES_AHEAD: usize = 32;
 
-/// A scan on its way.
+/// The state of a scan.
 pub(crate) struct Cursor {
     scan: Scan,
     range: Range,
-    /// The next key to be looked at.
+    /// The next key.
     from: Key,
-    /// Nothing is left of the range.
+    /// The scan has ended.
     is_over: bool,
-    /// What this round has sighted, by position.
-    sighted: std::ops::Range<usize>,
+    /// The positions of this round's entries in [`Round::scan_rows`].
+    scan_rows: std::ops::Range<usize>,
 }
 
 impl Cursor {
-    /// At the beginning of its range.
+    /// A cursor at the beginning of its range.
     pub(crate) fn new(scan: &Scan, range: Range) -> Self {
         let from = if scan.reverse { scan.high } else { scan.low };
         let is_over = scan.limit == 0 || scan.low > scan.high;
-        Self { scan: *scan, range, from, is_over, sighted: 0..0 }
+        Self { scan: *scan, range, from, is_over, scan_rows: 0..0 }
     }
 
-    /// What is left of the range.
+    /// The rest of the range.
     fn rest(&self) -> Scan {
         match self.scan.reverse {
             false => Scan { low: self.from.max(self.scan.low), ..self.scan },
@@ -50,7 +51,7 @@ impl Cursor {
         }
     }
 
-    /// Goes on to `next`, or ends.
+    /// Continues at `next`, or ends.
     fn advance(&mut self, next: Option<Key>) {
         match next {
             Some(next) => self.from = next,
@@ -66,24 +67,23 @@ struct LeafAhead {
     posted: PostedLeaf,
 }
 
-/// An entry that a cursor met, and the access of its row.
-struct Sighted {
-    sighting: Sighting,
+/// An entry that a cursor found, and the access of its row.
+struct ScanRow {
+    scan_entry: ScanEntry,
     access: AccessId,
 }
 
-/// The lists that a round of cursors fills.
+/// Reusable lists of a round of cursors.
 #[derive(Default)]
 pub(crate) struct Round {
     ahead: Vec<LeafAhead>,
-    sightings: Vec<Sighting>,
-    sighted: Vec<Sighted>,
+    scan_entries: Vec<ScanEntry>,
+    scan_rows: Vec<ScanRow>,
     pending: Vec<Pending>,
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Takes all cursors to their ends; `rows` gets the visible rows of each, in the cursor's
-    /// order.
+    /// Runs all cursors to their ends; `rows` gets the visible rows of each, in the cursor's order.
     pub(crate) async fn run_cursors(
         &mut self,
         cursors: &mut [Cursor],
@@ -108,20 +108,20 @@ impl<E: Env> LaneInner<E> {
         for cursor in cursors.iter().filter(|cursor| !cursor.is_over) {
             self.leaf_for(cursor.range.owner, &cursor.from).await?;
         }
-        round.sighted.clear();
+        round.scan_rows.clear();
         round.pending.clear();
         self.txn.batch.clear_verbs();
         for (cursor, rows) in cursors.iter_mut().zip(&mut *rows) {
-            cursor.sighted = 0..0;
+            cursor.scan_rows = 0..0;
             if !cursor.is_over {
-                self.post_sightings(cursor, rows.len(), round)?;
+                self.post_scan_rows(cursor, rows.len(), round)?;
             }
         }
         self.settle_pending(&mut round.pending).await?;
         for (cursor, rows) in cursors.iter_mut().zip(rows) {
-            for Sighted { sighting, access } in &round.sighted[cursor.sighted.clone()] {
+            for ScanRow { scan_entry, access } in &round.scan_rows[cursor.scan_rows.clone()] {
                 if rows.len() < cursor.scan.limit
-                    && self.is_sighted(&cursor.range, sighting, *access)
+                    && self.is_visible_entry(&cursor.range, scan_entry, *access)
                 {
                     rows.push(self.txn.row_id(*access));
                 }
@@ -131,8 +131,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the leaves that the cursors will look at, as far as the lane remembers them, in one
-    /// round trip. What it remembers may be wrong, or nothing: then leaves are found one by one.
+    /// Reads the next leaves of the cursors in one round trip, from the addresses in the leaf
+    /// cache. If the cache has no address or a wrong one, the leaf is found later, one by one.
     async fn read_leaves_ahead(
         &mut self,
         cursors: &[Cursor],
@@ -175,60 +175,60 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Posts reads of the rows that the cursor meets in leaves that were read, and a few more than
-    /// the limit: some will be gone.
-    fn post_sightings(
+    /// Posts reads of the rows whose entries the cursor finds in leaves that were read. It reads a
+    /// few more rows than the limit, since some entries may be garbage.
+    fn post_scan_rows(
         &mut self,
         cursor: &mut Cursor,
         found: usize,
         round: &mut Round,
     ) -> Result<(), TxnError> {
-        let first = round.sighted.len();
+        let first = round.scan_rows.len();
         let wanted = (cursor.scan.limit - found).saturating_add(2).min(ROWS_PER_ROUND);
-        while !cursor.is_over && round.sighted.len() < first + wanted {
+        while !cursor.is_over && round.scan_rows.len() < first + wanted {
             let Some(seen) = self.seen_leaf(cursor.range.owner, cursor.from.words()) else { break };
             let rest = cursor.rest();
-            let room = first + wanted - round.sighted.len();
+            let room = first + wanted - round.scan_rows.len();
             let mut next =
-                self.sight_leaf(&rest, &cursor.range, seen, room, &mut round.sightings)?;
-            if round.sightings.len() > room {
-                round.sightings.truncate(room);
-                let last = round.sightings[room - 1].key;
+                self.list_leaf_entries(&rest, &cursor.range, seen, room, &mut round.scan_entries)?;
+            if round.scan_entries.len() > room {
+                round.scan_entries.truncate(room);
+                let last = round.scan_entries[room - 1].key;
                 let last = Key::from_words(self.txn.batch.words(last));
                 next = if rest.reverse { last.predecessor() } else { last.successor() };
             }
-            // Rows that were inserted one after the other are adjacent in memory: read in that
-            // order they are one verb.
+            // Rows that were inserted one after another are adjacent in memory: read in that order,
+            // they are one verb.
             if rest.reverse {
-                round.sightings.reverse();
+                round.scan_entries.reverse();
             }
-            let begin = round.sighted.len();
-            for sighting in &round.sightings {
-                let access = self.post_sighting(&cursor.range, sighting, &mut round.pending)?;
-                round.sighted.push(Sighted { sighting: *sighting, access });
+            let begin = round.scan_rows.len();
+            for scan_entry in &round.scan_entries {
+                let access = self.post_scan_row(&cursor.range, scan_entry, &mut round.pending)?;
+                round.scan_rows.push(ScanRow { scan_entry: *scan_entry, access });
             }
             if rest.reverse {
-                round.sighted[begin..].reverse();
+                round.scan_rows[begin..].reverse();
             }
             cursor.advance(next);
         }
-        cursor.sighted = first..round.sighted.len();
+        cursor.scan_rows = first..round.scan_rows.len();
         Ok(())
     }
 
-    /// Lists the entries of a leaf that are in range, own ones included; answers where the scan
-    /// goes on. The range starts where the last leaf ended: a leaf that the transaction read before
-    /// a split may reach over keys that were sighted already. Where there is room for fewer, one
-    /// more than those is enough.
-    fn sight_leaf(
+    /// Lists the entries of a leaf that are in range, including those of the write set; returns
+    /// where the scan goes on. The range starts where the last leaf ended: a leaf that the
+    /// transaction read before a split may cover keys that were already listed. If the room is
+    /// limited, it lists at most one entry more.
+    fn list_leaf_entries(
         &mut self,
         scan: &Scan,
         range: &Range,
         seen: LeafSeenId,
         room: usize,
-        sightings: &mut Vec<Sighting>,
+        scan_entries: &mut Vec<ScanEntry>,
     ) -> Result<Option<Key>, TxnError> {
-        sightings.clear();
+        scan_entries.clear();
         if !self.env.mutant(Mutant::ScanRangeUnwitnessed) {
             self.witness_leaf(seen);
         }
@@ -240,16 +240,16 @@ impl<E: Env> LaneInner<E> {
         self.check_collected(view.collected())?;
         let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
         let begin = view.lower_bound(scan.low.words());
-        // Own rows may be between the entries, so that all of them are needed to put them in order.
+        // Rows of the write set may belong between the entries, so sorting needs all entries.
         let most = if may_add_own { usize::MAX } else { room.saturating_add(1) } as u32;
         let entries = match scan.reverse {
             false => begin..end.min(begin.saturating_add(most)),
             true => begin.max(end.saturating_sub(most))..end,
         };
-        sightings.extend(entries.map(|n| {
+        scan_entries.extend(entries.map(|n| {
             let at = span.at + tree.layout.entry(n);
             let key = Span { at, words: tree.layout.key_words };
-            Sighting { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None }
+            ScanEntry { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None }
         }));
         let low = Key::from_words(view.low());
         let high = view.high_key();
@@ -260,15 +260,15 @@ impl<E: Env> LaneInner<E> {
         };
         if may_add_own {
             let last = high.and_then(|high| high.predecessor()).unwrap_or(scan.high);
-            self.add_own(range, &low.max(scan.low), &last.min(scan.high), sightings);
+            self.add_own(range, &low.max(scan.low), &last.min(scan.high), scan_entries);
         }
         if scan.reverse {
-            sightings.reverse();
+            scan_entries.reverse();
         }
         Ok(next)
     }
 
-    /// Whether the write set can hold a row of the range that no entry leads to.
+    /// Whether the write set can have a row of the range that no entry leads to.
     fn may_add_own(&self, range: &Range) -> bool {
         self.writes.rows.iter().any(|&access| {
             let entry = &self.txn.accesses[access];
@@ -277,8 +277,8 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    /// Whether rows of a table may belong to a range: of a table in parts, a scan goes to one after
-    /// the other, but an entry of an index need not be in its row's part.
+    /// Whether rows of a table may belong to a range. A scan reads the parts of a table one after
+    /// another, but an entry of an index need not be in the part of its row.
     fn may_be_of(&self, range: &Range, table: TableId) -> bool {
         match range.index {
             None => table == range.table,
@@ -286,14 +286,14 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and
-    /// puts all in order.
+    /// Adds the rows of the write set whose keys are in range and that no entry leads to yet, and
+    /// sorts the list.
     pub(crate) fn add_own(
         &mut self,
         range: &Range,
         low: &Key,
         high: &Key,
-        sightings: &mut Vec<Sighting>,
+        scan_entries: &mut Vec<ScanEntry>,
     ) {
         for number in 0..self.writes.rows.len() {
             let access = self.writes.rows[number];
@@ -315,27 +315,28 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             let batch = &mut *self.txn.batch;
-            let is_known = |sighting: &Sighting| batch.words(sighting.key) == key.words();
-            if !sightings.iter().any(is_known) {
+            let is_known = |scan_entry: &ScanEntry| batch.words(scan_entry.key) == key.words();
+            if !scan_entries.iter().any(is_known) {
                 let key = batch.put(key.words());
-                sightings.push(Sighting { key, row: GlobalPtr::NULL, own: Some(access) });
+                scan_entries.push(ScanEntry { key, row: GlobalPtr::NULL, own: Some(access) });
             }
         }
-        self.sort(sightings);
+        self.sort(scan_entries);
     }
 
-    /// Puts entries into the order of their keys.
+    /// Sorts entries by their keys.
     #[inline]
-    pub(crate) fn sort(&self, sightings: &mut [Sighting]) {
-        if sightings.len() > 1 {
+    pub(crate) fn sort(&self, scan_entries: &mut [ScanEntry]) {
+        if scan_entries.len() > 1 {
             let batch = &*self.txn.batch;
-            let by_key =
-                |one: &Sighting, other: &Sighting| batch.words(one.key).cmp(batch.words(other.key));
-            sightings.sort_unstable_by(by_key);
+            let by_key = |one: &ScanEntry, other: &ScanEntry| {
+                batch.words(one.key).cmp(batch.words(other.key))
+            };
+            scan_entries.sort_unstable_by(by_key);
         }
     }
 
-    /// Whether the range's part of an index, if it is one, is the one that has this entry.
+    /// Whether the range is in the part of the index that has this entry; true for a table.
     fn has_entry(&self, range: &Range, key: &Key) -> bool {
         match (range.owner, &range.index) {
             (Owner::Index(part), Some(info)) => {
@@ -345,32 +346,37 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The access of the row behind an entry; posts the read of the row if it is new.
-    pub(crate) fn post_sighting(
+    /// The access of an entry's row; posts the read of the row if the transaction has not read it.
+    pub(crate) fn post_scan_row(
         &mut self,
         range: &Range,
-        sighting: &Sighting,
+        scan_entry: &ScanEntry,
         pending: &mut Vec<Pending>,
     ) -> Result<AccessId, TxnError> {
-        if let Some(own) = sighting.own {
+        if let Some(own) = scan_entry.own {
             return Ok(own);
         }
-        let (mut table, mut key) = (range.table, sighting.key);
+        let (mut table, mut key) = (range.table, scan_entry.key);
         if let Some(index) = &range.index {
             let batch = &*self.txn.batch;
             let primary = self.primary_key(index, batch.words(key));
             table = self.open.row_part_of(table, primary.words());
             key = self.txn.batch.put(primary.words());
         }
-        match sighting.row.is_null() {
+        match scan_entry.row.is_null() {
             true => self.post_key(table, key, pending),
-            false => self.post_row(table, key, sighting.row, pending),
+            false => self.post_row(table, key, scan_entry.row, pending),
         }
     }
 
-    /// Whether the row is there and has the key that its entry says: entries outlive their
-    /// versions.
-    pub(crate) fn is_sighted(&self, range: &Range, sighting: &Sighting, access: AccessId) -> bool {
+    /// Whether the row is visible and has the key of its entry: an entry can outlive the versions
+    /// with its key.
+    pub(crate) fn is_visible_entry(
+        &self,
+        range: &Range,
+        scan_entry: &ScanEntry,
+        access: AccessId,
+    ) -> bool {
         let entry = &self.txn.accesses[access];
         if matches!(entry.state, State::Absent | State::Deleted) {
             return false;
@@ -378,7 +384,7 @@ impl<E: Env> LaneInner<E> {
         match &range.index {
             Some(index) => {
                 let batch = &*self.txn.batch;
-                self.entry_key(index, entry.current()).words() == batch.words(sighting.key)
+                self.entry_key(index, entry.current()).words() == batch.words(scan_entry.key)
                     || self.env.mutant(Mutant::ScanTrustEntry)
             }
             None => true,

@@ -1,5 +1,5 @@
-//! Leaves: each is read once by a transaction, from where the lane remembers it or from where the
-//! memory server says that it is.
+//! Leaves of trees: a transaction reads each once, at the address in the leaf cache or at the one
+//! that the memory server returns.
 
 use super::{Pending, Step};
 use crate::abort::TxnError;
@@ -10,13 +10,13 @@ use fabric::{Batch, Env, Mutant, Span};
 use index::tree::{LeafRead, LeafView, PostedLeaf, Tree};
 use layout::Key;
 
-/// Leaves seen last among which one is looked for. One that is not found is read again, so that a
-/// scan of many leaves does not look through all of them for each.
+/// Number of leaves that a search covers, beginning with the one read last. A leaf that is not
+/// found is read again. The bound keeps a scan of many leaves from searching all of them for each.
 const LEAVES_SEARCHED_MAX: usize = 64;
 
 impl<E: Env> LaneInner<E> {
-    /// Posts the read of the leaf that covers `key`, unless this transaction has read it or is
-    /// about to.
+    /// Posts the read of the leaf that covers `key`, unless this transaction has read it or has
+    /// posted its read.
     #[inline]
     pub(super) fn post_leaf(
         &mut self,
@@ -44,7 +44,7 @@ impl<E: Env> LaneInner<E> {
         Step::Leaf(posted)
     }
 
-    /// The leaf of this transaction that covers `key`, if it has read one.
+    /// The leaf that covers `key`, if this transaction has read it.
     #[inline]
     pub(crate) fn seen_leaf(&self, owner: Owner, key: &[u64]) -> Option<LeafSeenId> {
         if self.txn.batch.is_lost() {
@@ -72,7 +72,8 @@ impl<E: Env> LaneInner<E> {
         found.map(|position| LeafSeenId::new((first + position) as u32))
     }
 
-    /// A leaf that covers `key`, read now or earlier in this transaction. No verbs may be posted.
+    /// The leaf that covers `key`, read now or earlier in this transaction. The batch must have no
+    /// verbs.
     pub(crate) async fn leaf_for(
         &mut self,
         owner: Owner,
@@ -97,7 +98,7 @@ impl<E: Env> LaneInner<E> {
         Box::pin(self.find_leaf(owner, span)).await
     }
 
-    /// The leaf that was hoped to cover the access's key, if it does.
+    /// The posted leaf, if it covers the access's key.
     #[inline]
     pub(super) fn accept_posted(
         &mut self,
@@ -110,16 +111,17 @@ impl<E: Env> LaneInner<E> {
         let tree = self.open.tree(owner);
         let batch = &*self.txn.batch;
         let read = index::tree::accept_leaf(batch, &tree, posted?, batch.words(key))?;
-        // Leaves of a round trip are mostly noted in the order of the arena, so that earlier ones
-        // need no look. One that is noted twice does no harm: both notes are of the same words.
+        // Leaves of a round trip are mostly added in the order of the arena, so that a leaf that is
+        // already in the list is near its end. A leaf that is added twice does no harm: both
+        // elements have the same words.
         let last = self.txn.leaves_seen.iter().rposition(|seen| seen.span.at <= read.span.at);
         let last = last.map(|last| LeafSeenId::new(last as u32));
         let known = last.filter(|&last| self.txn.leaves_seen[last].span == read.span);
         Some(known.unwrap_or_else(|| self.txn.note_leaf(owner, &read)))
     }
 
-    /// Asks the memory server for the leaf: the cache was empty or wrong. The verbs that are posted
-    /// but not yet executed stay posted.
+    /// Finds the leaf by a call to the memory server, after the cache had no address or a wrong
+    /// one. Verbs that are posted but not executed stay posted.
     #[cold]
     pub(crate) async fn find_leaf(
         &mut self,

@@ -1,6 +1,5 @@
-//! Reads of one row alone: the same verbs as in a list of one, without lists, and without futures
-//! around futures as long as all is as usual. Most transactions of small workloads consist of one
-//! such read.
+//! Reads of a single row: the same verbs as for a list of one, but without lists, and in the usual
+//! case without nested futures. Most transactions of small workloads consist of one such read.
 
 use super::post::LoneLookup;
 use super::{Pending, Step};
@@ -52,7 +51,7 @@ impl<E: Env> LaneInner<E> {
         Ok(is_there.then(|| self.txn.row_id(access)))
     }
 
-    /// Takes in what the first verb brought; answers whether that was all.
+    /// Processes the result of the first verb; returns whether the read is then settled.
     #[inline(always)]
     fn is_settled_at_once(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
         self.txn.batch.clear_verbs();
@@ -62,7 +61,7 @@ impl<E: Env> LaneInner<E> {
         Ok(matches!(pending.step, Step::Settled))
     }
 
-    /// The rest of it: the row that a leaf or a slot leads to, or what is not as usual.
+    /// Does the rest: reads the row to which a leaf or slot leads, or settles an unusual case.
     async fn settle_lone(&mut self, mut pending: Pending) -> Result<(), TxnError> {
         if matches!(pending.step, Step::Leaf(_) | Step::Seen(_)) && self.advance(&mut pending)? {
             Box::pin(self.find_and_advance(&mut pending)).await?;

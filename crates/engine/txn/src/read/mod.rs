@@ -1,13 +1,13 @@
 //! Point reads: from keys to the versions that the snapshot covers.
 //!
-//! Independent reads go together: one round trip for all buckets and leaves, one more for rows that
-//! stand outside. What is not as usual (old versions, overflow blocks, old directories) is settled
-//! one by one in [`crate::read::old_version`].
+//! Independent reads share round trips: one for all buckets and leaves, and one more for rows
+//! outside their buckets. The unusual cases (old versions, overflow blocks, outdated directories)
+//! are settled one by one in [`crate::read::old_version`].
 //!
-//! To read it: [`post`] (the verbs), [`settle`] (their results), [`leaf`] (leaves of trees; a
-//! transaction reads each once), [`lone`] (one row alone), [`columns`] (reads that need not all of
-//! a row). Further on: [`access`] (the rows a transaction has touched), [`scan`] with [`cursor`],
-//! [`visit`] (whole tables), [`value`] (values out of line).
+//! Read [`post`] (the verbs) first, then [`settle`] (their results), [`leaf`] (leaves of trees,
+//! which a transaction reads once each), [`lone`] (a single row), [`columns`] (reads of some
+//! columns). Then [`access`] (the access set), [`scan`] with [`cursor`], [`visit`] (whole tables),
+//! [`value`] (long values).
 
 pub(crate) mod access;
 pub(crate) mod cursor;
@@ -35,47 +35,47 @@ use layout::{GlobalPtr, Key};
 pub(crate) use post::access_hash;
 pub use post::{ACCESSES_MAX, ARENA_WORDS_MAX};
 
-/// A read on its way.
+/// A read whose verbs are posted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     access: AccessId,
     step: Step,
-    /// Where the result of the last verb is.
+    /// The result of the last verb.
     span: Span,
 }
 
-/// What a read waits for.
+/// The progress of a read.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Bucket(GlobalPtr),
     Leaf(Option<PostedLeaf>),
-    /// A leaf that the transaction has read before.
+    /// The leaf was read before by this transaction.
     Seen(LeafSeenId),
     Row(GlobalPtr),
-    /// The bucket has an overflow chain, or the directory was old.
+    /// The bucket has an overflow chain, or the directory was outdated.
     Chain,
-    /// The version in place is not the snapshot's.
+    /// The snapshot does not cover the version in place.
     Old(GlobalPtr),
     Settled,
 }
 
-/// What a statement wants to know of rows.
+/// The data that a statement needs of its rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted<'a> {
-    /// The rows; of tables that are listed here, these columns.
+    /// The rows; for a table in this list, only these columns.
     Rows(&'a [Columns]),
-    /// That the keys are free: kept leaves may answer.
+    /// Only whether the keys are free: kept leaves suffice.
     ForInsert,
 }
 
-/// Whether two keys are the same; they have a few words, for which a call is too much.
+/// Whether two keys are equal. They have a few words, too few for a call of `memcmp`.
 #[inline]
 pub(crate) fn same_words(one: &[u64], other: &[u64]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Finds or reads every key's row; `visit` gets the access of each, in order.
+    /// Finds or reads every key's row; calls `visit` with the access of each, in order.
     #[inline]
     pub(crate) async fn locate_many(
         &mut self,
@@ -137,8 +137,8 @@ impl<E: Env> LaneInner<E> {
         self.settle_pending(pending).await
     }
 
-    /// Reads these rows, each in this very part of its table; answers the access of each. The
-    /// tables are open.
+    /// Reads these rows, each in the given part of its table; returns their accesses. The tables
+    /// are open.
     pub(crate) async fn find_in_parts(
         &mut self,
         keys: &[(TableId, Key)],
@@ -157,7 +157,7 @@ impl<E: Env> LaneInner<E> {
         result
     }
 
-    /// Carries out what was posted and settles every access of the list.
+    /// Executes the posted verbs and settles every access of the list.
     #[inline]
     pub(crate) async fn settle_pending(&mut self, pending: &mut [Pending]) -> Result<(), TxnError> {
         if pending.is_empty() {
@@ -185,7 +185,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// What is not as usual, once all that was posted is there.
+    /// Settles the unusual cases, after the results of all posted verbs have been processed.
     async fn settle_unusual(&mut self, place: &Pending) -> Result<(), TxnError> {
         match place.step {
             Step::Row(row) | Step::Old(row) => {

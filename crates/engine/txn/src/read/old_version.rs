@@ -1,4 +1,5 @@
-//! What a read does when the version in place is not the snapshot's, or not at its usual place.
+//! Reads of a row whose version in place the snapshot does not cover, or that is not at its usual
+//! place.
 //!
 //! Decisions:
 //! - docs/decisions/0008-old-versions-have-the-shape-of-rows-and-are-read.md
@@ -15,23 +16,24 @@ use layout::row::{ChainWord, Cover, HEADER, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket, region};
 use memory::mover::OVERFLOW_COUNT_MAX;
 
-/// How often a slot may lead to a row that is not there before that is taken for its state.
+/// If a slot leads this many times to a row that is not there, the row counts as not installed.
 const MOVED_COUNT_MAX: u32 = 16;
 
-/// What came of looking for a version at an address.
+/// The result of a search for a version at an address.
 enum Search {
     /// The access is settled: with a version, or as absent.
     Settled,
-    /// The row is not at this address any more.
+    /// The row is no longer at this address.
     Moved,
 }
 
-/// Tries to find a row's version, and blocks of a chain that are followed.
+/// Maximal number of attempts to find a row's version, and of blocks to follow in a chain.
 const RETRY_COUNT_MAX: u32 = 1000;
 
 impl<E: Env> LaneInner<E> {
-    /// A lock hides nothing: looks for the newest version that the snapshot covers: in place,
-    /// in the buffer, in the overflow region; else reads everything again, bounded.
+    /// Finds the newest version that the snapshot covers: in place, in the version buffer, or in
+    /// the overflow list; otherwise reads everything again, a bounded number of times. A lock does
+    /// not hide a row.
     pub(crate) async fn settle_old(
         &mut self,
         access: AccessId,
@@ -50,8 +52,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The address of a row of a tree was not its own any more: it came from an entry of a
-    /// secondary index that outlived the row, or from a leaf read a while ago. Asks the leaf again.
+    /// Searches a row of a tree that is no longer at its address, which came from a secondary index
+    /// entry that outlived the row, or from a leaf that was read earlier. Reads the leaf again.
     async fn settle_by_leaf(&mut self, access: AccessId, row: GlobalPtr) -> Result<(), TxnError> {
         let entry = self.txn.accesses[access];
         let owner = Owner::Table(entry.table);
@@ -97,8 +99,8 @@ impl<E: Env> LaneInner<E> {
             let chain = ChainWord::from_word(self.txn.batch.word(image.at + LINK));
             let is_ours = self.has_key(access, image);
             if version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
-                // A split has moved the row to another bucket, or slot or row changed hands: while
-                // they were read, or since the entry was made that led here.
+                // A split has moved the row to another bucket; or slot or memory were reused,
+                // during these reads or since the entry was made that led here.
                 return Ok(Search::Moved);
             }
             if is_ours && is_settled(version) && self.snapshot.covers(version) {
@@ -117,7 +119,7 @@ impl<E: Env> LaneInner<E> {
                 self.txn.accept(access, row, old, version, true);
                 return Ok(Search::Settled);
             }
-            // Read the row again, and after everything else what was collected.
+            // Read the row again, and last of all the collected-up-to word.
             self.txn.batch.clear_verbs();
             let again = self.txn.batch.read_row(row, words, Cover::AllButLink);
             self.execute().await?;
@@ -145,8 +147,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::Contended.into())
     }
 
-    /// The row is later than the snapshot: a transaction that this one did not see comes before it,
-    /// so that it cannot validate any more.
+    /// Settles a row that is later than the snapshot. Its writer commits before this transaction,
+    /// which does not see it, so this transaction cannot validate any more.
     fn settle_later(&mut self, access: AccessId, row: GlobalPtr) {
         self.witness_word(row, VersionWord::NONE.locked().word());
         self.txn.accept_later(access, row);
@@ -182,7 +184,7 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant(Mutant::ReadSkipOverflow) {
             return Ok(None);
         }
-        // The list's head is read after the slots: a version leaves its slot only when it is in the
+        // Read the list's head after the slots: a version leaves its slot only after it is in the
         // list.
         self.txn.batch.clear_verbs();
         let head = self.txn.batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
@@ -206,8 +208,8 @@ impl<E: Env> LaneInner<E> {
         Ok(None)
     }
 
-    /// An old version is the snapshot's if it is covered and its successor is not. Key and version
-    /// together are unique, so it does not matter whose buffer it was found in.
+    /// An old version belongs to the snapshot if the snapshot covers it and not its successor. Key
+    /// and version together are unique, so it may come from any row's buffer.
     fn fits(&self, access: AccessId, image: Span) -> bool {
         let batch = &*self.txn.batch;
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
@@ -219,7 +221,7 @@ impl<E: Env> LaneInner<E> {
             && (unchecked || !self.snapshot.covers(successor))
     }
 
-    /// Follows a bucket's overflow chain, with a fresh directory if the cached one was too old.
+    /// Follows a bucket's overflow chain, with a new directory if the cached one was outdated.
     pub(crate) async fn settle_bucket(&mut self, access: AccessId) -> Result<(), TxnError> {
         let entry = self.txn.accesses[access];
         let info = self.open.info(entry.table).clone();
@@ -249,8 +251,8 @@ impl<E: Env> LaneInner<E> {
                     {
                         return Ok(());
                     }
-                    // A split that was not finished leaves the key behind: the bucket says where it
-                    // went.
+                    // If a split did not finish, the key is in the old bucket too: the bucket's
+                    // identity shows where the key belongs now.
                     outdated = self.outdated_identity(hash, &place).await?;
                     moved_count += u32::from(outdated.is_none());
                     if moved_count == MOVED_COUNT_MAX {
@@ -290,7 +292,7 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::Contended.into())
     }
 
-    /// The identity word of a bucket that is not where its key belongs any more.
+    /// The identity word of a bucket, if the key of `place` no longer belongs to the bucket.
     pub(crate) async fn outdated_identity(
         &mut self,
         hash: &index::hash::HashTable,
@@ -303,8 +305,9 @@ impl<E: Env> LaneInner<E> {
         Ok((!hash.is_current(place, identity)).then_some(identity))
     }
 
-    /// A slot leads to a row that is never there: the commit that installs it has not finished, or
-    /// is dead. It has not published, so the row is later than the snapshot.
+    /// Settles a slot that leads to a row that never appears: the commit that installs it is still
+    /// running, or its compute server died. It has not published, so the row is later than the
+    /// snapshot.
     async fn settle_unfinished(
         &mut self,
         access: AccessId,
@@ -319,8 +322,9 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Looks at a bucket's header again, after its whole chain was read: whether no split has taken
-    /// slots out of the later blocks since the first was read. Collection must not have either.
+    /// Reads a bucket's header again after its whole chain was read. Returns whether no split has
+    /// taken slots from the later blocks since the first block was read. Aborts if collection may
+    /// have done so.
     pub(crate) async fn is_chain_complete(
         &mut self,
         hash: &index::hash::HashTable,
@@ -337,7 +341,7 @@ impl<E: Env> LaneInner<E> {
         Ok(hash.is_current(place, word(bucket::IDENTITY)))
     }
 
-    /// The key was found in a block of the chain.
+    /// Settles an access whose key was found in a block of the chain.
     async fn settle_slot(
         &mut self,
         access: AccessId,
@@ -375,7 +379,7 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// Whether a version word names a version, rather than a hole or a write in progress.
+/// Whether a version word is a version, not a hole, a moved row or a write in progress.
 fn is_settled(version: VersionWord) -> bool {
     !version.is_none() && version != VersionWord::TORN && version != VersionWord::MOVED
 }

@@ -1,4 +1,4 @@
-//! Posts the first verb of a read: of a row whose address is known, of a bucket, or of a leaf.
+//! Posts the first verb of a read: of a row with a known address, of a bucket, or of a leaf.
 
 use super::columns::WHOLE;
 use super::{Pending, Step};
@@ -12,19 +12,19 @@ use index::hash::{Directory, HashTable};
 use layout::row::Cover;
 use layout::{GlobalPtr, Key};
 
-/// Most rows in one transaction's access set.
+/// Maximal number of rows in one transaction's access set.
 pub const ACCESSES_MAX: usize = 1 << 20;
 
-/// Most words of rows that a transaction may hold (512 MiB); the batch's own limit is far beyond
-/// it.
+/// Maximal number of words of rows that a transaction may hold (512 MiB); the batch's own limit is
+/// far larger.
 pub const ARENA_WORDS_MAX: usize = 64 << 20;
 
-/// Most reads of a transaction that are worth a prefetch: the misses of more overlap with each
-/// other.
+/// Maximal number of reads of a transaction that are worth a prefetch: with more, their cache
+/// misses overlap anyway.
 const PREFETCHES_MAX: usize = 4;
 
-/// Mixes the table into a key's hash, so that one map serves all tables. Only the upper half is
-/// well mixed: each of its bits depends on all bits of the key.
+/// Hashes a table and a key, so that one map serves all tables. Only the upper half is well mixed:
+/// each of its bits depends on all bits of the key.
 #[inline]
 pub(crate) fn access_hash(table: TableId, key: &[u64]) -> u64 {
     key.iter().fold(u64::from(table.0) + 1, |sum, &word| {
@@ -32,8 +32,8 @@ pub(crate) fn access_hash(table: TableId, key: &[u64]) -> u64 {
     })
 }
 
-/// The bucket of a key, as far as the lane knows, and the shape to read it in if `words` words of
-/// the row are wanted.
+/// The bucket of a key according to the lane's directory, and the geometry for a read of `words`
+/// words of the row.
 #[inline(always)]
 fn bucket_of(
     hash: &HashTable,
@@ -49,7 +49,7 @@ fn bucket_of(
     (place.bucket, geometry)
 }
 
-/// As [`bucket_of`], and prefetches the bucket.
+/// Like [`bucket_of`]; also prefetches the bucket.
 #[inline(always)]
 fn prefetch_bucket<E: Env>(
     env: &E,
@@ -66,12 +66,12 @@ fn prefetch_bucket<E: Env>(
 /// The lookup of a row that is read alone.
 pub(super) struct LoneLookup {
     pub access: AccessId,
-    /// The read of the row, unless the row is there.
+    /// The read of the row; `None` if the transaction already has the row.
     pub pending: Option<Pending>,
 }
 
 impl<E: Env> LaneInner<E> {
-    /// The access of a key; posts the first verb of its lookup unless the transaction has `words`
+    /// The access of a key. Posts the first verb of its lookup unless the transaction has `words`
     /// words of the row. The table is open.
     #[inline]
     pub(crate) fn post_lookup(
@@ -95,9 +95,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// As [`Self::post_lookup`], of a row that is read alone: nothing else is posted, and nothing
-    /// is prefetched, since the verb follows at once. Returns the read as well, unless the row is
-    /// there.
+    /// Like [`Self::post_lookup`], for a row that is read alone: it posts nothing else, and does
+    /// not prefetch, because the verb executes at once. Returns the read as well, unless the
+    /// transaction has the row.
     #[inline(always)]
     pub(super) fn post_lone_lookup(
         &mut self,
@@ -134,7 +134,7 @@ impl<E: Env> LaneInner<E> {
         Ok(LoneLookup { access, pending: Some(pending) })
     }
 
-    /// As [`Self::post_lookup`], with the key in the arena.
+    /// Like [`Self::post_lookup`], with the key in the arena.
     #[inline]
     pub(crate) fn post_key(
         &mut self,
@@ -155,7 +155,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Posts the lookup of a row again if less of it has come than is wanted now.
+    /// Posts the lookup of a row again if an earlier read fetched fewer words than are needed now.
     #[inline(always)]
     fn complete(&mut self, access: AccessId, words: u32, pending: &mut Vec<Pending>) {
         if !self.has_words(access, words) {
@@ -165,7 +165,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Posts the read of a row whose address is known, its key in the arena.
+    /// Posts the read of a row with a known address; its key is in the arena.
     #[inline]
     pub(crate) fn post_row(
         &mut self,
@@ -186,7 +186,7 @@ impl<E: Env> LaneInner<E> {
         Ok(access)
     }
 
-    /// Prefetches the buckets of these rows, as far as the lane knows where they are.
+    /// Prefetches the buckets of these rows if the lane knows their addresses.
     pub(crate) fn prefetch(&self, reads: &[(TableId, Key)]) {
         if reads.len() > PREFETCHES_MAX {
             return;
@@ -208,7 +208,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Prefetches the bucket of this key in an index, as far as the lane knows where it is.
+    /// Prefetches the bucket of this key in a hash index if the lane knows its address.
     pub(crate) fn prefetch_lookup(&self, index: IndexId, key: &Key) {
         let Some(info) = self.open.catalog.index_info(index) else { return };
         if !key.may_have_bytes(info.column_bytes) {

@@ -15,26 +15,23 @@ use index::tree::LeafView;
 use layout::{GlobalPtr, Key};
 use std::ops::RangeInclusive;
 
-/// A range of keys to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scan {
-    /// What is scanned.
     pub source: ScanSource,
-    /// Smallest key: a primary key, or in an index the indexed columns with the rest of the primary
-    /// key behind them. [`layout::KeyBuilder::prefix_low`] makes one of the first columns alone.
-    /// How many words it has, say [`layout::Schema::key_words`] and
-    /// [`layout::Schema::index_key_words`].
+    /// Smallest key: a primary key, or for an index the indexed columns followed by the rest of the
+    /// primary key. [`layout::KeyBuilder::prefix_low`] makes one from leading columns.
+    /// [`layout::Schema::key_words`] and [`layout::Schema::index_key_words`] return its number of
+    /// words.
     pub low: Key,
-    /// Largest key, included; [`layout::KeyBuilder::prefix_high`] makes one of the first columns
-    /// alone.
+    /// Largest key, inclusive. [`layout::KeyBuilder::prefix_high`] makes one from leading columns.
     pub high: Key,
-    /// From the largest key down.
+    /// Whether to scan from the largest key down.
     pub reverse: bool,
-    /// Most rows.
+    /// Maximal number of rows.
     pub limit: usize,
 }
 
-/// What a scan reads.
+/// The source of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScanSource {
     /// A table whose primary key is a tree.
@@ -43,13 +40,13 @@ pub enum ScanSource {
     Index(IndexId),
 }
 
-/// An entry met by a scan: its key in the arena, and where its row is (null: in the bucket of its
-/// primary key).
+/// An entry found by a scan: its key in the arena, and its row's address (null: the row is in the
+/// bucket of its primary key).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sighting {
+pub(crate) struct ScanEntry {
     pub key: Span,
     pub row: GlobalPtr,
-    /// A row of the write set, which no leaf need know yet.
+    /// The access of a row of the write set, which may not be in any leaf yet.
     pub own: Option<AccessId>,
 }
 
@@ -93,7 +90,7 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// Words of `key` over those of `base`.
+/// `base` with its leading words replaced by those of `key`.
 fn overlay(base: &Key, key: &Key) -> Key {
     let mut words = [0; layout::KEY_WORDS_MAX];
     let count = base.words().len();
@@ -101,7 +98,7 @@ fn overlay(base: &Key, key: &Key) -> Key {
     Key::from_words(&words[..count])
 }
 
-/// What an entry of an index or leaf says: a key, and where its row is.
+/// The content of an entry of an index or leaf: a key, and the row's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KeyedRow {
     pub key: Key,
@@ -109,23 +106,23 @@ pub(crate) struct KeyedRow {
 }
 
 impl KeyedRow {
-    /// What entry `n` of a leaf says.
+    /// The content of entry `n` of a leaf.
     pub fn of(leaf: &LeafView<'_>, n: u32) -> Self {
         let row = GlobalPtr::from_word(leaf.value(n)[0]);
         Self { key: Key::from_words(leaf.key(n)), row }
     }
 }
 
-/// Lists that lookups in hash indexes fill and empty, kept from one to the next.
+/// Reusable lists of lookups in hash indexes.
 #[derive(Default)]
-pub(crate) struct Looking {
+pub(crate) struct LookupScratch {
     found: Vec<KeyedRow>,
-    sightings: Vec<Sighting>,
+    scan_entries: Vec<ScanEntry>,
     pending: Vec<Pending>,
     accesses: Vec<AccessId>,
 }
 
-/// What a scan works on.
+/// The source of a scan in the catalog.
 pub(crate) struct Range {
     pub owner: Owner,
     pub table: TableId,
@@ -199,8 +196,7 @@ impl<E: Env> LaneInner<E> {
         self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
     }
 
-    /// Scans these parts, one after the other in the order of the scan, until there are rows
-    /// enough.
+    /// Scans these parts one after another, in the order of the scan, until there are enough rows.
     async fn scan_parts(
         &mut self,
         scan: &Scan,
@@ -212,7 +208,7 @@ impl<E: Env> LaneInner<E> {
         self.scan_parts_behind(scan, parts, rows).await
     }
 
-    /// The same of all parts behind the first one in the order of the scan.
+    /// Does the same for all parts behind the first one in the order of the scan.
     async fn scan_parts_behind(
         &mut self,
         scan: &Scan,
@@ -230,7 +226,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// The scan of what it begins with: a part, if its source is in parts.
+    /// The scan of the first part in the order of the scan, or of the whole source without parts.
     fn first_part_of(&self, scan: &Scan) -> Result<Scan, TxnError> {
         Ok(match self.open.scanned_parts(scan)? {
             None => *scan,
@@ -243,8 +239,7 @@ impl<E: Env> LaneInner<E> {
         Scan { source: self.open.scanned_part(scan.source, position), ..*scan }
     }
 
-    /// What a scan works on; its table is open afterwards. Bounds that are no keys of the source
-    /// are refused.
+    /// Opens the source of a scan and its table. Refuses bounds that are not keys of the source.
     async fn open_range(&mut self, scan: &Scan) -> Result<Range, TxnError> {
         let range = match scan.source {
             ScanSource::Table(table) => {
@@ -283,40 +278,40 @@ impl<E: Env> LaneInner<E> {
         Ok(range)
     }
 
-    /// Reads the rows to which a hash index leads from its columns, which `key` has.
+    /// Reads the rows of a hash index whose indexed columns equal those in `key`.
     async fn look_up(
         &mut self,
         range: &Range,
         key: &Key,
-        scratch: &mut Looking,
+        scratch: &mut LookupScratch,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
         let (Owner::Index(index), Some(info)) = (range.owner, &range.index) else {
             unreachable!("tables are not looked up by other columns")
         };
-        let Looking { found, sightings, pending, accesses } = scratch;
+        let LookupScratch { found, scan_entries, pending, accesses } = scratch;
         let seen = self.read_entries(index, info, key, found).await?;
         self.witness_word(seen.bucket, seen.insert);
-        sightings.clear();
+        scan_entries.clear();
         for KeyedRow { key, row } in &*found {
             let key = self.txn.batch.put(key.words());
-            sightings.push(Sighting { key, row: *row, own: None });
+            scan_entries.push(ScanEntry { key, row: *row, own: None });
         }
         if self.writes.rows.is_empty() {
-            self.sort(sightings);
+            self.sort(scan_entries);
         } else {
             let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), info);
-            self.add_own(range, &low, &high, sightings);
+            self.add_own(range, &low, &high, scan_entries);
         }
         pending.clear();
         accesses.clear();
         self.txn.batch.clear_verbs();
-        for sighting in &*sightings {
-            accesses.push(self.post_sighting(range, sighting, pending)?);
+        for scan_entry in &*scan_entries {
+            accesses.push(self.post_scan_row(range, scan_entry, pending)?);
         }
         self.settle_pending(pending).await?;
-        for (sighting, &access) in sightings.iter().zip(&*accesses) {
-            if self.is_sighted(range, sighting, access) {
+        for (scan_entry, &access) in scan_entries.iter().zip(&*accesses) {
+            if self.is_visible_entry(range, scan_entry, access) {
                 rows.push(self.txn.row_id(access));
             }
         }

@@ -1,5 +1,5 @@
-//! Settles what came: a row's version, a reason to look further, or the proof that the key is
-//! absent.
+//! Processes the results of reads: a row's version, a reason to search further, or the proof that
+//! the key is absent.
 
 use super::{Pending, Step, same_words};
 use crate::abort::{Abort, TxnError};
@@ -14,8 +14,8 @@ use layout::row::{Cover, KEY, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket};
 
 impl<E: Env> LaneInner<E> {
-    /// Looks at the first result and settles the access or posts the read of its row. Returns
-    /// whether the memory server must be asked for the leaf.
+    /// Processes the first result: settles the access or posts the read of its row. Returns whether
+    /// the leaf must be found by a call to the memory server.
     #[inline]
     pub(super) fn advance(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
         match pending.step {
@@ -30,7 +30,7 @@ impl<E: Env> LaneInner<E> {
         Ok(false)
     }
 
-    /// The slow way to a leaf.
+    /// Finds the leaf by a call, then advances.
     #[cold]
     pub(super) async fn find_and_advance(&mut self, pending: &mut Pending) -> Result<(), TxnError> {
         let table = self.txn.accesses[pending.access].table;
@@ -77,7 +77,7 @@ impl<E: Env> LaneInner<E> {
         }
         let row = GlobalPtr::from_word(batch.word(slot_at));
         if row.is_null() {
-            // A split or the collector empties the slot at this moment.
+            // A split or collection is emptying the slot at this moment.
             pending.step = Step::Chain;
             return Ok(());
         }
@@ -88,8 +88,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Whether the bucket that was read, with this identity, is still where the access's key
-    /// belongs.
+    /// Whether the access's key still belongs to the bucket that was read, which has this identity.
     fn is_current(
         &self,
         hash: &HashTable,
@@ -100,11 +99,11 @@ impl<E: Env> LaneInner<E> {
         let table = self.txn.accesses[access].table;
         let key = self.txn.batch.words(self.txn.key(access, hash.layout.key_words));
         let place = hash.locate(&self.open.table(table).directory, key);
-        // The directory may have been renewed since the lookup was posted.
+        // The directory may have been refreshed since the lookup was posted.
         place.bucket == bucket && hash.is_current(&place, identity)
     }
 
-    /// Nothing in the bucket has this key.
+    /// Settles an access whose key is not in the bucket.
     #[inline]
     pub(crate) fn settle_missing(
         &mut self,
@@ -129,7 +128,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// What is missing proves nothing to a snapshot that is older than what was collected here.
+    /// Aborts if absence proves nothing, because the snapshot is older than the collection at this
+    /// place.
     #[inline]
     pub(crate) fn check_collected(&self, collected: u64) -> Result<(), TxnError> {
         if collected > self.snapshot.stamp && !self.env.mutant(Mutant::ReadSkipCollected) {
@@ -138,7 +138,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Remembers what proves that a key is absent.
+    /// Adds the bucket that proves a key absent.
     pub(crate) fn note_bucket(&mut self, access: AccessId, seen: BucketSeen) {
         if !self.env.mutant(Mutant::ReadAbsenceUnwitnessed) {
             self.witness_word(seen.bucket, seen.insert);
@@ -175,7 +175,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// No entry of the leaf has this key.
+    /// Settles an access whose key has no entry in the leaf.
     pub(crate) fn settle_no_entry(
         &mut self,
         access: AccessId,
@@ -190,7 +190,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Settles an access whose row was read, if the version in place is the snapshot's.
+    /// Settles an access with the row read, if the snapshot covers the version in place.
     #[inline(always)]
     #[must_use]
     pub(crate) fn finish_row(&mut self, access: AccessId, row: GlobalPtr, image: Span) -> bool {

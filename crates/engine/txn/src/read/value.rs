@@ -1,9 +1,9 @@
-//! Reading values out of line: one round trip for all that are wanted together.
+//! Reading long values: one round trip for all that are needed together.
 //!
-//! The row that the snapshot covers names pointer, length and version of the value. Values never
-//! change, and their memory is used again only when a horizon covers the row's next version, so a
-//! snapshot that is not too old finds them whole. One that is finds another version there, or a
-//! torn one.
+//! The row that the snapshot covers has the pointer, length and version of the value. Values never
+//! change, and their memory is reused only after a horizon covers the row's next version. So a
+//! snapshot that is not too old finds them intact; one that is too old finds another version there,
+//! or a torn one.
 //!
 //! Decisions:
 //! - docs/decisions/0038-a-long-value-never-changes-and-the-row-names-its-version.md
@@ -21,17 +21,18 @@ use layout::value::{BYTES, DATA, VERSION};
 use layout::{LongValues, OutOfLine, RecordRef, ValueLayout};
 use std::collections::BTreeSet;
 
-/// Words of values that one round trip fetches (4 MiB); a value alone may have as many as it has.
+/// Maximal number of words of values that one round trip fetches (4 MiB), unless a single value has
+/// more.
 const FETCH_WORDS_MAX: u32 = 512 * 1024;
 
-/// Who is shown the rows of a table.
+/// The visitor of a table's rows.
 pub(crate) enum Visitor<'a> {
-    /// Sees the rows one by one.
+    /// Gets the rows one by one, without long values.
     Plain(&'a mut dyn FnMut(RecordRef<'_>)),
-    /// Sees them with their values out of line, some rows at a time.
+    /// Gets the rows with their long values, some rows at a time.
     Long {
         visit: &'a mut dyn FnMut(RecordRef<'_>),
-        /// Images in the arena that wait for their values.
+        /// Images in the arena whose values are not fetched yet.
         rows: Vec<Span>,
     },
 }
@@ -44,8 +45,8 @@ pub(crate) fn note_references(row: RecordRef<'_>, references: &mut Vec<Option<Ou
 }
 
 impl<E: Env> LaneInner<E> {
-    /// [`Transaction::read_long_many`](crate::Transaction::read_long_many), by the references that
-    /// rows have.
+    /// [`Transaction::read_long_many`](crate::Transaction::read_long_many), by the rows'
+    /// references.
     pub(crate) async fn read_values(
         &mut self,
         references: &[Option<OutOfLine>],
@@ -56,7 +57,7 @@ impl<E: Env> LaneInner<E> {
         self.end_statement(fetched)
     }
 
-    /// Shows a row to the visitor, or keeps it until [`LaneInner::show_kept`].
+    /// Passes a row to the visitor, or keeps it until [`LaneInner::show_kept`].
     pub(crate) fn show(&self, access: AccessId, visitor: &mut Visitor<'_>) {
         let access = &self.txn.accesses[access];
         if access.state != State::Read {
@@ -68,7 +69,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Shows the rows that were kept, with their values. Their images still stand in the arena.
+    /// Passes the kept rows, with their values, to the visitor. Their images are still in the
+    /// arena.
     pub(crate) async fn show_kept(
         &mut self,
         table: TableId,
@@ -81,8 +83,8 @@ impl<E: Env> LaneInner<E> {
         while done < rows.len() {
             references.clear();
             let mut end = done;
-            // As many rows as one round trip has values for, so that these are not all held at
-            // once.
+            // Takes as many rows as one round trip fetches values for, to bound the memory for
+            // values.
             while end < rows.len() && self.fetch_count(&references) == references.len() {
                 note_references(self.record(table, rows[end]), &mut references);
                 end += 1;
@@ -98,7 +100,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// How many of these values one round trip fetches: at least one.
+    /// The number of these values that one round trip fetches: at least one.
     fn fetch_count(&self, references: &[Option<OutOfLine>]) -> usize {
         let mut words = 0;
         let fits = |reference: &&Option<OutOfLine>| {
@@ -108,7 +110,7 @@ impl<E: Env> LaneInner<E> {
         references.iter().take_while(fits).count().max(references.len().min(1))
     }
 
-    /// Fetches values; `values` gets one entry for each reference, none for null.
+    /// Fetches values; `values` gets one entry per reference, `None` if it is null.
     pub(crate) async fn fetch_values(
         &mut self,
         references: &[Option<OutOfLine>],
@@ -143,7 +145,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the stored ones of these values; returns where each is.
+    /// Reads those of these values that are stored; returns a span for each reference.
     async fn post_values(
         &mut self,
         references: &[Option<OutOfLine>],
@@ -164,27 +166,27 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// The shape of the value that a row refers to.
+/// The layout of the value of a reference.
 pub(crate) fn value_layout<E: Env>(env: &E, reference: OutOfLine) -> ValueLayout {
     ValueLayout::of(reference.bytes, !env.is_coherent())
 }
 
-/// Whether the words read are the value that the row means. An empty one takes no memory.
+/// Whether the words are the value of this reference. An empty value has no memory.
 fn is_value(image: &[u64], reference: OutOfLine) -> bool {
     reference.stored().is_none()
         || (image[VERSION as usize] == reference.version.word()
             && image[BYTES as usize] == reference.bytes)
 }
 
-/// What the check of values found.
+/// The result of a check of long values.
 pub(crate) struct ValueReport {
-    /// Values out of line.
+    /// Number of long values.
     pub count: u64,
-    /// What is wrong.
+    /// Errors found.
     pub errors: Vec<String>,
 }
 
-/// Follows every pointer to a value from these parts of a table at rest.
+/// Reads every long value of these parts of a table at rest.
 pub(crate) async fn check_values<E: Env>(
     database: &Database<E>,
     parts: &[u32],

@@ -1,4 +1,4 @@
-//! Visits of whole tables: every row that is visible, in the order in which it is stored.
+//! Visits of whole tables: every row that the snapshot covers, in storage order.
 
 use crate::abort::TxnError;
 use crate::catalog::{Primary, TableId};
@@ -13,53 +13,53 @@ use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
 use layout::{GlobalPtr, Key, RecordRef, VersionWord};
 
-/// Fewest buckets of one part of a visit, and most: each part takes some round trips.
+/// Minimal and maximal number of buckets in one part of a visit: each part takes some round trips.
 const CHUNK_BUCKETS: std::ops::RangeInclusive<u64> = 16..=512;
-/// Parts that a large table is visited in, between these bounds.
+/// Number of parts of a visit of a large table, within these bounds.
 const CHUNKS: u64 = 256;
 
-/// Buckets that a full scan reads together: they share its round trips.
+/// Number of buckets that a visit reads together, to share round trips.
 const TOGETHER: usize = 32;
 
-/// A row that a full scan reads.
+/// A row that a visit reads.
 #[derive(Clone, Copy)]
 struct Posted {
     row: GlobalPtr,
-    /// Its words.
+    /// Its words in the arena.
     span: Span,
-    /// The key that its bucket has for it.
+    /// The key in its slot.
     key_at: u32,
 }
 
-/// What a full scan has read of a bucket and its chain.
+/// The rows of a bucket and its chain, as read by a visit.
 struct BucketRows {
     number: u64,
-    /// How often the bucket was split.
+    /// The number of times the bucket was split.
     level: u32,
     rows: Vec<Posted>,
 }
 
-/// The directory that a visit began with: it had `count` buckets, and every bucket had been split
-/// as often as `level` says or once more.
+/// The directory when the visit began: it had `count` buckets, and every bucket had been split
+/// `level` or `level + 1` times.
 #[derive(Clone, Copy)]
-pub(crate) struct Began {
+pub(crate) struct VisitStart {
     count: u64,
     level: u32,
 }
 
-/// Where a visit of a whole table goes on. Each part may be visited by a transaction of its own:
-/// rows that do not change between the first and the last of these are visited once, others perhaps
-/// not or twice.
+/// The position of a visit of a whole table. Each part may be visited by a transaction of its own.
+/// Rows that do not change between the first and the last of these transactions are visited once;
+/// others may be visited twice or not at all.
 #[derive(Clone, Copy)]
-pub(crate) enum Part {
-    /// The leaf that covers this key, from there on.
+pub(crate) enum VisitPart {
+    /// The leaf that covers this key, from the key on.
     Leaf(Key),
-    /// Some buckets, in the numbering of the directory that the visit began with.
-    Buckets { first: u64, began: Began },
+    /// Some buckets, with the numbers that they had when the visit began.
+    Buckets { first: u64, began: VisitStart },
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// As [`Transaction::for_each`], of a whole table, or of one part.
+    /// Like [`Transaction::for_each`], for a table or for a single part of it.
     pub(crate) async fn for_each_in(
         &mut self,
         table: TableId,
@@ -83,7 +83,7 @@ impl<E: Env> LaneInner<E> {
         self.end_statement(visited)
     }
 
-    /// Shows every visible row of a table.
+    /// Visits every row of a table that the snapshot covers.
     pub(crate) async fn visit_table(
         &mut self,
         table: TableId,
@@ -99,7 +99,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// As [`Self::visit_table`], of a whole table, or of one part.
+    /// Like [`Self::visit_table`], for a table without parts or for a single part.
     async fn visit_all_of(
         &mut self,
         table: TableId,
@@ -112,40 +112,43 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Where a visit of a table begins.
-    pub(crate) async fn first_part(&mut self, table: TableId) -> Result<Part, TxnError> {
+    /// The start of a visit of a table.
+    pub(crate) async fn first_part(&mut self, table: TableId) -> Result<VisitPart, TxnError> {
         self.open_table(table).await?;
         let hash = match &self.open.info(table).primary {
-            Primary::Tree(tree) => return Ok(Part::Leaf(Key::lowest(tree.layout.key_words))),
+            Primary::Tree(tree) => return Ok(VisitPart::Leaf(Key::lowest(tree.layout.key_words))),
             Primary::Hash(hash) => hash.clone(),
         };
         let directory = index::hash::read_directory(&self.env, &hash).await?;
         let (count, level) = (hash.bucket_count(&directory), directory.level);
         self.open.table_mut(table).directory = directory;
-        Ok(Part::Buckets { first: 0, began: Began { count, level } })
+        Ok(VisitPart::Buckets { first: 0, began: VisitStart { count, level } })
     }
 
-    /// Shows the visible rows of a part of a table; answers which one is next.
+    /// Visits a part of a table; returns the next part.
     pub(crate) async fn visit_part(
         &mut self,
         table: TableId,
-        part: Part,
+        part: VisitPart,
         visit: &mut Visitor<'_>,
-    ) -> Result<Option<Part>, TxnError> {
+    ) -> Result<Option<VisitPart>, TxnError> {
         self.open_table(table).await?;
         match part {
-            Part::Leaf(from) => Ok(self.visit_leaf(table, from, visit).await?.map(Part::Leaf)),
-            Part::Buckets { first, began } => {
+            VisitPart::Leaf(from) => {
+                Ok(self.visit_leaf(table, from, visit).await?.map(VisitPart::Leaf))
+            }
+            VisitPart::Buckets { first, began } => {
                 let count = began.count;
                 let chunk = (count / CHUNKS).clamp(*CHUNK_BUCKETS.start(), *CHUNK_BUCKETS.end());
                 let end = (first + chunk).min(count);
                 self.visit_buckets(table, began, first..end, visit).await?;
-                Ok((end < count).then_some(Part::Buckets { first: end, began }))
+                Ok((end < count).then_some(VisitPart::Buckets { first: end, began }))
             }
         }
     }
 
-    /// Visits the leaf that covers `from`, from there on; answers where the next one begins.
+    /// Visits the leaf that covers `from`, from this key on; returns the first key of the next
+    /// leaf.
     async fn visit_leaf(
         &mut self,
         table: TableId,
@@ -159,7 +162,8 @@ impl<E: Env> LaneInner<E> {
         let batch = &*self.txn.batch;
         let view = LeafView::new(tree.layout, batch.words(self.txn.leaves_seen[seen].span));
         self.check_collected(view.collected())?;
-        // The leaf may have absorbed the next one since: then it begins with what was visited.
+        // The leaf may have absorbed its right neighbour after the last visit: then it begins with
+        // entries that were already visited.
         let first = view.search(from.words()).unwrap_or_else(|position| position);
         let entries: Vec<KeyedRow> =
             (first..view.count()).map(|n| KeyedRow::of(&view, n)).collect();
@@ -172,7 +176,7 @@ impl<E: Env> LaneInner<E> {
         Ok(next)
     }
 
-    /// Reads rows by address, shows the visible ones, and forgets them.
+    /// Reads rows by address, visits those that the snapshot covers, and drops their accesses.
     async fn visit_rows(
         &mut self,
         table: TableId,
@@ -204,13 +208,13 @@ impl<E: Env> LaneInner<E> {
         self.show_kept(table, visit).await
     }
 
-    /// Visits buckets in the numbering of the directory that the visit began with, though rows that
-    /// moved are looked up by newer ones; what a split has moved on is visited with the bucket it
-    /// came from.
+    /// Visits buckets by the numbers that they had when the visit began, although lookups of moved
+    /// rows use newer directories. Buckets that were split off later are visited together with
+    /// their original bucket.
     async fn visit_buckets(
         &mut self,
         table: TableId,
-        began: Began,
+        began: VisitStart,
         buckets: std::ops::Range<u64>,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
@@ -226,13 +230,13 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Visits some buckets with their chains, and lists those that were split off them since the
-    /// scan began.
+    /// Visits some buckets with their chains; lists the buckets that were split off them since the
+    /// visit began.
     async fn visit_some(
         &mut self,
         table: TableId,
         hash: &index::hash::HashTable,
-        began: Began,
+        began: VisitStart,
         numbers: Vec<u64>,
         split_off: &mut Vec<u64>,
         visit: &mut Visitor<'_>,
@@ -260,8 +264,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads all used slots of some buckets and their chains, each until they and its identity
-    /// stand still. Answers what it read of each.
+    /// Reads all used slots of some buckets and their chains; repeats a bucket until its identity
+    /// does not change while it is read.
     async fn read_buckets(
         &mut self,
         table: TableId,
@@ -285,7 +289,7 @@ impl<E: Env> LaneInner<E> {
             let again: Vec<Span> = readings.iter().map(read_again).collect();
             self.execute().await?;
             for (mut reading, again) in readings.into_iter().zip(again) {
-                match self.judge_reading(hash, &mut reading, again)? {
+                match self.finish_reading(hash, &mut reading, again)? {
                     Some(level) => {
                         let Reading { number, rows, .. } = reading;
                         done.push(BucketRows { number, level, rows });
@@ -297,9 +301,9 @@ impl<E: Env> LaneInner<E> {
         Ok(done)
     }
 
-    /// How often the bucket was split, whose header was read `again` after all slots; `None` if it
-    /// was split meanwhile.
-    fn judge_reading(
+    /// The split level of a bucket whose header was read `again` after all slots; `None` if the
+    /// bucket was split meanwhile.
+    fn finish_reading(
         &mut self,
         hash: &index::hash::HashTable,
         reading: &mut Reading,
@@ -317,8 +321,8 @@ impl<E: Env> LaneInner<E> {
         let words = hash.layout.key_words;
         let mut has_hole = false;
         reading.rows.retain(|&Posted { span, key_at, .. }| {
-            // A slot without version is being filled or was emptied: its row is not part of any
-            // snapshot here. A row that a split has copied already is visited where it is now.
+            // A slot without a version is being filled or was emptied: its row is in no snapshot of
+            // this bucket. A row that a split has already copied is visited in its new bucket.
             let key = batch.words(Span { at: key_at, words });
             let is_here = hash.locator.hash(key).0 % modulus == reading.number;
             let is_hole = batch.word(span.at + VERSION) == 0;
@@ -326,8 +330,8 @@ impl<E: Env> LaneInner<E> {
             is_here && !is_hole
         });
         if self.txn.serializable && !self.env.mutant(Mutant::ScanBucketUnwitnessed) {
-            // A row on another server may be on its way while its insert word is free again:
-            // nothing that is read here bears witness of it.
+            // A row on another server may be in flight while the insert word of its bucket is
+            // already unlocked. No word read here would witness it, so validation must fail.
             let expected = match has_hole {
                 true => VersionWord::NONE.locked().word(),
                 false => reading.insert,
@@ -337,9 +341,9 @@ impl<E: Env> LaneInner<E> {
         Ok(Some(identity.level))
     }
 
-    /// The insert words of buckets that are about to be read, for a transaction that validates.
-    /// They have a round trip of their own: among the words of one read they could be newer than
-    /// tags and link.
+    /// Reads the insert words of buckets whose slots will be read, if the transaction validates.
+    /// They need a round trip of their own: in the same read they could be newer than tags and
+    /// link.
     async fn read_witnesses(&mut self, readings: &mut [Reading]) -> Result<(), TxnError> {
         if !self.txn.serializable {
             return Ok(());
@@ -355,8 +359,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the rows of the used slots of all blocks: of the first blocks together, then of those
-    /// behind them.
+    /// Reads the rows of the used slots of all blocks: those of the first blocks together, then
+    /// those of the next blocks, and so on.
     async fn read_chains(
         &mut self,
         table: TableId,
@@ -392,7 +396,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Posts reads of the used slots of a block, whose header is there.
+    /// Posts reads of the used slots of a block whose header was read.
     fn post_slots(
         &mut self,
         table: TableId,
@@ -415,7 +419,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Reads the rows that the slots read last point to.
+    /// Reads the rows to which the slots read last point.
     async fn read_rows_outside(
         &mut self,
         table: TableId,
@@ -437,19 +441,19 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// A bucket that a full scan reads.
+/// A bucket that a visit reads.
 struct Reading {
     number: u64,
     bucket: GlobalPtr,
-    /// Its insert word before anything else was read, where the transaction validates.
+    /// Its insert word, read before anything else, if the transaction validates.
     insert: u64,
-    /// Its header before any slot.
+    /// Its header, read before any slot.
     first: Option<Span>,
-    /// The block to be read next, null behind the last, and its slots.
+    /// The block to read next (null behind the last), and the block's number of slots.
     block: GlobalPtr,
     slots: u32,
     rows: Vec<Posted>,
-    /// Rows of the blocks before.
+    /// Number of rows of the previous blocks.
     known: usize,
 }
 

@@ -1,18 +1,19 @@
 //! The collector of vectors: a task beside the oracle's memory that freezes one vector after
 //! another, for compute servers that rely on it.
 //!
-//! Each vector goes to the oracle's ring, and packed to the copies that the database has
-//! ([`crate::snapshot::packed`]), with one batch. With C compute servers, a vector of V bytes and k
-//! copies, the oracle's server sends k V for each vector and a server with a copy C/k V: k =
-//! sqrt(C) is least for the busiest. Copies of copies would send less still, and be later by a
-//! vector for each level; packed, one level is enough for a thousand machines. The collector writes
-//! the copies itself: if the servers with copies fetched them, the oracle's server would send as
-//! much, and receive the requests.
+//! With one batch, each vector goes to the oracle's ring and, packed, to the copies of the database
+//! ([`crate::snapshot::packed`]). With C compute servers, a vector of V bytes and k copies, the
+//! oracle's server sends k V per vector and a server with a copy C/k V; k = sqrt(C) minimises the
+//! load of the busiest. Copies of copies would send still less, but add the delay of a vector per
+//! level; packed, one level is enough for a thousand machines. The collector writes the copies
+//! itself: if their servers fetched the vectors, the oracle's server would send as much, and also
+//! receive the requests.
 //!
-//! Where there are copies, the collector also does once for all what each compute server else does
-//! for itself, with reads of all lanes' words and swaps on all servers, both of which grow with the
-//! square of the cluster: it finds the stamp that all lanes are past, raises the collected-up-to
-//! words to it, a few with each vector, and writes to the copies how far they have been raised.
+//! Where copies exist, the collector also advances collection for all compute servers. Otherwise
+//! each does that for itself, with reads of all lanes' words and swaps on all servers. The number
+//! of both grows with the square of the cluster. The collector finds the stamp that all lanes have
+//! passed, raises the collected-up-to words to it, a few with each vector, and writes to the copies
+//! how far they have been raised.
 //!
 //! Decisions:
 //! - docs/decisions/0137-a-collector-freezes-vectors-on-large-clusters.md
@@ -25,25 +26,28 @@ use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
 use layout::oracle::{LANE_ACTIVE, LANE_WORDS};
 use layout::{RegionId, SlotId, region};
 
-/// Between two looks at what lanes announce.
+/// Interval between two reads of the lanes' announcements.
 const LOOK_INTERVAL_NS: u64 = 100_000;
-/// Collected-up-to words that are raised with one vector: they are on their way while it is
-/// written.
+/// Number of collected-up-to words that are raised with one vector. The swaps travel while the
+/// vector is written.
 const RAISED_PER_VECTOR: usize = 32;
 
-/// How far everybody is, and how far collected-up-to words have been raised.
+/// The stamp that all lanes have passed, and the progress of raising the collected-up-to words to
+/// it.
 struct Collected {
-    /// What the words of the servers hold, as far as is known.
+    /// The last known word of each server.
     found: Vec<u64>,
-    /// What they are being raised to: every lane is past it, or has run for too long.
+    /// The stamp to which the words are being raised: every lane has passed it, or has run for
+    /// longer than E.
     target: u64,
-    /// Number of servers, from the first on, that have it.
+    /// Number of servers, counted from the first, whose word has reached the target.
     raised: usize,
-    /// What all of them have.
+    /// The stamp that the words of all servers have reached.
     stamp: u64,
-    /// A vector. What runs with an older one for longer than E is not waited for.
+    /// A vector's number. Once it is older than E, collection no longer waits for transactions with
+    /// an older vector.
     aging: u64,
-    /// Since when that vector is there.
+    /// The time at which `aging` was the newest vector.
     aging_since_ns: u64,
     due_ns: u64,
 }
@@ -61,13 +65,13 @@ impl Collected {
         }
     }
 
-    /// Whether it is time to look at lanes.
+    /// Whether it is time to read the lanes' announcements.
     fn is_due(&self, now_ns: u64) -> bool {
         self.raised == self.found.len() && now_ns >= self.due_ns
     }
 
-    /// Notes the stamps that lanes announce, 0 where they are idle. Idle lanes begin with vector
-    /// `newest` or a later one.
+    /// Records the stamps that lanes announce; 0 means idle. Idle lanes begin with vector `newest`
+    /// or a later one.
     fn note_lanes(
         &mut self,
         announced: impl Iterator<Item = u64>,
@@ -87,7 +91,7 @@ impl Collected {
         }
     }
 
-    /// Takes words for raised that are not. For a mutant.
+    /// Claims that words are raised which are not. For a mutant.
     #[cold]
     fn claim(&mut self) {
         (self.raised, self.stamp) = (self.found.len(), self.target);
@@ -98,7 +102,8 @@ impl Collected {
         self.raised..self.found.len().min(self.raised + RAISED_PER_VECTOR)
     }
 
-    /// What the swaps on the next servers' words found. Lanes that do not fetch raise them, too.
+    /// Records the words that the swaps on the next servers found. Lanes without a fetcher raise
+    /// these words too.
     fn note_swaps(&mut self, found: impl Iterator<Item = u64>) {
         for (place, found) in self.next().zip(found) {
             let is_raised = found == self.found[place] || found >= self.target;
@@ -113,13 +118,12 @@ impl Collected {
     }
 }
 
-/// A collector at work.
 struct Collector<'a, E: Env> {
     env: &'a E,
     shared: &'a Shared<E>,
     packer: Packer,
     collected: Collected,
-    /// The last vector that it wrote.
+    /// The number of the last vector written.
     newest: u64,
 }
 
@@ -130,13 +134,13 @@ impl<E: Env> Collector<'_, E> {
         let has_copies = !self.shared.copies.is_empty();
         batch.reset();
         let lanes = match has_copies && self.newest > 0 {
-            true => self.post_look(&mut batch),
+            true => self.post_lane_read(&mut batch),
             false => None,
         };
         let vector;
         (batch, vector) = read_vector(self.env, batch, oracle, shape).await?;
         if let Some(lanes) = lanes {
-            self.look(&batch, lanes);
+            self.note_announcements(&batch, lanes);
         }
         batch.clear_verbs();
         post_vector(&mut batch, oracle, shape, vector);
@@ -158,14 +162,14 @@ impl<E: Env> Collector<'_, E> {
         Ok(batch)
     }
 
-    /// Posts a read of the lanes' words, if it is time.
-    fn post_look(&self, batch: &mut Batch) -> Option<Span> {
+    /// Posts a read of the lanes' words, if one is due.
+    fn post_lane_read(&self, batch: &mut Batch) -> Option<Span> {
         let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));
         let is_due = self.collected.is_due(self.env.now_ns());
         is_due.then(|| batch.read(first, self.shared.slots() * LANE_WORDS))
     }
 
-    fn look(&mut self, batch: &Batch, lanes: Span) {
+    fn note_announcements(&mut self, batch: &Batch, lanes: Span) {
         let ignores = self.env.mutant(Mutant::CollectIgnoreLanes);
         let lanes = batch.words(lanes).chunks_exact(LANE_WORDS as usize);
         let announced = lanes.map(|lane| if ignores { 0 } else { lane[LANE_ACTIVE as usize] });
@@ -206,7 +210,7 @@ impl<E: Env> Database<E> {
     }
 
     /// From now on, lanes of this compute server take the vectors that a collector freezes, and
-    /// freeze none.
+    /// freeze none themselves.
     pub fn rely_on_collector(&self) {
         self.shared.rely_on_collector();
     }
@@ -224,27 +228,23 @@ mod tests {
     }
 
     #[test]
-    fn words_are_raised_to_what_all_lanes_are_past() {
+    fn words_are_raised_to_the_stamp_that_all_lanes_have_passed() {
         let mut collected = Collected::new(1, 0);
-        assert_eq!(
-            looked(&mut collected, &[0, 0], 5, 0),
-            5,
-            "whoever is idle begins with the newest"
-        );
+        assert_eq!(looked(&mut collected, &[0, 0], 5, 0), 5, "idle lanes begin with the newest");
         assert_eq!(looked(&mut collected, &[9, 7, 0], 8, 0), 7);
-        assert_eq!(looked(&mut collected, &[9, 6], 9, 0), 7, "it never goes back");
-        assert_eq!(looked(&mut collected, &[1], 20, E_NS + 1), 7, "what was newest when it began");
-        assert_eq!(looked(&mut collected, &[1], 30, 2 * E_NS + 2), 20, "has run for too long");
+        assert_eq!(looked(&mut collected, &[9, 6], 9, 0), 7, "it never falls");
+        assert_eq!(looked(&mut collected, &[1], 20, E_NS + 1), 7, "no vector is older than E yet");
+        assert_eq!(looked(&mut collected, &[1], 30, 2 * E_NS + 2), 20, "vector 20 is older than E");
     }
 
     #[test]
-    fn what_is_told_has_been_raised_on_every_server() {
+    fn the_published_stamp_is_raised_on_every_server() {
         let servers = RAISED_PER_VECTOR + 2;
         let mut collected = Collected::new(servers, 0);
         looked(&mut collected, &[], 5, 0);
         assert!(!collected.is_due(LOOK_INTERVAL_NS), "not before all are raised");
         assert_eq!(collected.next(), 0..RAISED_PER_VECTOR);
-        // One word was raised by somebody else, but not as far; one further.
+        // Another lane has raised two words: one less far than the target, one further.
         collected.note_swaps(
             (0..RAISED_PER_VECTOR).map(|place| [0, 3, 6][place.min(2)] * u64::from(place < 3)),
         );

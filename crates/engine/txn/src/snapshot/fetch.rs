@@ -1,25 +1,26 @@
 //! Snapshots that a task of the compute server fetches for all its lanes [ZB17 §4.2, dedicated
 //! fetch thread].
 //!
-//! A fetcher reads the newest vector that a collector has frozen, over and over, and its lanes
-//! begin with what is here: a snapshot takes no verb and no round trip. Frozen vectors are
-//! comparable, whichever lane read them, so that an older one costs only freshness; and a
-//! transaction that begins waits until all that this compute server has published is in. Nothing is
-//! ever merged into a fetched vector: that would make a long fork.
+//! A fetcher reads the newest vector that the collector has frozen, over and over, and its lanes
+//! begin with the fetched vector: a snapshot costs no verb and no round trip. Frozen vectors are
+//! comparable, whichever lane read them, so an older one costs only freshness. A transaction that
+//! begins waits until the fetched vector covers everything that this compute server has published.
+//! Nothing is ever merged into a fetched vector: that would make a long fork.
 //!
-//! Where the database has copies of the vectors, each fetcher reads one of them, that of its slot's
-//! number, so that they are spread evenly. A copy may be behind the oracle's ring: that costs
-//! freshness, too, and nothing else.
+//! Where the database has copies of the vectors, each fetcher reads the copy that its slot's number
+//! selects, so that fetchers are spread evenly. A copy may lag behind the oracle's ring, which also
+//! costs only freshness.
 //!
-//! The fetcher announces for all lanes, running or not, with its first round and now and then:
+//! The fetcher announces for all lanes, running or not, with its first round and then at an
+//! interval:
 //!
 //! ```text
-//!   active       = min(stamps of running lanes, stamp of the vector here)
-//!   acknowledged = min(epochs of running lanes, epoch of the vector here)
+//!   active       = min(stamps of running lanes, stamp of the fetched vector)
+//!   acknowledged = min(epochs of running lanes, epoch of the fetched vector)
 //! ```
 //!
-//! Stamps and epochs of the vector here only rise, and a lane that begins takes them or later ones,
-//! so either bound holds for ever from the moment when it is computed, however late its write
+//! Stamps and epochs of the fetched vector only rise, and a lane that begins takes them or later
+//! ones. So either bound holds for ever from the moment when it is computed, however late its write
 //! arrives.
 //!
 //! Decisions:
@@ -31,7 +32,7 @@ use crate::database::{Database, Oracle};
 use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
 use crate::snapshot::oracle::newest_intact;
-use crate::snapshot::packed::{Trust, Unpacker, Vector};
+use crate::snapshot::packed::{SkippedChecks, Unpacker, Vector};
 use crate::snapshot::shared_slot::{Bounds, SLOTS_EACH, SharedSlot};
 use crate::snapshot::slot::TakenSlot;
 use fabric::{Batch, Env, FabricError, Mutant};
@@ -43,15 +44,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
-/// Rounds without a newer vector after which a fetcher ends.
-const VAIN_ROUNDS_MAX: u32 = 1000;
-/// How long a fetcher waits for the first lane of its compute server.
+/// A fetcher ends after this number of rounds without a newer vector.
+const IDLE_ROUNDS_MAX: u32 = 1000;
+/// Interval at which a fetcher checks for the first lane of its compute server.
 const LOOK_INTERVAL_NS: u64 = 1_000;
-/// Between two announcements: horizons and changes of the catalog may wait for one, and nobody else
-/// does.
+/// Interval between two announcements. Only horizons and catalog changes may wait for one.
 const ANNOUNCE_INTERVAL_NS: u64 = 100_000;
 
-/// The newest vector that was fetched, and who waits for a newer one.
+/// The newest fetched vector, and the lanes that wait for a newer one.
 #[derive(Default)]
 pub(crate) struct Fetched {
     is_present: AtomicBool,
@@ -68,11 +68,11 @@ struct Newest {
     waiting: Vec<(Wanted, Waker)>,
 }
 
-/// What a snapshot must have.
+/// Requirements of a snapshot.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     stamp_min: u64,
-    /// What this compute server has published.
+    /// The last numbers that this compute server has published.
     published: [TakenSlot; SLOTS_EACH],
 }
 
@@ -84,7 +84,7 @@ impl Wanted {
 }
 
 impl Fetched {
-    /// Whether somebody fetches vectors.
+    /// Whether a fetcher runs.
     #[inline]
     pub(crate) fn is_running(&self) -> bool {
         self.is_running.load(Relaxed)
@@ -95,24 +95,25 @@ impl Fetched {
         self.is_present.load(Relaxed)
     }
 
-    /// Asks the fetcher to end, for good.
+    /// Stops the fetcher for good.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Relaxed);
     }
 
-    /// What every snapshot yet to come has at least.
+    /// Lower bounds of every future snapshot.
     pub(crate) fn bounds(&self) -> Bounds {
         let newest = self.newest();
         Bounds { stamp: newest.snapshot.stamp, epoch: newest.epoch }
     }
 
-    /// The stamp to which the collected-up-to words of all regions have been raised, if the
-    /// collector does that and tells. Everybody is past it, or has run for too long.
+    /// The stamp up to which the collector has raised the collected-up-to words of all regions, if
+    /// the collector does that and publishes it. Every running transaction has at least this stamp,
+    /// or has run for longer than E.
     pub(crate) fn collected(&self) -> Option<u64> {
         self.newest().collected
     }
 
-    /// The vector has been fetched; wakes those who waited for it.
+    /// Stores a fetched vector and wakes the lanes that wait for it.
     fn put(&self, vector: Vector<'_>) {
         let mut guard = self.newest();
         let newest = &mut *guard;
@@ -142,7 +143,7 @@ impl Drop for Present<'_> {
     }
 }
 
-/// While it exists, lanes begin with what is fetched.
+/// While it exists, lanes begin with the fetched vector.
 struct Running<'a>(&'a Fetched);
 
 impl<'a> Running<'a> {
@@ -153,8 +154,8 @@ impl<'a> Running<'a> {
 }
 
 impl Drop for Running<'_> {
-    /// Lanes that wait must take a snapshot elsewhere; none begins with what was fetched, since
-    /// nobody announces for it any more.
+    /// Wakes the waiting lanes, which must take a snapshot without the fetcher. No lane begins with
+    /// the fetched vector any more, since no fetcher announces for it.
     fn drop(&mut self) {
         self.0.is_running.store(false, Relaxed);
         let left = std::mem::take(&mut *self.0.newest());
@@ -163,14 +164,15 @@ impl Drop for Running<'_> {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Takes the fetched vector once it has what this compute server has published by now and is
-    /// not older than the lane's last; `None` if nobody fetches any more.
+    /// Takes the fetched vector once it covers what this compute server has published by now and is
+    /// not older than the lane's last snapshot; `None` if no fetcher runs any more.
     pub(crate) async fn newest_fetched(&mut self) -> Result<Option<u64>, Abort> {
         let shared_slot =
             self.identity.shared_slot.clone().expect("fetchers are for lanes that share a slot");
         let shared = self.shared.clone();
-        // Before the vector is looked at: a round that does not count this lane is bound by the
-        // vector that was here.
+        // Announce before looking at the vector. If the fetcher computes a bound that does not
+        // include this lane, the bound is the stamp of the vector that was in memory then, which is
+        // no newer.
         while shared_slot
             .announce(self.identity.number, self.snapshot.stamp.max(shared.fetched.bounds().stamp))
             .is_none()
@@ -227,16 +229,16 @@ impl<E: Env> Database<E> {
         ended.and(self.withdraw_for_all().await)
     }
 
-    /// Round after round, until it is not wanted or brings nothing new any more.
+    /// Fetches round after round, until it is not wanted or finds no newer vector any more.
     async fn fetch_until(&self, is_wanted: &dyn Fn() -> bool) -> Result<(), FabricError> {
         let fetched = &self.shared.fetched;
-        let trust = Trust {
+        let skipped = SkippedChecks {
             torn: self.env.mutant(Mutant::OracleTornCopy),
             base: self.env.mutant(Mutant::OracleOtherBase),
         };
-        let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies(), trust);
-        let (mut batch, mut vain, mut newest, mut announce_ns) = (Batch::new(), 0, 0, 0);
-        while is_wanted() && !fetched.is_stopped.load(Relaxed) && vain < VAIN_ROUNDS_MAX {
+        let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies(), skipped);
+        let (mut batch, mut idle_rounds, mut newest, mut announce_ns) = (Batch::new(), 0, 0, 0);
+        while is_wanted() && !fetched.is_stopped.load(Relaxed) && idle_rounds < IDLE_ROUNDS_MAX {
             batch.reset();
             let Some(slot) = self.shared.shared_slot().clone() else {
                 self.env.sleep_ns(LOOK_INTERVAL_NS).await;
@@ -254,19 +256,19 @@ impl<E: Env> Database<E> {
                 Some(copy) => self.fetch_copied(batch, copy, &mut unpacker).await?,
             };
             let stamp = fetched.bounds().stamp;
-            vain = if stamp > newest { 0 } else { vain + 1 };
+            idle_rounds = if stamp > newest { 0 } else { idle_rounds + 1 };
             newest = stamp;
         }
         Ok(())
     }
 
-    /// Lanes that begin from now on announce themselves, and so does the last that runs when it
-    /// rests.
+    /// Withdraws the common announcement if no lane runs. Lanes that begin from now on announce
+    /// themselves, and the last running lane withdraws when it rests.
     async fn withdraw_for_all(&self) -> Result<(), FabricError> {
         let Some(slot) = self.shared.shared_slot().clone() else {
             return Ok(());
         };
-        let Some(_withdrawal) = slot.rest_together() else {
+        let Some(_withdrawal) = slot.begin_withdrawal() else {
             return Ok(());
         };
         let lane = self.shared.oracle_layout.lane(self.shared.oracle, slot.slot);
@@ -275,7 +277,8 @@ impl<E: Env> Database<E> {
         self.env.execute(batch).await.map(drop)
     }
 
-    /// Posts the announcement of all lanes, running or not; not while one is withdrawn.
+    /// Posts the announcement of all lanes, running or not; returns false while one is being
+    /// withdrawn.
     fn announce_for_all(&self, slot: &SharedSlot, batch: &mut Batch) -> bool {
         let shared = &self.shared;
         let Bounds { stamp, epoch } = shared.fetched.bounds();
@@ -288,15 +291,15 @@ impl<E: Env> Database<E> {
         true
     }
 
-    /// The copy of vectors that this compute server reads, if there are any.
+    /// The copy of vectors that this compute server reads, if there are copies.
     fn copy_of(&self, slot: &SharedSlot) -> Option<GlobalPtr> {
         let copies = &self.shared.copies;
         let number = usize::from(slot.slot.0) / SLOTS_EACH;
         (!copies.is_empty()).then(|| copies[number % copies.len()])
     }
 
-    /// The newest number, and then the vector of that number. What is posted already, an
-    /// announcement, has been made by then.
+    /// Reads the newest number, and then the vector with that number. An announcement that is
+    /// already in the batch executes with the first read.
     async fn fetch_vector(&self, mut batch: Batch) -> Result<Batch, FabricError> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let newest = batch.read(oracle.add_words(u64::from(NEWEST)), 1);
@@ -313,8 +316,9 @@ impl<E: Env> Database<E> {
         Ok(batch)
     }
 
-    /// The same from a copy, if it has a newer vector than is here. Its base is read where it is
-    /// another than the last one's, and if that is being replaced, the next round finds newer ones.
+    /// Does the same from a copy, if the copy has a newer vector than the fetched one. Reads the
+    /// base too, if it differs from the last vector's. If the collector is replacing that base, the
+    /// next round finds newer ones.
     async fn fetch_copied(
         &self,
         mut batch: Batch,

@@ -1,17 +1,17 @@
 //! How old the newest frozen vector may be before a lane freezes another one.
 //!
-//! A frozen vector stays the newest one until a lane wants a newer: a lane that has committed does,
-//! for its own next snapshot, and no other. A compute server that only reads, or has just come,
-//! would never see the last commit of another that is at rest. So lanes keep in mind since when, at
-//! the least, the vector that they see is out of date:
+//! A frozen vector stays the newest one until a lane wants a newer one. A lane that has committed
+//! does, for its own next snapshot only. A compute server that only reads, or has just joined,
+//! would never see the last commit of another that is now idle. So the lanes of a compute server
+//! record a time from which on the newest vector may be out of date:
 //!
 //! ```text
-//! look at t1        newest is n - 2 or older     vector n - 1 is written after t1
-//! freezer           vector n is read after n - 1 was written: it has all that was published by t1
-//! look at t2        newest is n
+//! read at t1         newest is n - 2 or older     vector n - 1 is written after t1
+//! freezer            vector n is read after n - 1 was written: it has all that was published by t1
+//! read at t2         newest is n
 //! ```
 //!
-//! Where a collector freezes all the time, there is nothing to keep in mind.
+//! Where a collector freezes all the time, no record is needed.
 //!
 //! Decisions:
 //! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
@@ -20,50 +20,52 @@
 use layout::oracle::RING_PLACES;
 use std::sync::{Mutex, MutexGuard};
 
-/// A snapshot has all that any compute server has published this long before it began.
+/// A snapshot covers everything that any compute server has published this long before the
+/// transaction began.
 pub(crate) const STALE_NS: u64 = 1_000_000;
 
-/// What the lanes of a compute server know of the age of frozen vectors.
+/// The ages of frozen vectors, as far as the lanes of a compute server know them.
 #[derive(Default)]
 pub(crate) struct Freshness(Mutex<Seen>);
 
 #[derive(Default)]
 struct Seen {
-    /// The newest vector of all looks.
+    /// The newest vector that any read of the ring found.
     number: u64,
-    /// The last look, in nanoseconds of the environment's clock.
+    /// The time of the last read, in nanoseconds of the environment's clock.
     looked_ns: u64,
-    /// The last look that did not see it yet.
+    /// The time of the last read that did not find vector `number`.
     before_ns: u64,
-    /// The vectors last seen, by number.
+    /// The vectors found last, at their places in the ring.
     vectors: [Known; RING_PLACES as usize],
 }
 
-/// What is known of a vector.
+/// The age of a vector.
 #[derive(Clone, Copy, Default)]
 struct Known {
     number: u64,
-    /// It has whatever was published by then; 0 if nothing is known.
+    /// The vector covers everything that was published by this time; 0 if unknown.
     has_all_by_ns: u64,
 }
 
 impl Freshness {
-    /// Vector `number` was the newest one in a look that began at `began_ns`.
-    pub fn saw(&self, number: u64, began_ns: u64) {
-        self.seen().saw(number, began_ns);
+    /// Records that a read of the ring that began at `began_ns` found vector `number` as the
+    /// newest.
+    pub fn note_read(&self, number: u64, began_ns: u64) {
+        self.seen().note_read(number, began_ns);
     }
 
-    /// This compute server has frozen vector `number`, and began at `began_ns`.
-    pub fn froze(&self, number: u64, began_ns: u64) {
+    /// Records that this compute server has frozen vector `number`, and began at `began_ns`.
+    pub fn note_freeze(&self, number: u64, began_ns: u64) {
         let mut seen = self.seen();
-        seen.saw(number, began_ns);
+        seen.note_read(number, began_ns);
         for vector in seen.vectors.iter_mut().filter(|vector| vector.number >= number) {
             vector.has_all_by_ns = vector.has_all_by_ns.max(began_ns);
         }
     }
 
-    /// Whether vector `number` will do for a transaction that began at `began_ns`.
-    pub fn will_do(&self, number: u64, began_ns: u64) -> bool {
+    /// Whether vector `number` is fresh enough for a transaction that began at `began_ns`.
+    pub fn is_fresh_enough(&self, number: u64, began_ns: u64) -> bool {
         let Known { number: known, has_all_by_ns } = *self.seen().known(number);
         known == number && has_all_by_ns > 0 && has_all_by_ns + STALE_NS >= began_ns
     }
@@ -74,13 +76,13 @@ impl Freshness {
 }
 
 impl Seen {
-    fn saw(&mut self, number: u64, began_ns: u64) {
+    fn note_read(&mut self, number: u64, began_ns: u64) {
         if number < self.number {
             return;
         }
         if number > self.number {
             let newest = *self.known(self.number);
-            // Of one look it is known that the vector before this was not there yet.
+            // At the time of the chosen read, the ring did not yet have vector `number - 1`.
             let not_yet_ns =
                 if self.number + 2 <= number { self.looked_ns } else { self.before_ns };
             let has_all_by_ns = newest.has_all_by_ns.max(not_yet_ns);
@@ -100,51 +102,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_vector_that_is_seen_may_be_of_any_age() {
+    fn the_first_vector_found_has_an_unknown_age() {
         let freshness = Freshness::default();
-        freshness.saw(7, 1_000);
-        assert!(!freshness.will_do(7, 1_000));
-        freshness.froze(8, 1_100);
-        assert!(freshness.will_do(8, 1_000) && freshness.will_do(8, 1_100 + STALE_NS));
-        assert!(!freshness.will_do(8, 1_101 + STALE_NS) && !freshness.will_do(7, 1_000));
+        freshness.note_read(7, 1_000);
+        assert!(!freshness.is_fresh_enough(7, 1_000));
+        freshness.note_freeze(8, 1_100);
+        assert!(
+            freshness.is_fresh_enough(8, 1_000) && freshness.is_fresh_enough(8, 1_100 + STALE_NS)
+        );
+        assert!(
+            !freshness.is_fresh_enough(8, 1_101 + STALE_NS) && !freshness.is_fresh_enough(7, 1_000)
+        );
     }
 
     #[test]
-    fn the_second_vector_after_a_look_was_read_after_it() {
+    fn the_second_vector_after_a_read_was_frozen_after_it() {
         let freshness = Freshness::default();
-        freshness.saw(7, 10_000_000);
-        // What is in the next one may have been read before that look.
-        freshness.saw(8, 20_000_000);
-        assert!(!freshness.will_do(8, 10_000_000 + STALE_NS));
-        freshness.saw(9, 30_000_000);
-        assert!(freshness.will_do(9, 10_000_000 + STALE_NS));
-        assert!(!freshness.will_do(9, 10_000_001 + STALE_NS));
-        freshness.saw(11, 40_000_000);
-        assert!(freshness.will_do(11, 30_000_000 + STALE_NS));
-        assert!(!freshness.will_do(11, 30_000_001 + STALE_NS));
+        freshness.note_read(7, 10_000_000);
+        // The freezer may have read vector 8 before the read at 10 ms.
+        freshness.note_read(8, 20_000_000);
+        assert!(!freshness.is_fresh_enough(8, 10_000_000 + STALE_NS));
+        freshness.note_read(9, 30_000_000);
+        assert!(freshness.is_fresh_enough(9, 10_000_000 + STALE_NS));
+        assert!(!freshness.is_fresh_enough(9, 10_000_001 + STALE_NS));
+        freshness.note_read(11, 40_000_000);
+        assert!(freshness.is_fresh_enough(11, 30_000_000 + STALE_NS));
+        assert!(!freshness.is_fresh_enough(11, 30_000_001 + STALE_NS));
     }
 
     #[test]
-    fn a_look_that_comes_late_tells_nothing() {
+    fn a_late_read_proves_nothing() {
         let freshness = Freshness::default();
-        freshness.saw(7, 10_000_000);
-        freshness.saw(9, 20_000_000);
-        freshness.saw(8, 19_000_000);
-        freshness.saw(10, 21_000_000);
-        assert!(freshness.will_do(10, 10_000_000 + STALE_NS) && !freshness.will_do(8, 10_000_000));
-        assert!(!freshness.will_do(10, 10_000_001 + STALE_NS));
+        freshness.note_read(7, 10_000_000);
+        freshness.note_read(9, 20_000_000);
+        freshness.note_read(8, 19_000_000);
+        freshness.note_read(10, 21_000_000);
+        assert!(
+            freshness.is_fresh_enough(10, 10_000_000 + STALE_NS)
+                && !freshness.is_fresh_enough(8, 10_000_000)
+        );
+        assert!(!freshness.is_fresh_enough(10, 10_000_001 + STALE_NS));
     }
 
     #[test]
-    fn what_another_lane_freezes_makes_no_older_vector_newer() {
+    fn a_freeze_does_not_make_an_older_vector_fresh() {
         let freshness = Freshness::default();
-        freshness.saw(7, 10_000_000);
-        freshness.saw(8, 10_000_000);
-        freshness.froze(10, 20_000_000);
-        assert!(freshness.will_do(10, 20_000_000 + STALE_NS));
-        assert!(!freshness.will_do(8, 20_000_000));
-        // A later one has all that the frozen one has.
-        freshness.saw(11, 25_000_000);
-        assert!(freshness.will_do(11, 20_000_000 + STALE_NS));
+        freshness.note_read(7, 10_000_000);
+        freshness.note_read(8, 10_000_000);
+        freshness.note_freeze(10, 20_000_000);
+        assert!(freshness.is_fresh_enough(10, 20_000_000 + STALE_NS));
+        assert!(!freshness.is_fresh_enough(8, 20_000_000));
+        // A later vector covers what the frozen one covers.
+        freshness.note_read(11, 25_000_000);
+        assert!(freshness.is_fresh_enough(11, 20_000_000 + STALE_NS));
     }
 }

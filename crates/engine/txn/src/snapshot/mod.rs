@@ -1,8 +1,8 @@
-//! A snapshot: which versions a transaction sees [ZB17 §4.1].
+//! A snapshot: the versions that a transaction sees [ZB17 §4.1].
 //!
-//! To read it: the snapshot here, [`oracle`] (how one is taken), [`slot`] and [`shared_slot`]
-//! (slots of the vector and their numbers); where many compute servers ask, [`freshness`],
-//! [`collector`], [`packed`] and [`fetch`].
+//! Read the snapshot here first, then [`oracle`] (taking one), [`slot`] and [`shared_slot`] (slots
+//! of the vector and their numbers). [`freshness`], [`collector`], [`packed`] and [`fetch`] serve
+//! clusters in which many compute servers need snapshots.
 //!
 //! Decision: docs/decisions/0022-a-snapshot-is-never-edited.md
 
@@ -18,12 +18,12 @@ pub(crate) mod timestamp;
 use layout::{SlotId, VersionWord};
 
 /// One counter per timestamp slot. Two snapshots of a database are always comparable: one is at or
-/// before the other. Nobody changes a snapshot once it was taken.
+/// before the other. A snapshot never changes after it is taken.
 #[derive(PartialEq, Eq, Debug, Default)]
 pub struct Snapshot {
     counters: Vec<u64>,
-    /// Orders snapshots against collection: what was collected up to a larger stamp may be missing
-    /// here.
+    /// Orders snapshots and collection: versions collected up to a larger stamp may be missing in
+    /// this snapshot.
     pub stamp: u64,
 }
 
@@ -32,21 +32,21 @@ impl Clone for Snapshot {
         Self { counters: self.counters.clone(), stamp: self.stamp }
     }
 
-    /// Takes the memory along that is there.
+    /// Reuses the allocation.
     fn clone_from(&mut self, other: &Self) {
         self.set(&other.counters, other.stamp);
     }
 }
 
 impl Snapshot {
-    /// Takes the counters over.
+    /// Replaces the counters, in the existing allocation.
     #[inline]
     pub fn set(&mut self, counters: &[u64], stamp: u64) {
         debug_assert!(
             counters.iter().zip(&self.counters).all(|(counter, before)| counter >= before),
             "a later snapshot has all that an earlier one has"
         );
-        // Vectors have a few words and seldom become longer: neither is worth a call.
+        // Vectors have a few words and seldom grow: neither case is worth a call of `memcpy`.
         if self.counters.len() == counters.len() {
             self.counters.iter_mut().zip(counters).for_each(|(own, counter)| *own = *counter);
         } else {
@@ -56,27 +56,27 @@ impl Snapshot {
         self.stamp = stamp;
     }
 
-    /// Whether `version` is part of the snapshot. A slot that did not exist then is not.
+    /// Whether the snapshot contains `version`. A slot that did not exist when the snapshot was
+    /// taken is not covered.
     #[inline]
     pub fn covers(&self, version: VersionWord) -> bool {
         let slot = usize::from(version.slot().0);
         self.counters.get(slot).is_some_and(|&counter| version.counter() <= counter)
     }
 
-    /// The counter of `slot`.
+    /// The counter of `slot`; 0 for a slot that is not in the snapshot.
     #[inline]
     pub fn counter(&self, slot: SlotId) -> u64 {
         self.counters.get(usize::from(slot.0)).copied().unwrap_or(0)
     }
 
-    /// The counters.
     #[inline]
     pub fn counters(&self) -> &[u64] {
         &self.counters
     }
 
-    /// Upper bound of the commits that `vector` has published and the snapshot does not cover: the
-    /// numbers in between. Aborted transactions have drawn some of them.
+    /// Upper bound of the number of commits that `vector` has published and the snapshot does not
+    /// cover: the count of numbers in between, which includes those of aborted transactions.
     pub fn lag(&self, vector: &[u64]) -> u64 {
         let behind = |(slot, &counter): (usize, &u64)| {
             let covered = self.counters().get(slot).copied().unwrap_or(0);
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_lags_by_what_was_published_since() {
+    fn lag_counts_the_numbers_published_since() {
         let mut snapshot = Snapshot::default();
         snapshot.set(&[5, 0, 9], 1);
         assert_eq!(snapshot.lag(&[5, 0, 9]), 0);

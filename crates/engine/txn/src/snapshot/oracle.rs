@@ -1,17 +1,17 @@
 //! The timestamp oracle: taking snapshots and publishing commits [ZB17 §4].
 //!
-//! Double collect: the vector is read until two reads agree, the second posted after the first had
-//! completed. Counters only rise, so a vector read twice stood still in between, and any two such
-//! vectors are comparable. We deviate from the paper, whose single read can be stretched around
-//! another: a long fork. Where servers carry out one batch after the other, a read is of one moment
-//! and the second is left out.
+//! *Double collect*: a lane reads the vector until two reads agree; it posts the second read after
+//! the first has completed. Counters only rise, so a vector that two reads return did not change in
+//! between, and any two such vectors are comparable. We deviate from the paper: the duration of its
+//! single read can include another one, which gives a long fork. Where memory servers execute one
+//! batch after another, a single read is atomic and the second is left out.
 //!
-//! Frozen: a lane that needs a newer vector takes the try-lock, reads the vector once and writes
-//! it, numbered, to the ring. One freezes after another, so frozen vectors are comparable; and
-//! since every transaction's snapshot is a frozen one, a vector that covers a transaction covers
-//! all that transaction saw. A vector that may be too old is not taken
-//! ([`crate::snapshot::freshness`]). Where many compute servers want one all the time, a collector
-//! beside the vector freezes all the time instead.
+//! *Frozen*: a lane that needs a newer vector takes the try-lock, reads the vector once and writes
+//! it, with the next number, to the ring. Only one lane freezes at a time, so frozen vectors are
+//! comparable. Every transaction's snapshot is a frozen vector, so a vector that covers a
+//! transaction covers everything that this transaction saw. A lane rejects a vector that may be too
+//! old ([`crate::snapshot::freshness`]). On clusters whose many compute servers need new vectors
+//! all the time, a collector beside the vector freezes them instead.
 //!
 //! Decisions:
 //! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
@@ -31,18 +31,18 @@ use layout::oracle::{
 use layout::row::{Cover, checksum};
 use layout::{GlobalPtr, OracleLayout, SlotId};
 
-/// Collects before a snapshot is given up.
+/// Maximal number of collects for one snapshot.
 const COLLECT_COUNT_MAX: u32 = 1000;
-/// Tries to read a frozen vector before a snapshot is given up.
+/// Maximal number of attempts to read a frozen vector.
 const FREEZE_COUNT_MAX: u32 = 1000;
 
 impl<E: Env> LaneInner<E> {
-    /// Takes a snapshot into `self.snapshot` and notices a change of the catalog.
+    /// Takes a snapshot into `self.snapshot` and detects a change of the catalog.
     #[inline]
     pub(crate) async fn take_snapshot(&mut self) -> Result<(), Abort> {
         let before = self.env.counters().counts();
         let epoch = match self.shared.config.oracle {
-            _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.has_snapshot_left() => {
+            _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.reuses_snapshot() => {
                 self.open.catalog.epoch
             }
             Oracle::DoubleCollect => self.double_collect().await?,
@@ -59,14 +59,14 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Whether the last snapshot is taken for the next as well: every other time. For a mutant.
+    /// Whether to reuse the last snapshot, which happens every other time. For a mutant.
     #[cold]
-    fn has_snapshot_left(&self) -> bool {
+    fn reuses_snapshot(&self) -> bool {
         self.statistics.snapshots % 2 == 1
     }
 
-    /// The announcement goes out before the first read, so that a lane that computes a
-    /// horizon either sees it, or has raised the clock before it is read here.
+    /// Announces before the first read. A lane that computes a horizon then either sees the
+    /// announcement, or has raised the clock before this lane reads it.
     #[inline]
     async fn double_collect(&mut self) -> Result<u64, Abort> {
         let oracle = self.shared.oracle;
@@ -88,7 +88,7 @@ impl<E: Env> LaneInner<E> {
         let is_serial = self.env.is_serial();
         for _ in 0..COLLECT_COUNT_MAX {
             let batch = &mut *self.txn.batch;
-            // A lane that finds all slots taken was counted, too.
+            // The count includes lanes that found no free slot, so it may exceed the slots.
             let slot_count = batch.word(first.at + SLOT_COUNT).min(u64::from(slots)) as u32;
             let is_longer = VECTOR + slot_count > first.words;
             if is_longer && !is_short {
@@ -116,15 +116,16 @@ impl<E: Env> LaneInner<E> {
             let batch = &*self.txn.batch;
             let (header, again) = (batch.words(first), batch.words(second));
             let counters = &header[VECTOR as usize..];
-            // The count as well: a lane that came in between may have committed.
+            // Compare the slot count too: a lane that was added between the reads may have
+            // committed.
             let stood_still = same_words(counters, &again[VECTOR as usize..])
                 && header[SLOT_COUNT as usize] == again[SLOT_COUNT as usize];
             if stood_still || single {
                 self.snapshot.set(counters, header[CLOCK as usize].max(1));
                 return Ok(header[EPOCH as usize]);
             }
-            // The second read may serve as the first of the next pair; clock and epoch read earlier
-            // are only older, which is safe.
+            // The second read may serve as the first of the next pair. Clock and epoch of the
+            // earlier read are only older, which is safe.
             let batch = &mut *self.txn.batch;
             for n in SLOT_COUNT..second.words {
                 let word = batch.word(second.at + n);
@@ -135,9 +136,9 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// The newest frozen vector that covers the lane's own last commit, is not older than the
-    /// lane's last snapshot, and has what others have published up to a moment ago; frozen here and
-    /// now if there is none.
+    /// Takes the newest frozen vector. It must cover the lane's own last commit, be no older than
+    /// the lane's last snapshot, and contain what other lanes published until a moment ago
+    /// ([`crate::snapshot::freshness`]). If no vector does, the lane freezes one.
     async fn newest_frozen(&mut self) -> Result<u64, Abort> {
         if self.shared.fetched.is_running()
             && let Some(epoch) = self.newest_fetched().await?
@@ -157,8 +158,8 @@ impl<E: Env> LaneInner<E> {
         for _ in 0..FREEZE_COUNT_MAX {
             if let Some(epoch) = self.read_frozen().await? {
                 let (freshness, number) = (&self.shared.freshness, self.snapshot.stamp);
-                freshness.saw(number, looked_ns);
-                if freshness.will_do(number, began_ns) {
+                freshness.note_read(number, looked_ns);
+                if freshness.is_fresh_enough(number, began_ns) {
                     return Ok(epoch);
                 }
             }
@@ -169,8 +170,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// The same where a collector freezes all the time: its newest number is read, and then the
-    /// vector of that number.
+    /// Does the same if a collector freezes all the time: reads the newest number, then the vector
+    /// with that number.
     async fn newest_collected(&mut self) -> Result<u64, Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         for _ in 0..FREEZE_COUNT_MAX {
@@ -178,7 +179,7 @@ impl<E: Env> LaneInner<E> {
             self.execute().await.map_err(|_| Abort::Unreachable)?;
             let number = self.txn.batch.word(newest.at);
             self.txn.batch.clear_verbs();
-            // Slots behind those in use, and their counters, are 0.
+            // Slots that are not in use, and their counters, are 0.
             let place = self.txn.batch.read(shape.frozen(oracle, number), shape.frozen_words());
             self.execute().await.map_err(|_| Abort::Unreachable)?;
             if let Some(epoch) = self.take_frozen(place) {
@@ -189,8 +190,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Reads the whole ring and takes the newest intact vector, if it is new enough. Adds to the
-    /// verbs that are already posted.
+    /// Reads the whole ring and takes the newest intact vector, if it is new enough. The read joins
+    /// the verbs that the batch already has.
     async fn read_frozen(&mut self) -> Result<Option<u64>, Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let places = layout::oracle::RING_PLACES;
@@ -199,13 +200,13 @@ impl<E: Env> LaneInner<E> {
         Ok(self.take_frozen(ring))
     }
 
-    /// Takes the newest intact vector among those that were read, if it is new enough.
+    /// Takes the newest intact one of these vectors, if it is new enough.
     fn take_frozen(&mut self, vectors: Span) -> Option<u64> {
         let batch = &*self.txn.batch;
         let newest = newest_intact(&self.env, self.shared.oracle_layout, batch.words(vectors))?;
         let counters = &newest[2..newest.len() - 1];
         let number = newest[0];
-        // A transaction sees all that this compute server has committed before it began.
+        // A transaction sees everything that its compute server has committed before it began.
         let covers_published = (0..self.shared.slots_in_use() as u16)
             .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
         let at_least = self.snapshot.stamp + u64::from(self.identity.wants_newer);
@@ -222,8 +223,8 @@ impl<E: Env> LaneInner<E> {
         Some(epoch)
     }
 
-    /// A frozen vector with the lane's own last commit put into it: what two lanes make so need not
-    /// be comparable. For a mutant.
+    /// A frozen vector with the lane's own last commit merged into it. Two such vectors of two
+    /// lanes need not be comparable. For a mutant.
     #[cold]
     fn with_own_slot(&self, counters: &[u64]) -> Vec<u64> {
         let mut merged = counters.to_vec();
@@ -232,8 +233,8 @@ impl<E: Env> LaneInner<E> {
         merged
     }
 
-    /// Makes the newest frozen vector carry at least `epoch`: transactions that begin from now on
-    /// know the change.
+    /// Ensures that the newest frozen vector has at least `epoch`, so that transactions that begin
+    /// from now on know the catalog change.
     pub(crate) async fn freeze_epoch(&mut self, epoch: u64) -> Result<(), Abort> {
         for _ in 0..FREEZE_COUNT_MAX {
             self.txn.batch.reset();
@@ -245,15 +246,15 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Makes the next snapshot have all that is published by now, by any compute server. Double
-    /// collects always have.
+    /// Ensures that the next snapshot covers everything that any compute server has published by
+    /// now. A double collect always does.
     pub(crate) async fn freeze_now(&mut self) -> Result<(), Abort> {
         if self.shared.config.oracle == Oracle::DoubleCollect {
             return Ok(());
         }
         for _ in 0..FREEZE_COUNT_MAX {
             self.txn.batch.reset();
-            // What somebody else is freezing may have been read before.
+            // Another lane's concurrent freeze may have read the vector before this call.
             if self.freeze().await? {
                 return Ok(());
             }
@@ -261,8 +262,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Freezes a vector if nobody else does, and returns whether it did. The holder of the try-lock
-    /// must give it back, even if nobody waits for this snapshot any more: where that can be,
+    /// Freezes a vector unless another lane is freezing one; returns whether it did. The holder of
+    /// the try-lock must release it even if the caller drops this future: where that can happen,
     /// freezing is a task of its own.
     async fn freeze(&mut self) -> Result<bool, Abort> {
         if self.shared.has_collector() {
@@ -285,13 +286,13 @@ impl<E: Env> LaneInner<E> {
             frozen.map_err(|_| Abort::Unreachable)?.1
         };
         if let Some(number) = frozen {
-            self.shared.freshness.froze(number, began_ns);
+            self.shared.freshness.note_freeze(number, began_ns);
         }
         Ok(frozen.is_some())
     }
 
-    /// The stamp to announce: of the last snapshot, and where lanes share their words the oldest of
-    /// all that run.
+    /// The stamp to announce: that of the last snapshot. Where lanes share their announcement, the
+    /// oldest stamp of all running lanes.
     #[inline]
     async fn announce(&self) -> u64 {
         match &self.identity.shared_slot {
@@ -300,14 +301,15 @@ impl<E: Env> LaneInner<E> {
                 if let Some(stamp) = slot.announce(self.identity.number, self.snapshot.stamp) {
                     return stamp;
                 }
-                // The announcement is being withdrawn, which must not come behind this one.
+                // The announcement is being withdrawn. That write must not arrive after this lane's
+                // announcement.
                 self.env.yield_now().await;
             },
         }
     }
 
-    /// Waits until the collector has frozen a vector that it began to read after this was called,
-    /// and until lanes of this compute server begin with it.
+    /// Waits until the collector has frozen a vector that it began to read after this call, and
+    /// until lanes of this compute server begin with such a vector.
     async fn await_two_freezes(&mut self) -> Result<bool, Abort> {
         let newest = self.shared.oracle.add_words(u64::from(NEWEST));
         let mut first = None;
@@ -326,9 +328,9 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Tells the others which catalog this lane now uses: that of `epoch`, or the one that is here
-    /// if that is newer, since a snapshot may be older than what is known. A later snapshot of the
-    /// newer epoch changes nothing, and is not announced.
+    /// Acknowledges the catalog that this lane now uses: the catalog of `epoch`, or the cached one
+    /// if that is newer, because a snapshot may be older than the cached catalog. A later snapshot
+    /// with the newer epoch then changes nothing and needs no acknowledgement.
     async fn refresh_catalog(&mut self, epoch: u64) -> Result<(), Abort> {
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await;
         let catalog = catalog.map_err(|_| Abort::CatalogChanged)?;
@@ -346,7 +348,7 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// The newest intact one of frozen vectors that were read: number, epoch, counters, checksum.
+/// The newest intact one of the frozen vectors in `words`: number, epoch, counters, checksum.
 pub(crate) fn newest_intact<'a, E: Env>(
     env: &E,
     shape: OracleLayout,
@@ -362,7 +364,7 @@ pub(crate) fn newest_intact<'a, E: Env>(
 }
 
 /// Takes the try-lock, reads the vector once, and writes it to the ring with the next number.
-/// Answers that number, if it got the lock.
+/// Returns that number, or `None` if another lane has the lock.
 async fn freeze_vector<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -387,8 +389,8 @@ async fn freeze_vector<E: Env>(
     Ok((batch, Some(number)))
 }
 
-/// Reads the vector once, and makes the next frozen one of it: where it stands in the batch's
-/// arena.
+/// Reads the vector once and builds the next frozen vector from it in the batch's arena; returns
+/// its span.
 pub(crate) async fn read_vector<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -412,7 +414,7 @@ pub(crate) async fn read_vector<E: Env>(
     Ok((batch, vector))
 }
 
-/// Posts a frozen vector to the ring, and gives back the try-lock. Answers the vector's number.
+/// Posts a frozen vector to the ring and releases the try-lock. Returns the vector's number.
 pub(crate) fn post_vector(
     batch: &mut Batch,
     oracle: GlobalPtr,

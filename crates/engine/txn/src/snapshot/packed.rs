@@ -1,9 +1,8 @@
-//! Frozen vectors as copies of them hold them: 16 bits for each counter, by which it is larger than
-//! in a base ([`layout::vector_copy`]).
+//! Packed frozen vectors, as stored in the copies: each counter is a 16-bit offset from the counter
+//! in a base vector ([`layout::vector_copy`]).
 //!
-//! Nothing is lost by it: what a fetcher unpacks is the frozen vector of that number. So snapshots
-//! stay comparable whichever copy they come from, and a copy that lags behind costs freshness
-//! alone.
+//! Packing loses nothing: a fetcher unpacks exactly the frozen vector of that number. So snapshots
+//! are comparable whichever copy they come from, and a copy that lags costs only freshness.
 //!
 //! Decisions:
 //! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
@@ -17,24 +16,25 @@ use layout::vector_copy::{
 };
 use layout::{CopyLayout, GlobalPtr};
 
-/// Slots for each vector after which another becomes the base, though offsets still fit: everybody
-/// is used to it then, and it costs a copy four words more for each vector.
+/// A base is replaced after one vector per this number of slots, even if the offsets still fit. So
+/// fetchers are always prepared for a new base, and it costs a copy only four words more per
+/// vector.
 const SLOTS_PER_VECTOR: u64 = 4;
 
-/// The collector's side: what it packs next is packed by this base.
+/// The collector's side: the base for the next packed vector.
 pub(crate) struct Packer {
     shape: CopyLayout,
-    /// Number of the base; 0: there is none yet.
+    /// Number of the base; 0 before the first.
     number: u64,
     counters: Vec<u64>,
     place: u32,
 }
 
-/// What is to be written to each copy: places in a batch's arena.
+/// Spans in a batch's arena that are to be written to each copy.
 pub(crate) struct Packed {
     number: u64,
     vector: Span,
-    /// If it is a new one.
+    /// The base, if it is a new one.
     base: Option<Span>,
 }
 
@@ -79,7 +79,7 @@ impl Packer {
         Packed { number, vector: packed, base }
     }
 
-    /// Whether 16 bits are enough for each counter.
+    /// Whether 16 bits suffice for each offset.
     fn fits(&self, counters: &[u64]) -> bool {
         let is_small = |(&counter, &base): (&u64, &u64)| {
             counter.checked_sub(base).is_some_and(|offset| offset >> OFFSET_BITS == 0)
@@ -96,8 +96,8 @@ impl Packer {
         base
     }
 
-    /// Posts what was packed to a copy: a base before what needs it, and a vector before its
-    /// number.
+    /// Posts a packed vector to a copy: a new base before the vector that needs it, and the vector
+    /// before its number.
     pub(crate) fn post(&self, batch: &mut Batch, copy: GlobalPtr, packed: &Packed) {
         if let Some(base) = packed.base {
             batch.write(self.shape.base(copy, self.place), base);
@@ -114,57 +114,55 @@ fn close(batch: &mut Batch, span: Span) {
     batch.set_word(span.at + body.words, sum);
 }
 
-/// What is in front of the checksum, if that fits.
-fn intact(words: &[u64], trust: Trust) -> Option<&[u64]> {
+/// The words in front of the checksum, if the checksum fits.
+fn intact(words: &[u64], skipped: SkippedChecks) -> Option<&[u64]> {
     let (sum, body) = words.split_last()?;
-    (body[0] != 0 && (checksum(body, Cover::All) == *sum || trust.torn)).then_some(body)
+    (body[0] != 0 && (checksum(body, Cover::All) == *sum || skipped.torn)).then_some(body)
 }
 
-/// What a fetcher does not look at. For mutants.
+/// Checks that a fetcher omits. For mutants.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Trust {
-    /// Whether a vector is whole.
+pub(crate) struct SkippedChecks {
+    /// Accept torn vectors.
     pub torn: bool,
-    /// Whether its base is the one that is here.
+    /// Accept a vector with another base than the one in memory.
     pub base: bool,
 }
 
-/// A fetcher's side: the base that it has read, and what it unpacked last.
+/// A fetcher's side: the base read last, and the vector unpacked last.
 pub(crate) struct Unpacker {
     shape: CopyLayout,
-    trust: Trust,
-    /// Number of the base; 0: there is none yet.
+    skipped: SkippedChecks,
+    /// Number of the base; 0 before the first.
     number: u64,
     base: Vec<u64>,
     counters: Vec<u64>,
 }
 
-/// A vector that was fetched.
 #[derive(Clone, Copy)]
 pub(crate) struct Vector<'a> {
     pub number: u64,
     pub epoch: u64,
-    /// The stamp to which the collector had raised the words of all regions, if that is its task.
+    /// The stamp up to which the collector has raised the words of all regions, if it does that.
     pub collected: Option<u64>,
     pub counters: &'a [u64],
 }
 
 impl Unpacker {
-    pub(crate) fn new(shape: CopyLayout, trust: Trust) -> Self {
-        Self { shape, trust, number: 0, base: Vec::new(), counters: Vec::new() }
+    pub(crate) fn new(shape: CopyLayout, skipped: SkippedChecks) -> Self {
+        Self { shape, skipped, number: 0, base: Vec::new(), counters: Vec::new() }
     }
 
-    /// The number of the base that a packed vector needs, if that is another one than is here, and
-    /// the vector whole.
+    /// The number of the base that an intact packed vector needs, if it is not the one in memory.
     pub(crate) fn wanted_base(&self, packed: &[u64]) -> Option<u64> {
-        let wanted = intact(packed, self.trust)?[PACKED_BASE as usize];
+        let wanted = intact(packed, self.skipped)?[PACKED_BASE as usize];
         (wanted != self.number).then_some(wanted)
     }
 
-    /// Takes the base of this number from what was read of the places of bases, if it is there.
+    /// Takes the base with this number from the words of all base places, if it is among them.
     pub(crate) fn take_base(&mut self, wanted: u64, places: &[u64]) {
         let bases = places.chunks_exact(self.shape.base_words() as usize);
-        let mut intact = bases.filter_map(|base| intact(base, Trust::default()));
+        let mut intact = bases.filter_map(|base| intact(base, SkippedChecks::default()));
         if let Some(base) = intact.find(|base| base[0] == wanted) {
             self.number = wanted;
             self.base.clear();
@@ -172,10 +170,10 @@ impl Unpacker {
         }
     }
 
-    /// Unpacks a vector, if it is whole and its base is here.
+    /// Unpacks a vector, if it is intact and its base is in memory.
     pub(crate) fn unpack(&mut self, packed: &[u64]) -> Option<Vector<'_>> {
-        let packed = intact(packed, self.trust)?;
-        if packed[PACKED_BASE as usize] != self.number && !(self.trust.base && self.number > 0) {
+        let packed = intact(packed, self.skipped)?;
+        if packed[PACKED_BASE as usize] != self.number && !(self.skipped.base && self.number > 0) {
             return None;
         }
         self.counters.clear();
@@ -199,7 +197,7 @@ mod tests {
     use fabric::Fabric;
     use layout::RegionId;
 
-    /// A base serves two vectors.
+    /// With 8 slots, a base serves two vectors.
     const SHAPE: CopyLayout = CopyLayout { slots: 8 };
 
     struct Copy {
@@ -220,7 +218,6 @@ mod tests {
             fabric::run_now(self.env.execute(batch)).expect("it is local")
         }
 
-        /// Writes a vector with these counters.
         fn write(&mut self, number: u64, counters: [u64; 8]) {
             let mut batch = Batch::new();
             let vector = batch.reserve(SHAPE.slots + 3);
@@ -240,7 +237,8 @@ mod tests {
             self.execute(batch).words(span).to_vec()
         }
 
-        /// Reads vector `number` as a fetcher does: its counters, and how many bases that took.
+        /// Reads vector `number` as a fetcher does; returns its counters and the number of bases
+        /// read.
         fn fetch(&self, unpacker: &mut Unpacker, number: u64) -> (Option<Vec<u64>>, u32) {
             let packed = self.read(SHAPE.packed(self.at, number), SHAPE.packed_words());
             let wanted = unpacker.wanted_base(&packed);
@@ -259,8 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unpacked_is_what_was_frozen() {
-        let (mut copy, mut unpacker) = (Copy::new(), Unpacker::new(SHAPE, Trust::default()));
+    fn unpacking_restores_the_frozen_vector() {
+        let (mut copy, mut unpacker) =
+            (Copy::new(), Unpacker::new(SHAPE, SkippedChecks::default()));
         let mut counters = [5, 0, 0, 1 << 40, 7, 7, 7, 7];
         copy.write(1, counters);
         assert_eq!(copy.fetch(&mut unpacker, 1), (Some(counters.to_vec()), 1));
@@ -275,8 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_torn_or_has_lost_its_base_is_not_taken() {
-        let (mut copy, mut unpacker) = (Copy::new(), Unpacker::new(SHAPE, Trust::default()));
+    fn torn_vectors_and_those_without_their_base_are_rejected() {
+        let (mut copy, mut unpacker) =
+            (Copy::new(), Unpacker::new(SHAPE, SkippedChecks::default()));
         for number in 1..4 {
             copy.write(number, [number << 20; 8]);
         }
@@ -288,6 +288,6 @@ mod tests {
         batch.write_word(word, 1);
         copy.execute(batch);
         assert_eq!(copy.fetch(&mut unpacker, 3), (None, 0));
-        assert_eq!(copy.fetch(&mut unpacker, 4), (None, 0), "nothing stands there yet");
+        assert_eq!(copy.fetch(&mut unpacker, 4), (None, 0), "the place is still empty");
     }
 }

@@ -1,13 +1,13 @@
 //! Two slots of the vector for all lanes of a compute server: one for short commits, one for long
 //! ones [ZB17 §4.2].
 //!
-//! The lanes draw their numbers from one counter for each slot and come to an end in any order,
-//! while a snapshot counts every number up to what the slot says. So a slot counts a prefix of
-//! numbers that are all over: committed, with everything installed, or given up. One lane at a time
-//! writes it, for all that are over by then; the others wait until it has counted theirs. The price
-//! is that a commit waits for those that drew before it, and that a number whose fate nobody knows
-//! stops the compute server. We deviate from the paper, which has one slot: short commits
-//! would wait for the few long ones.
+//! The lanes draw their numbers from one counter per slot and finish in any order, but a snapshot
+//! covers every number up to the slot's counter in the vector. So the published counter is the end
+//! of a prefix of finished numbers: each is committed with all writes installed, or aborted. One
+//! lane at a time publishes, for all numbers that are finished by then; the others wait until their
+//! number is covered. The price: a commit waits for those that drew before it, and a number with
+//! unknown outcome stops the compute server. We deviate from the paper, which has one slot: short
+//! commits would wait for the few long ones.
 //!
 //! Decisions:
 //! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
@@ -19,41 +19,41 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 
-/// Slots of a compute server whose lanes share them.
+/// Number of slots of a compute server whose lanes share them.
 pub(crate) const SLOTS_EACH: usize = 2;
-/// More rows than that make a commit a long one: the longest order of TPC-C writes 33.
+/// Maximal number of rows of a short commit. The longest order of TPC-C writes 33.
 const SHORT_WRITES_MAX: usize = 40;
 
-/// What the lanes of a compute server share.
+/// The slots that the lanes of a compute server share.
 pub(crate) struct SharedSlot {
-    /// The slot beside which the lanes announce.
+    /// The slot whose words hold the lanes' announcement.
     pub slot: SlotId,
-    /// Where short commits and long ones have their numbers from.
+    /// The numbers of short commits, and of long ones.
     series: [Series; SLOTS_EACH],
     lanes: Mutex<Lanes>,
 }
 
-/// A slot, and the numbers that are drawn for it.
+/// A slot and its numbers.
 struct Series {
     slot: SlotId,
     numbers: Mutex<Numbers>,
 }
 
-/// What the lanes would announce if they had words of their own: the words beside the slot say the
-/// oldest of it.
+/// The announcement of each lane. The slot's words have the oldest of them.
 #[derive(Default)]
 struct Lanes {
     lanes: Vec<Announcement>,
-    /// The newest stamp that any of them has seen: snapshots yet to come have it or a later one.
+    /// The newest stamp that any lane has seen: later snapshots have at least this stamp.
     newest: u64,
-    /// The last that ran withdraws the announcement, and nobody announces until that is done.
+    /// The last running lane is withdrawing the announcement; no lane may announce until that is
+    /// done.
     is_resting: bool,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Announcement {
     is_taken: bool,
-    /// 0 if idle, else a stamp that bounds the snapshot from below.
+    /// 0 if idle; otherwise a lower bound of the snapshot's stamp.
     stamp: u64,
     epoch: u64,
 }
@@ -75,40 +75,40 @@ impl Drop for Withdrawal<'_> {
 
 #[derive(Default)]
 struct Numbers {
-    /// Every number up to here is over.
+    /// Every number up to this one is finished.
     complete: u64,
-    /// Whether those behind it are over, as far as they were drawn.
-    over: VecDeque<bool>,
-    /// What the slot counts.
+    /// For each drawn number after `complete`: whether it is finished.
+    finished: VecDeque<bool>,
+    /// The slot's counter in the vector.
     published: u64,
     is_publishing: bool,
-    /// A number that nobody may pass has no owner any more.
+    /// A number with unknown outcome blocks all later ones.
     is_poisoned: bool,
     waiting: Vec<Waker>,
 }
 
-/// What snapshots have at least: of those that run, or of all that are yet to come.
+/// Lower bounds of snapshots: of the running ones, or of all future ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bounds {
     pub stamp: u64,
     pub epoch: u64,
 }
 
-/// What a lane whose commit is installed has to do.
+/// The next step of a lane whose commit is installed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Turn {
-    /// Nothing: its number is counted.
-    Counted,
-    /// Write this number to the slot, and then say so.
+pub(crate) enum PublishStep {
+    /// None: its number is published.
+    Published,
+    /// Write this number to the slot, then call `note_published`.
     Publish(u64),
-    /// Wait for others.
+    /// Wait for other lanes.
     Wait,
-    /// Its number will never be counted.
+    /// Its number will never be published.
     Poisoned,
 }
 
 impl SharedSlot {
-    /// Slots, with the counters up to which their numbers are used up.
+    /// Creates the shared slots; each has used its numbers up to its counter.
     pub(crate) fn new(slots: [TakenSlot; SLOTS_EACH]) -> Self {
         let series = |TakenSlot { slot, counter }| {
             let numbers = Numbers { complete: counter, published: counter, ..Numbers::default() };
@@ -117,55 +117,60 @@ impl SharedSlot {
         Self { slot: slots[0].slot, series: slots.map(series), lanes: Mutex::default() }
     }
 
-    /// A number of its own for a commit with this many writes; the commit must finish it.
+    /// Draws a number for a commit with this many writes. The commit must finish it.
     pub(crate) fn draw(&self, writes: usize) -> VersionWord {
         let series = &self.series[usize::from(writes > SHORT_WRITES_MAX)];
         let mut numbers = series.numbers();
-        numbers.over.push_back(false);
-        VersionWord::new(series.slot, numbers.complete + numbers.over.len() as u64)
+        numbers.finished.push_back(false);
+        VersionWord::new(series.slot, numbers.complete + numbers.finished.len() as u64)
     }
 
-    /// Ends the use of a number: its commit is installed, or has released its locks.
+    /// Finishes a number: its commit has installed its writes, or has released its locks.
     pub(crate) fn finish(&self, drawn: VersionWord) {
         let number = drawn.counter();
         let mut numbers = self.numbers(drawn.slot());
         assert!(number > numbers.complete, "a number is finished once");
         let place = number - numbers.complete - 1;
-        numbers.over[place as usize] = true;
+        numbers.finished[place as usize] = true;
         if place > 0 {
             return;
         }
-        while numbers.over.front() == Some(&true) {
-            numbers.over.pop_front();
+        while numbers.finished.front() == Some(&true) {
+            numbers.finished.pop_front();
             numbers.complete += 1;
         }
         wake_all(numbers);
     }
 
-    /// What is to be done for a number to be counted.
-    pub(crate) fn turn(&self, drawn: VersionWord) -> Turn {
-        self.turn_of(drawn, None)
+    /// The next step towards publishing a number.
+    pub(crate) fn publish_step(&self, drawn: VersionWord) -> PublishStep {
+        self.publish_step_or_wait(drawn, None)
     }
 
-    /// The same, and `waker` is woken when that may have changed.
-    pub(crate) fn turn_of(&self, drawn: VersionWord, waker: Option<&Waker>) -> Turn {
+    /// Like [`Self::publish_step`]; if the answer is `Wait`, wakes `waker` when the answer may have
+    /// changed.
+    pub(crate) fn publish_step_or_wait(
+        &self,
+        drawn: VersionWord,
+        waker: Option<&Waker>,
+    ) -> PublishStep {
         let number = drawn.counter();
         let mut numbers = self.numbers(drawn.slot());
         if numbers.published >= number {
-            return Turn::Counted;
+            return PublishStep::Published;
         }
         if numbers.is_poisoned {
-            return Turn::Poisoned;
+            return PublishStep::Poisoned;
         }
         if numbers.complete >= number && !numbers.is_publishing {
             numbers.is_publishing = true;
-            return Turn::Publish(numbers.complete);
+            return PublishStep::Publish(numbers.complete);
         }
         numbers.waiting.extend(waker.cloned());
-        Turn::Wait
+        PublishStep::Wait
     }
 
-    /// Says that `slot` counts up to `number`.
+    /// Records that `slot` was published up to `number`.
     pub(crate) fn note_published(&self, slot: SlotId, number: u64) {
         let mut numbers = self.numbers(slot);
         numbers.published = number;
@@ -173,7 +178,7 @@ impl SharedSlot {
         wake_all(numbers);
     }
 
-    /// Nobody knows what became of a number: nothing behind it is ever counted.
+    /// Records a number with unknown outcome: no later number is ever published.
     pub(crate) fn poison(&self) {
         for series in &self.series {
             let mut numbers = series.numbers();
@@ -182,31 +187,30 @@ impl SharedSlot {
         }
     }
 
-    /// The slots, and the last number of each that anybody has drawn.
+    /// The slots, each with the last number drawn.
     pub(crate) fn last_drawn(&self) -> [TakenSlot; SLOTS_EACH] {
         self.series.each_ref().map(|series| {
             let numbers = series.numbers();
-            let counter = numbers.complete + numbers.over.len() as u64;
+            let counter = numbers.complete + numbers.finished.len() as u64;
             TakenSlot { slot: series.slot, counter }
         })
     }
 
-    /// The slots.
     pub(crate) fn slots(&self) -> [SlotId; SLOTS_EACH] {
         self.series.each_ref().map(|series| series.slot)
     }
 
-    /// Whether any of the counters has come so far.
+    /// Whether a slot has drawn number `limit` or a later one.
     pub(crate) fn has_drawn(&self, limit: u64) -> bool {
         self.last_drawn().iter().any(|drawn| drawn.counter >= limit)
     }
 
-    /// Whether a number is without an end.
+    /// Whether a number has an unknown outcome.
     pub(crate) fn is_poisoned(&self) -> bool {
         self.series[0].numbers().is_poisoned
     }
 
-    /// A place for one more lane.
+    /// Adds a lane; returns its number.
     pub(crate) fn add_lane(&self) -> u32 {
         let mut lanes = self.lanes();
         let place = lanes.lanes.iter().position(|lane| !lane.is_taken);
@@ -218,15 +222,15 @@ impl SharedSlot {
         place as u32
     }
 
-    /// Gives the place of a lane back; answers whether it was the last.
+    /// Removes a lane; returns whether it was the last.
     pub(crate) fn remove_lane(&self, number: u32) -> bool {
         let mut lanes = self.lanes();
         lanes.lanes[number as usize] = Announcement::default();
         !lanes.lanes.iter().any(|lane| lane.is_taken)
     }
 
-    /// A lane begins whose last snapshot had this stamp: the stamp to announce for all that run.
-    /// `None` while the announcement is being withdrawn.
+    /// Begins a transaction of a lane whose last snapshot had this stamp. Returns the stamp to
+    /// announce for all running lanes; `None` while the announcement is being withdrawn.
     pub(crate) fn announce(&self, number: u32, stamp: u64) -> Option<u64> {
         let mut lanes = self.lanes();
         if lanes.is_resting {
@@ -237,20 +241,21 @@ impl SharedSlot {
         lanes.running().map(|lane| lane.stamp).min()
     }
 
-    /// The stamp that a lane is announced with.
+    /// The stamp in the lane's announcement.
     pub(crate) fn stamp_of(&self, number: u32) -> u64 {
         self.lanes().lanes[number as usize].stamp
     }
 
-    /// A running lane knows the catalog of `epoch`: the epoch that all running ones know.
+    /// Records that a running lane knows the catalog of `epoch`. Returns the epoch that all running
+    /// lanes know.
     pub(crate) fn acknowledge(&self, number: u32, epoch: u64) -> u64 {
         let mut lanes = self.lanes();
         lanes.lanes[number as usize].epoch = epoch;
         lanes.running().map(|lane| lane.epoch).min().unwrap_or(epoch)
     }
 
-    /// The smaller of these bounds and those of the lanes that run. `None` while the announcement
-    /// is being withdrawn.
+    /// The minimum of these bounds and those of the running lanes. `None` while the announcement is
+    /// being withdrawn.
     pub(crate) fn bounds_of_running(&self, bounds: Bounds) -> Option<Bounds> {
         let lanes = self.lanes();
         if lanes.is_resting {
@@ -263,17 +268,17 @@ impl SharedSlot {
         Some(lanes.running().fold(bounds, both))
     }
 
-    /// If no lane runs, the announcement that was made for all must be withdrawn.
-    pub(crate) fn rest_together(&self) -> Option<Withdrawal<'_>> {
+    /// If no lane runs, begins to withdraw the common announcement.
+    pub(crate) fn begin_withdrawal(&self) -> Option<Withdrawal<'_>> {
         let mut lanes = self.lanes();
         let is_any_running = lanes.running().next().is_some();
         lanes.is_resting |= !is_any_running;
         (!is_any_running).then(|| Withdrawal(self))
     }
 
-    /// A lane is at rest. Returns the epoch whose catalog all running lanes know; an error if no
-    /// lane runs, so that the announcement must be withdrawn; `None` if a fetcher announces for
-    /// all, which is checked before one can begin to.
+    /// Puts a lane to rest. Returns the epoch whose catalog all running lanes know; an error if no
+    /// lane runs, so that the caller must withdraw the announcement; `None` if a fetcher announces
+    /// for all lanes. The last is checked under the lock, before a fetcher can begin to announce.
     pub(crate) fn rest(
         &self,
         number: u32,
@@ -315,7 +320,7 @@ impl Series {
     }
 }
 
-/// Wakes outside the lock: a lane that wakes takes the lock to see whether it is its turn.
+/// Wakes after it has released the lock: a woken lane takes the lock to see its next step.
 fn wake_all(mut numbers: MutexGuard<'_, Numbers>) {
     let waiting = std::mem::take(&mut numbers.waiting);
     drop(numbers);
@@ -340,14 +345,17 @@ mod tests {
         let [first, second, third] = [(); 3].map(|()| slot.draw(SHORT_WRITES_MAX));
         assert_eq!([first, second, third].map(VersionWord::counter), [11, 12, 13]);
         slot.finish(second);
-        assert_eq!(slot.turn(second), Turn::Wait);
+        assert_eq!(slot.publish_step(second), PublishStep::Wait);
         slot.finish(first);
-        assert_eq!(slot.turn(second), Turn::Publish(12), "for the first as well");
-        assert_eq!(slot.turn(first), Turn::Wait, "one publishes at a time");
+        assert_eq!(slot.publish_step(second), PublishStep::Publish(12), "for the first as well");
+        assert_eq!(slot.publish_step(first), PublishStep::Wait, "one publishes at a time");
         slot.finish(third);
         slot.note_published(SlotId(3), 12);
-        assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Counted));
-        assert_eq!(slot.turn(third), Turn::Publish(13));
+        assert_eq!(
+            (slot.publish_step(first), slot.publish_step(second)),
+            (PublishStep::Published, PublishStep::Published)
+        );
+        assert_eq!(slot.publish_step(third), PublishStep::Publish(13));
         assert_eq!(slot.draw(0), VersionWord::new(SlotId(3), 14));
     }
 
@@ -357,44 +365,47 @@ mod tests {
         let (long, short) = (slot.draw(SHORT_WRITES_MAX + 1), slot.draw(1));
         assert_eq!((long, short.slot()), (VersionWord::new(SlotId(5), 21), SlotId(3)));
         slot.finish(short);
-        assert_eq!(slot.turn(short), Turn::Publish(11));
+        assert_eq!(slot.publish_step(short), PublishStep::Publish(11));
         slot.finish(long);
-        assert_eq!(slot.turn(long), Turn::Publish(21));
+        assert_eq!(slot.publish_step(long), PublishStep::Publish(21));
         assert_eq!(slot.last_drawn(), [taken(3, 11), taken(5, 21)]);
     }
 
     #[test]
-    fn the_oldest_of_all_that_run_is_announced() {
+    fn the_oldest_running_stamp_is_announced() {
         let slot = slot();
         let [first, second] = [(); 2].map(|()| slot.add_lane());
         assert_eq!(slot.announce(first, 0), Some(1));
         assert_eq!(slot.announce(second, 7), Some(1), "the first still has an older snapshot");
-        assert_eq!(slot.announce(first, 5), Some(7), "what others have seen bounds this one, too");
+        assert_eq!(slot.announce(first, 5), Some(7), "stamps seen by others bound this one, too");
         assert!(slot.is_past(first, 7) && !slot.is_past(first, 8));
         assert_eq!(slot.acknowledge(first, 3), 0, "the second does not know it");
         assert_eq!(slot.acknowledge(second, 4), 3);
         assert_eq!(slot.rest(first, || false).ok(), Some(Some(4)));
-        let withdrawal = slot.rest(second, || false).expect_err("nobody runs");
+        let withdrawal = slot.rest(second, || false).expect_err("no lane runs");
         assert_eq!(slot.announce(first, 9), None);
         drop(withdrawal);
         assert_eq!(slot.announce(first, 9), Some(9));
-        assert_eq!(slot.rest(first, || true).ok(), Some(None), "somebody announces for all");
-        assert_eq!(slot.announce(first, 9), Some(9), "so that nothing is withdrawn");
+        assert_eq!(slot.rest(first, || true).ok(), Some(None), "a fetcher announces for all");
+        assert_eq!(slot.announce(first, 9), Some(9), "the announcement was not withdrawn");
         assert!(!slot.remove_lane(second));
         assert_eq!(slot.add_lane(), second);
         assert!(!slot.remove_lane(first) && slot.remove_lane(second));
     }
 
     #[test]
-    fn nothing_behind_a_poisoned_number_is_counted() {
+    fn no_number_after_a_poisoned_one_is_published() {
         let slot = slot();
         let (first, second) = (slot.draw(1), slot.draw(1));
         slot.finish(first);
-        assert_eq!(slot.turn(first), Turn::Publish(11));
+        assert_eq!(slot.publish_step(first), PublishStep::Publish(11));
         slot.note_published(SlotId(3), 11);
         slot.finish(second);
         slot.poison();
-        assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Poisoned));
+        assert_eq!(
+            (slot.publish_step(first), slot.publish_step(second)),
+            (PublishStep::Published, PublishStep::Poisoned)
+        );
         assert!(slot.is_poisoned());
     }
 }

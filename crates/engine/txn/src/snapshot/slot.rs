@@ -1,10 +1,9 @@
-//! Slots of the timestamp vector: taken by new lanes, and given back by those that draw no numbers
-//! any more.
+//! Slots of the timestamp vector: new lanes take them, and departing compute servers return them.
 //!
-//! Where lanes share a slot, the first lane of a compute server takes it, and the last one to leave
-//! gives it back. A slot that was given back goes on where it stopped: its last owner wrote the
-//! last number that it drew to the vector, those of aborted attempts included, so that the next one
-//! draws none that was ever used.
+//! Where lanes share a slot, the first lane of a compute server takes it and the last one to leave
+//! returns it. A returned slot continues its numbers: its last owner has written the last number
+//! that it drew to the vector, including those of aborted attempts, so that the next owner draws no
+//! number twice.
 //!
 //! Decision: docs/decisions/0091-a-returned-slot-carries-its-last-number.md
 
@@ -17,29 +16,29 @@ use layout::{GlobalPtr, SlotId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 
-/// Between two looks for garbage that became collectable.
+/// Interval between two attempts to collect the remaining garbage.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
 
-/// A slot, and the last number that was drawn of it.
+/// A slot, and the last number drawn from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TakenSlot {
     pub slot: SlotId,
     pub counter: u64,
 }
 
-/// Where a lane has its words, and its numbers from.
+/// The words and the numbers of a lane in the timestamp vector.
 pub(crate) struct LanePlace {
     pub slot: SlotId,
-    /// Which of the lanes beside a shared slot it is.
+    /// The lane's number among the lanes that share the slot.
     pub number: u32,
-    /// The last number drawn, as far as it is the lane's alone to draw.
+    /// The last number drawn, if the slot is the lane's own.
     pub counter: u64,
-    /// Where numbers come from if it is not.
+    /// The source of numbers, if lanes share the slot.
     pub shared_slot: Option<Arc<SharedSlot>>,
 }
 
-/// A place for a lane: with a slot of its own, or beside that of its compute server.
-pub(crate) async fn take_place<E: Env>(
+/// Takes a place for a lane: a slot of its own, or a place in its compute server's shared slot.
+pub(crate) async fn take_lane_place<E: Env>(
     env: &E,
     shared: &Shared<E>,
 ) -> Result<Option<LanePlace>, FabricError> {
@@ -49,14 +48,14 @@ pub(crate) async fn take_place<E: Env>(
         return Ok(Some(LanePlace { slot: taken.slot, number: 0, counter, shared_slot: None }));
     }
     loop {
-        if let Some(place) = place_beside(shared) {
+        if let Some(place) = join_shared_slot(shared) {
             return Ok(Some(place));
         }
         let Some(_taking) = Taking::begin(&shared.is_taking_slot) else {
             env.yield_now().await;
             continue;
         };
-        // Another lane may have just taken them.
+        // Another lane may have just taken the slots.
         if shared.shared_slot().is_none() {
             let Some(slots) = take_slots(env, shared).await? else { return Ok(None) };
             *shared.shared_slot() = Some(Arc::new(SharedSlot::new(slots)));
@@ -64,8 +63,9 @@ pub(crate) async fn take_place<E: Env>(
     }
 }
 
-/// A place beside the slot of the compute server, if it has one. It cannot be given back meanwhile.
-fn place_beside<E: Env>(shared: &Shared<E>) -> Option<LanePlace> {
+/// Adds a lane to the compute server's shared slot, if there is one. The lock prevents that the
+/// last lane returns the slot at the same time.
+fn join_shared_slot<E: Env>(shared: &Shared<E>) -> Option<LanePlace> {
     let there = shared.shared_slot();
     let shared_slot = there.as_ref()?.clone();
     let (slot, number) = (shared_slot.slot, shared_slot.add_lane());
@@ -88,7 +88,7 @@ impl Drop for Taking<'_> {
     }
 }
 
-/// The slots of a compute server; `None` if too few are free.
+/// Takes the slots of a compute server; `None` if too few are free.
 async fn take_slots<E: Env>(
     env: &E,
     shared: &Shared<E>,
@@ -97,7 +97,7 @@ async fn take_slots<E: Env>(
     for number in 0..SLOTS_EACH {
         let Some(taken) = take_slot(env, shared).await? else {
             for unused in &slots[..number] {
-                give_back_unused(env, shared, unused.slot).await?;
+                return_unused(env, shared, unused.slot).await?;
             }
             return Ok(None);
         };
@@ -107,8 +107,8 @@ async fn take_slots<E: Env>(
     Ok(Some(slots))
 }
 
-/// Gives back a slot from which no number was drawn.
-async fn give_back_unused<E: Env>(
+/// Returns a slot from which no number was drawn.
+async fn return_unused<E: Env>(
     env: &E,
     shared: &Shared<E>,
     slot: SlotId,
@@ -118,8 +118,7 @@ async fn give_back_unused<E: Env>(
     env.execute(batch).await.map(drop)
 }
 
-/// A slot of the vector: one that nobody has used before, else one that was given back, if there is
-/// any.
+/// Takes a slot of the vector: one that was never used, else one that was returned, if any.
 pub(crate) async fn take_slot<E: Env>(
     env: &E,
     shared: &Shared<E>,
@@ -132,11 +131,11 @@ pub(crate) async fn take_slot<E: Env>(
     if slot < u64::from(shared.slots()) {
         return Ok(Some(TakenSlot { slot: SlotId(slot as u16), counter: 0 }));
     }
-    take_given_back(env, shared).await
+    take_returned(env, shared).await
 }
 
-/// Swaps the mark of a slot that was given back; who swaps it has the slot.
-async fn take_given_back<E: Env>(
+/// Takes a returned slot. The lane that swaps the slot's mark owns it.
+async fn take_returned<E: Env>(
     env: &E,
     shared: &Shared<E>,
 ) -> Result<Option<TakenSlot>, FabricError> {
@@ -150,7 +149,7 @@ async fn take_given_back<E: Env>(
         batch.reset();
         let mark = lane_of(shared, slot).add_words(u64::from(LANE_GIVEN_BACK));
         let swap = batch.compare_and_swap(mark, 1, 0);
-        // Behind the swap: the number stood there before the mark did.
+        // Read behind the swap: the previous owner wrote the number before the mark.
         let counter = batch.read(shared.oracle_layout.slot(shared.oracle, slot), 1);
         batch = env.execute(batch).await?;
         if batch.swapped(swap) {
@@ -162,12 +161,12 @@ async fn take_given_back<E: Env>(
     Ok(None)
 }
 
-/// Slots that new lanes could take.
+/// Slots for new lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotSupply {
-    /// Those that nobody has: never used, or given back.
+    /// Slots that no lane owns: never used, or returned.
     pub free: u32,
-    /// All that there are.
+    /// All slots of the vector.
     pub all: u32,
 }
 
@@ -175,13 +174,12 @@ fn lane_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
     shared.oracle_layout.lane(shared.oracle, slot)
 }
 
-/// What became of the idle lanes of a compute server that leaves.
+/// The result of a compute server's departure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Departure {
-    /// Slots given back.
+    /// Slots returned.
     pub slots: u32,
-    /// Things that could not be collected in time: old versions, tombstones and index entries that
-    /// stay.
+    /// Old versions, tombstones and index entries that could not be collected in time and remain.
     pub left_behind: u64,
 }
 
@@ -200,7 +198,8 @@ impl<E: Env> Database<E> {
 
     pub(crate) async fn leave_generic(&self, wait_ns: u64) -> Result<Departure, FabricError> {
         let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
-        // A slot that was given back is somebody else's, who announces for it.
+        // Stop the fetcher first: another compute server may take a returned slot, and then
+        // announces in its words.
         self.shared.fetched.stop();
         while self.shared.fetched.is_present() {
             self.env.yield_now().await;
@@ -215,16 +214,16 @@ impl<E: Env> Database<E> {
                 continue;
             };
             departure.left_behind += lane.collect_until(deadline_ns).await;
-            departure.slots += lane.give_back_place().await?;
+            departure.slots += lane.return_place().await?;
         }
     }
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Collects until nothing is left or the time has come; how much is left.
+    /// Collects until no garbage is left or the deadline passes; returns how much is left.
     async fn collect_until(&mut self, deadline_ns: u64) -> u64 {
         loop {
-            // A collection that fails leaves its garbage to the next.
+            // A failed collection leaves its garbage to the next.
             let _ = self.collect_all().await;
             let left = self.garbage.len() as u64;
             if left == 0 || self.identity.is_poisoned || self.env.now_ns() >= deadline_ns {
@@ -234,14 +233,15 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Gives back the place, and with the last of its lanes the slot: writes the last number, and
-    /// then that nobody draws any more. Not where somebody has to find out first what became of
-    /// that number, or where hardly any are left. Answers how many slots were given up.
-    async fn give_back_place(mut self: Box<Self>) -> Result<u32, FabricError> {
+    /// Returns the lane's place, and with the last lane the slot: writes the last number, and then
+    /// the mark that the slot has no owner. A poisoned slot is not returned, because recovery must
+    /// first decide its last number; nor is a slot that has hardly any numbers left. Returns how
+    /// many slots the compute server has given up.
+    async fn return_place(mut self: Box<Self>) -> Result<u32, FabricError> {
         let Some(shared_slot) = self.identity.shared_slot.take() else {
             if !self.identity.is_poisoned {
                 let LaneIdentity { slot, counter, .. } = self.identity;
-                self.give_back_slot(TakenSlot { slot, counter }).await?;
+                self.return_slot(TakenSlot { slot, counter }).await?;
             }
             return Ok(1);
         };
@@ -254,13 +254,13 @@ impl<E: Env> LaneInner<E> {
         }
         if !shared_slot.is_poisoned() {
             for drawn in shared_slot.last_drawn() {
-                self.give_back_slot(drawn).await?;
+                self.return_slot(drawn).await?;
             }
         }
         Ok(SLOTS_EACH as u32)
     }
 
-    async fn give_back_slot(&mut self, drawn: TakenSlot) -> Result<(), FabricError> {
+    async fn return_slot(&mut self, drawn: TakenSlot) -> Result<(), FabricError> {
         let TakenSlot { slot, counter } = drawn;
         if counter >= COUNTER_LIMIT {
             return Ok(());

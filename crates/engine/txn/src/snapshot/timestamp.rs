@@ -1,33 +1,35 @@
-//! Timestamp transactions: a snapshot, and a commit timestamp that becomes visible, with no rows
-//! between them. The paper measures its oracle by them [ZB17 §7.2].
+//! Timestamp transactions: they take a snapshot and publish a commit timestamp, without any rows.
+//! The paper measures its oracle with them [ZB17 §7.2].
 
 use crate::abort::Abort;
-use crate::detach::away_from_home;
+use crate::detach::run_lane_detached;
 use crate::lane::LaneInner;
 use crate::transaction::Transaction;
 use fabric::Env;
 use layout::VersionWord;
 
 impl<E: Env> Transaction<'_, E> {
-    /// Draws the next commit timestamp and makes it visible, as a commit does whose rows are
-    /// installed. Answers the timestamp, which every snapshot taken from now on covers. Like a
-    /// commit it goes on to its end.
+    /// Draws the next commit timestamp and publishes it, as a commit does after it has installed
+    /// its rows. Returns the timestamp, which every later snapshot covers. Like a commit, it runs
+    /// to its end even if the caller drops the future.
     ///
     /// # Errors
-    /// [`Abort::Unreachable`] when nobody knows whether it is visible; the lane takes no
-    /// transaction any more.
+    ///
+    /// [`Abort::Unreachable`] if it is unknown whether the timestamp is visible; the lane then runs
+    /// no further transaction.
     ///
     /// # Panics
-    /// When the transaction has written rows.
+    ///
+    /// If the transaction has written rows.
     pub async fn publish_timestamp(self) -> Result<VersionWord, Abort> {
         let publish = async |inner: &mut LaneInner<E>| inner.publish_timestamp().await;
-        away_from_home(self.home, publish).await.unwrap_or(Err(Abort::Unreachable))
+        run_lane_detached(self.owned, publish).await.unwrap_or(Err(Abort::Unreachable))
     }
 }
 
 impl<E: Env> LaneInner<E> {
     async fn publish_timestamp(&mut self) -> Result<VersionWord, Abort> {
-        assert!(self.writes.rows.is_empty(), "rows have to be installed before: commit them");
+        assert!(self.writes.rows.is_empty(), "a transaction with rows must commit them");
         let timestamp = self.identity.next_timestamp(self.writes.rows.len());
         if self.publish(timestamp).await.is_err() {
             self.identity.poison();

@@ -1,13 +1,12 @@
 //! Copied tables: each of several memory servers has a copy.
 //!
-//! A copy is a part with all rows and indexes, and reads go to the nearest one. A commit adds to
-//! its write set, before anything else, the same row of all other copies: locked, installed and
-//! published with the first, so that each snapshot finds all copies alike. That makes writes as
-//! dear as there are copies.
+//! A copy is a part with all rows and indexes, and reads use the nearest one. First of all, a
+//! commit adds the same row of all other copies to its write set. It locks, installs and publishes
+//! them with the first, so that in each snapshot all copies are equal. A write therefore costs as
+//! much as there are copies.
 //!
-//! The first copy is locked a round trip ahead of the others. Two writers of one row, each with a
-//! copy of its own beside it, would otherwise lock that first, find the other's locked, give up
-//! both, and do so again.
+//! The first copy is locked one round trip before the others. Otherwise two writers of one row that
+//! lock different copies first would each find the other's lock, abort, and do so again.
 //!
 //! Decision: docs/decisions/0276-copies-of-a-table-are-parts-with-all-rows.md
 
@@ -25,13 +24,13 @@ use layout::{Key, RecordRef, row};
 use std::ops::Range;
 
 /// A row that the transaction writes, and the same row of another copy.
-struct Twin {
+struct RowPair {
     own: AccessId,
     other: AccessId,
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Adds to the write set the rows of other copies that it lacks.
+    /// Adds the rows of the other copies to the write set.
     pub(crate) async fn write_to_copies(&mut self) -> Result<(), TxnError> {
         let (mut owns, mut keys) = (Vec::new(), Vec::new());
         for &own in &self.writes.rows {
@@ -56,20 +55,20 @@ impl<E: Env> LaneInner<E> {
         }
         let others = self.find_in_parts(&keys).await?;
         for (own, other) in owns.into_iter().zip(others) {
-            self.write_twin(Twin { own, other })?;
+            self.write_copy_row(RowPair { own, other })?;
         }
         Ok(())
     }
 
-    /// Does with another copy's row what was done with the own one. Both are as the snapshot has
-    /// them, which is the same.
-    fn write_twin(&mut self, twin: Twin) -> Result<(), TxnError> {
+    /// Applies the change of a row to the same row of another copy. Both rows are as in the
+    /// snapshot, so they are equal.
+    fn write_copy_row(&mut self, twin: RowPair) -> Result<(), TxnError> {
         let own = self.txn.accesses[twin.own];
         let found = self.txn.accesses[twin.other].state;
         let is_change = own.absence == Absence::None;
         match (is_change, found) {
             (true, State::Read) | (false, State::Absent) => {}
-            // A leaf that was kept has gone out of date: somebody has inserted the key meanwhile.
+            // The kept leaf was outdated: another transaction has inserted the key.
             (false, _) if own.absence == Absence::Kept => return Err(Abort::InsertConflict.into()),
             _ => return Err(Abort::Damaged.into()),
         }
@@ -86,12 +85,12 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// The payload as the transaction has made it. Values out of line that stay are each copy's
-    /// own.
-    fn copy_payload(&mut self, twin: &Twin) {
+    /// Copies the new payload, except references to unchanged long values, because each copy has
+    /// its own.
+    fn copy_payload(&mut self, twin: &RowPair) {
         let (own, other) = (self.txn.accesses[twin.own], self.txn.accesses[twin.other]);
         let shape = self.open.info(own.table).row;
-        let stay = self.staying_values(twin.own);
+        let stay = self.unchanged_values(twin.own);
         let batch = &mut *self.txn.batch;
         for word in 0..shape.payload_words {
             if !stay.iter().any(|words| words.contains(&word)) {
@@ -101,9 +100,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Words of the payload that lead to values out of line which the transaction has left as they
-    /// were.
-    fn staying_values(&self, access: AccessId) -> Vec<Range<u32>> {
+    /// The words of the payload that refer to long values which the transaction has not changed.
+    fn unchanged_values(&self, access: AccessId) -> Vec<Range<u32>> {
         let entry = self.txn.accesses[access];
         let info = self.open.info(entry.table);
         if entry.absence != Absence::None {
@@ -121,7 +119,7 @@ impl<E: Env> LaneInner<E> {
         places.collect()
     }
 
-    /// Whether the transaction writes rows that have other copies.
+    /// Whether the transaction writes rows of a later copy.
     pub(crate) fn writes_copies(&self) -> bool {
         let of_other = |&access: &AccessId| {
             self.open.is_later_copy(Owner::Table(self.txn.accesses[access].table))
@@ -131,25 +129,25 @@ impl<E: Env> LaneInner<E> {
 }
 
 impl OpenCatalog {
-    /// Whether this is of a copy that is locked once the first one is.
+    /// Whether this belongs to a copy that is locked after the first one.
     pub(crate) fn is_later_copy(&self, owner: Owner) -> bool {
         let part = self.info(self.table_of(owner)).design.part.as_ref();
         part.is_some_and(|part| part.rule.is_copied() && part.number > 0)
     }
 }
 
-/// A number that is the same for a row in all copies.
+/// A hash that is the same for a row in all copies.
 fn fingerprint(row: RecordRef<'_>) -> u64 {
     let mut words = [row.key(), row.payload()].concat();
     for &column in row.schema().long_columns() {
         let at = row.schema().long_word(column).expect("the column is kept out of line");
-        // The address of the value differs; its length and version are the same.
+        // Copies differ in the address of a value; its length and version are the same.
         words[row.key().len() + at] = 0;
     }
     hash_words(&words)
 }
 
-/// What differs between the copies of a table at rest.
+/// The differences between the copies of a table at rest.
 pub(crate) async fn check_copies<E: Env>(
     database: &Database<E>,
     copies: &[u32],
@@ -161,7 +159,7 @@ pub(crate) async fn check_copies<E: Env>(
         lane.begin(Isolation::Snapshot).await.map_err(|abort| unreachable(abort.into()))?;
     let mut sums = Vec::new();
     for &copy in copies {
-        // The order in which rows are met is each copy's own.
+        // The order of rows differs between copies.
         let (mut rows, mut sum) = (0_u64, 0_u64);
         let mut add = |row: RecordRef<'_>| {
             rows += 1;

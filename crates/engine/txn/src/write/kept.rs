@@ -1,11 +1,11 @@
-//! Leaves that a lane has written last, kept as they stand in memory: the next insert beside takes
-//! them for read.
+//! Kept leaves: a lane keeps the leaves that it has written last, and its next insert into one of
+//! them need not read it.
 //!
-//! Each change of a leaf gives its insert word a value that it never had, so that a swap from the
-//! value of the lane's own last write proves at commit that the leaf is what is kept here, and that
-//! the new key is still absent. What others have changed meanwhile makes the swap fail: an
-//! [`crate::Abort::InsertConflict`], and the leaf is kept no longer. Nothing is ever concluded from
-//! a kept leaf without that swap: reads and scans do not see it.
+//! Each change of a leaf gives its insert word a value that it never had before. So a successful
+//! swap from the value of the lane's own last write proves at commit that the leaf is still as kept
+//! here, and that the new key is still absent. If another lane has changed the leaf meanwhile, the
+//! swap fails: the commit aborts with [`crate::Abort::InsertConflict`], and the leaf is evicted.
+//! Nothing relies on a kept leaf without that swap: reads and scans do not use it.
 //!
 //! Decisions:
 //! - docs/decisions/0151-lanes-keep-the-leaves-that-they-wrote-last.md
@@ -20,33 +20,33 @@ use fabric::Env;
 use index::tree::{LeafRead, LeafView};
 use layout::{GlobalPtr, Key, LeafLayout, VersionWord};
 
-/// Leaves kept of a tree.
+/// Number of kept leaves per tree.
 const KEPT_MAX: usize = 16;
 
 /// The leaves of one tree that a lane has written last.
 #[derive(Default)]
 pub(crate) struct KeptLeaves {
     leaves: Vec<KeptLeaf>,
-    /// Which is replaced next.
+    /// Position of the leaf to replace next.
     next: usize,
 }
 
 struct KeptLeaf {
     leaf: GlobalPtr,
-    /// What the lane's last write left in its insert word.
+    /// Its insert word after the lane's last write.
     insert: VersionWord,
     words: Vec<u64>,
 }
 
 impl KeptLeaves {
-    /// The leaf that covers `key`, if there is one and the key is not in it.
+    /// The kept leaf that covers `key`, if there is one that does not contain it.
     fn without(&self, layout: LeafLayout, key: &[u64]) -> Option<&KeptLeaf> {
         let kept =
             self.leaves.iter().find(|kept| LeafView::new(layout, &kept.words).covers(key))?;
         LeafView::new(layout, &kept.words).search(key).is_err().then_some(kept)
     }
 
-    /// Keeps a leaf as it was written, in the place of what was kept of it or of another.
+    /// Keeps a leaf as it was written, in place of its earlier content or of another leaf.
     fn keep(&mut self, leaf: GlobalPtr, insert: VersionWord, words: &[u64]) {
         debug_assert!(!insert.is_locked(), "a commit unlocks the leaves that it writes");
         let known = self.leaves.iter().position(|kept| kept.leaf == leaf);
@@ -62,7 +62,7 @@ impl KeptLeaves {
         kept.words.extend_from_slice(words);
     }
 
-    /// Keeps a leaf no longer.
+    /// Evicts a leaf.
     pub(crate) fn evict(&mut self, leaf: GlobalPtr) {
         self.leaves.retain(|kept| kept.leaf != leaf);
         self.next = 0;
@@ -134,8 +134,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Evicts the leaves that an aborted commit was to insert into: others may have changed them,
-    /// or the commit has put its own number into their insert words.
+    /// Evicts the leaves of an aborted commit's inserts: others may have changed them, or the
+    /// commit has written its own timestamp to their insert words.
     pub(crate) fn evict_leaves_of_inserts(&mut self) {
         if !self.shared.config.keeps_leaves {
             return;

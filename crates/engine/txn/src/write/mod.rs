@@ -1,9 +1,9 @@
-//! Inserts, and what a transaction remembers of the buckets and leaves in which it did not find a
-//! key. Everything stays local until commit.
+//! Inserts, and the buckets and leaves in which a transaction did not find a key. Everything is
+//! local until the commit.
 //!
-//! To read it: inserts here, [`write_set`] (what a commit locks and installs), [`secondary`] and
-//! [`unique`] (index entries), [`kept`] (leaves that the lane has written last), [`copies`],
-//! [`value_pool`].
+//! Read the inserts here first, then [`write_set`] (what a commit locks and installs),
+//! [`secondary`] and [`unique`] (index entries), [`kept`] (leaves that the lane has written last),
+//! [`copies`], [`value_pool`].
 
 pub(crate) mod copies;
 pub(crate) mod kept;
@@ -27,7 +27,7 @@ use layout::{GlobalPtr, Key, VersionWord, bucket};
 
 pub use crate::write::write_set::WRITES_MAX;
 
-/// Whose structure a bucket or leaf belongs to.
+/// The table or index of a bucket or leaf.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Owner {
     /// A table's primary key.
@@ -36,21 +36,20 @@ pub enum Owner {
     Index(IndexId),
 }
 
-/// A bucket in which a key was looked for and not found.
+/// A bucket that was searched for an absent key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BucketSeen {
-    /// Whose bucket.
     pub owner: Owner,
-    /// The bucket.
     pub bucket: GlobalPtr,
     /// Its insert word, read before its slots.
     pub insert: u64,
     pub room: BlockRoom,
-    /// The last block of its chain, to which a new one is linked.
+    /// The last block of its chain, which will link to a new block.
     pub last: GlobalPtr,
 }
 
-/// The block of a bucket's chain that an insert fills: the first with an empty slot, or the last.
+/// The block of a bucket's chain that receives an insert: the first with an empty slot, or the
+/// last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BlockRoom {
     pub block: GlobalPtr,
@@ -59,37 +58,33 @@ pub(crate) struct BlockRoom {
 }
 
 impl BlockRoom {
-    /// Before the first block of a chain.
+    /// The state before the first block of a chain.
     pub const FULL: Self = Self { block: GlobalPtr::NULL, slots: 0, tags: 0 };
 
-    /// Stays at this block if it has an empty slot, or else goes on to the chain's next block.
+    /// Keeps this block if it has an empty slot; otherwise takes the chain's next block.
     pub fn or_next(self, next: Self) -> Self {
         let is_full = bucket::empty_slot(self.slots, self.tags).is_none();
         if is_full { next } else { self }
     }
 }
 
-/// Position in the transaction's list of buckets seen.
 pub(crate) type BucketSeenId = Id<BucketSeen>;
 
 /// A leaf that the transaction has read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LeafSeen {
-    /// Whose leaf.
     pub owner: Owner,
-    /// The leaf.
     pub leaf: GlobalPtr,
     /// Its words in the arena.
     pub span: Span,
     /// Its insert word.
     pub insert: VersionWord,
-    /// It was not read but kept from the lane's own last write: nobody goes by it without its lock.
+    /// A kept leaf, which was not read: its content is valid only if the commit locks it.
     pub is_kept: bool,
-    /// Where the last key that was looked for is or would be; the next is often beside it.
+    /// Position at which the next search begins: the next key is often beside the last one.
     pub near: u32,
 }
 
-/// Position in the transaction's list of leaves seen.
 pub(crate) type LeafSeenId = Id<LeafSeen>;
 
 impl<E: Env> LaneInner<E> {
@@ -150,7 +145,7 @@ impl<E: Env> LaneInner<E> {
                 let table = self.open.info(entry.table).schema.name().to_owned();
                 return Err(TxnError::DuplicateKey { table });
             }
-            // Deleted by this very transaction: the row comes back as an update.
+            // This transaction has deleted the row: the insert becomes an update.
             (State::Deleted, Absence::None) => {
                 self.refill(access);
                 self.txn.accesses[access].state = State::Updated;
@@ -177,7 +172,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Gives the access a fresh image with its key and a zeroed payload.
+    /// Gives the access a new image with its key and a zeroed payload.
     fn refill(&mut self, access: AccessId) {
         let entry = self.txn.accesses[access];
         let row = self.open.info(entry.table).row;
@@ -191,7 +186,7 @@ impl<E: Env> LaneInner<E> {
         self.txn.accesses[access].fresh = fresh;
     }
 
-    /// Serializable: what was concluded from this leaf must hold until the commit.
+    /// Serializable only: the content of this leaf must hold until the commit.
     pub(crate) fn witness_leaf(&mut self, seen: LeafSeenId) {
         if !self.txn.serializable {
             return;
@@ -201,7 +196,7 @@ impl<E: Env> LaneInner<E> {
         self.witnesses.add_leaf(LeafWitness { leaf, insert: insert.word(), version });
     }
 
-    /// Serializable: this word must not change until the commit.
+    /// Serializable only: this word must not change until the commit.
     #[inline]
     pub(crate) fn witness_word(&mut self, word: GlobalPtr, value: u64) {
         if self.txn.serializable {
@@ -209,7 +204,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Notes where the new row's entry goes: its bucket or its leaf.
+    /// Adds the bucket or leaf of a new row's entry to the write set.
     fn reserve_place(&mut self, access: AccessId) -> Result<(), TxnError> {
         let entry = self.txn.accesses[access];
         match &self.open.info(entry.table).primary {
@@ -232,7 +227,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Notes that an entry goes into a leaf that was seen.
+    /// Adds an entry for a leaf that was read.
     pub(crate) fn add_leaf_insert(&mut self, insert: LeafInsert) -> Result<(), TxnError> {
         self.writes.add_leaf_insert(&self.env, &self.txn.leaves_seen, insert)
     }

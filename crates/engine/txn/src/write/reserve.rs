@@ -1,7 +1,7 @@
 //! Version buffers from the reserve that memory servers keep for updates and deletes.
 //!
-//! All lanes of a compute server share them, apart from the lanes' own pools. If one lane kept
-//! them, or if a row kept one after its update, later deletes would find none.
+//! All lanes of a compute server share these buffers, apart from the lanes' own pools. If one lane
+//! kept them, or if a row kept one after its update, later deletes would find none.
 
 use crate::abort::Abort;
 use crate::lane::LaneInner;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-/// After memory ran short, each of this many commits runs a round of garbage collection.
+/// After memory ran short, each of this number of commits runs a round of garbage collection.
 const SHORT_COMMITS: u64 = 256;
 
 /// Table and server of a buffer. All buffers of a table have one size.
@@ -23,7 +23,7 @@ type Kind = (Label, NodeId);
 /// The reserved buffers of a compute server.
 #[derive(Default)]
 pub(crate) struct ReservedBuffers {
-    /// Whether there are any buffers, which lanes can read without the lock.
+    /// Whether there are any buffers. Lanes read it without the lock.
     is_used: AtomicBool,
     buffers: Mutex<BTreeMap<Kind, Buffers>>,
 }
@@ -71,7 +71,7 @@ impl ReservedBuffers {
         let Some(of_kind) = buffers.get_mut(&kind) else { return false };
         let is_reserved = of_kind.all.contains(&buffer);
         if is_reserved {
-            debug_assert!(!of_kind.free.contains(&buffer), "a buffer comes back once");
+            debug_assert!(!of_kind.free.contains(&buffer), "a buffer is freed once");
             of_kind.free.push(buffer);
         }
         is_reserved
@@ -88,7 +88,7 @@ impl ReservedBuffers {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Finds a version buffer where the lane's pool has none: in a new extent, then in the reserve,
+    /// Finds a version buffer when the lane's pool has none: in a new extent, then in the reserve,
     /// then among those that garbage collection frees.
     #[cold]
     pub(crate) async fn find_buffer(
@@ -132,7 +132,7 @@ impl<E: Env> LaneInner<E> {
         let (kind, buffer_bytes) =
             ((info.label, server), u64::from(info.buffer.words()) * WORD_BYTES);
         let need = if state == State::Deleted { Need::Delete } else { Need::Update };
-        // Such a row keeps its buffer, which would leave the reserve for good.
+        // A row that keeps its buffer would take it from the reserve for good.
         let is_kept = info.design.keeps_versions && need == Need::Update;
         if !is_kept && let Some(buffer) = self.shared.reserved.take(kind) {
             return Some(buffer);

@@ -1,7 +1,7 @@
 //! Secondary indexes: their entries are part of the transaction that changes the rows [ZB17 §5.2].
 //!
-//! Entries carry no version. One is added with the first version of a row that has its key and
-//! stays until no snapshot needs it; a reader that follows it checks the row.
+//! Entries have no version. A commit adds an entry with the first version of a row that has its
+//! key, and the entry stays until no snapshot needs it; a reader that follows it checks the row.
 //!
 //! Decision: docs/decisions/0256-an-index-stores-only-the-primary-key-columns-that-its-own.md
 
@@ -20,10 +20,10 @@ use layout::record::copy_key_bytes;
 use layout::row::{Cover, HEADER, KEY, VERSION};
 use layout::{GlobalPtr, Key, KeyBuilder, RecordRef, VersionWord, bucket};
 
-/// Most blocks of an index bucket's chain that are followed.
+/// Maximal number of blocks to follow in an index bucket's chain.
 pub(crate) const CHAIN_BLOCKS_MAX: u32 = 10_000;
 
-/// Lookups of a row's newest version that a growing table may turn away.
+/// Maximal number of lookups of a row's newest version while its table grows.
 const LOOKUP_COUNT_MAX: u32 = 1000;
 
 /// An entry that the write set needs.
@@ -35,7 +35,7 @@ pub(crate) struct Entry {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// The columns of an access, from the words in `span`.
+    /// The columns of a row whose words are in `span`.
     pub(crate) fn record(&self, table: TableId, span: Span) -> RecordRef<'_> {
         let info = self.open.info(table);
         let words = self.txn.batch.words(span);
@@ -44,14 +44,15 @@ impl<E: Env> LaneInner<E> {
         RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
     }
 
-    /// The key of a row's entry: indexed columns, then what they lack of the primary key.
+    /// The key of a row's entry: the indexed columns, then those primary key columns that are not
+    /// among them.
     pub(crate) fn entry_key(&self, index: &IndexInfo, span: Span) -> Key {
         let record = self.record(index.table, span);
         let columns = index.key_columns.iter();
         columns.fold(KeyBuilder::new(), |key, &column| record.append_to_key(key, column)).key()
     }
 
-    /// Whether an update left the bytes of all indexed columns as they were.
+    /// Whether an update left the bytes of all indexed columns unchanged.
     #[inline]
     pub(crate) fn keeps_key(&self, index: IndexId, entry: &Access) -> bool {
         let shape = self.open.info(entry.table).row;
@@ -74,7 +75,8 @@ impl<E: Env> LaneInner<E> {
         ranges.fold(KeyBuilder::new(), copy).key()
     }
 
-    /// What an entry keeps of its row's address: rows in buckets move when the table grows.
+    /// The row address in an index entry: null for inlined rows, because they move when the table
+    /// grows.
     pub(crate) fn index_row(&self, access: AccessId) -> GlobalPtr {
         let access = &self.txn.accesses[access];
         match &self.open.info(access.table).primary {
@@ -83,8 +85,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Finds out which entries the rows listed as indexed add, reads where they go, and checks
-    /// unique keys.
+    /// Determines the entries that the accesses in `indexed` need, reads the leaves and buckets for
+    /// them, and checks unique keys.
     pub(crate) async fn prepare_index_entries(&mut self) -> Result<(), TxnError> {
         let mut entries = std::mem::take(&mut self.writes.entries);
         entries.clear();
@@ -118,8 +120,8 @@ impl<E: Env> LaneInner<E> {
         result
     }
 
-    /// Two rows of the write set that get the same unique key: no entry leads to either of them
-    /// yet, so that they are not found by looking into the index.
+    /// Checks that no two rows of the write set get the same unique key. Neither has an entry yet,
+    /// so a search of the index would not find them.
     fn check_unique_in_write_set(&mut self, entries: &[Entry]) -> Result<(), TxnError> {
         if entries.len() < 2 {
             return Ok(());
@@ -138,7 +140,7 @@ impl<E: Env> LaneInner<E> {
         self.writes.unique_keys = keys;
         let Some(UniqueKey { index, key }) = twice else { return Ok(()) };
         let info = self.open.index_info(index).clone();
-        Err(self.violate(&info, &key))
+        Err(self.record_violation(&info, &key))
     }
 
     async fn prepare_entry(&mut self, entry: &Entry) -> Result<(), TxnError> {
@@ -167,8 +169,8 @@ impl<E: Env> LaneInner<E> {
             Ok(position) if view.value(position)[0] == self.index_row(entry.access).word() => {
                 self.lock_bare_leaf(seen)
             }
-            // The same key leads to a row that was there before at another address: both cannot
-            // stand.
+            // The entry leads to an earlier row with the same key at another address: both entries
+            // cannot exist.
             Ok(_) => Err(Abort::InsertConflict.into()),
             Err(_) => {
                 let key = self.txn.batch.put(entry.key.words());
@@ -177,9 +179,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// A commit that gives a row a key locks the leaf, even if the entry exists already: the lock
-    /// guards a unique key until the row is installed, and an existing entry against its
-    /// collection.
+    /// Locks a leaf without an insert. A commit that gives a row a key locks the leaf even if the
+    /// entry exists already: the lock guards a unique key until the row is installed, and an
+    /// existing entry against collection.
     fn lock_bare_leaf(&mut self, seen: LeafSeenId) -> Result<(), TxnError> {
         if self.txn.leaves_seen[seen].insert.is_locked() {
             return Err(Abort::InsertConflict.into());
@@ -188,14 +190,15 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Whether an indexed column of the row is null: nulls are unknown, and no two of them are the
-    /// same.
+    /// Whether an indexed column of the row is null: nulls are unknown, so no two of them are
+    /// equal.
     fn has_null(&self, entry: &Entry, info: &IndexInfo) -> bool {
         let record = self.record(info.table, self.txn.accesses[entry.access].fresh);
         info.design.columns.iter().any(|&column| record.is_null(column))
     }
 
-    /// Every entry with the same columns must lead to a row that is gone or has other columns now.
+    /// Checks that every other entry with the same columns leads to a row that is deleted or now
+    /// has other columns.
     async fn check_unique_in_leaves(
         &mut self,
         entry: &Entry,
@@ -219,8 +222,8 @@ impl<E: Env> LaneInner<E> {
             for KeyedRow { key, row } in others {
                 self.check_other_row(info, &key, row).await?;
             }
-            // The keys of this value spread over several leaves: all of them are locked. The last
-            // one, too: a commit that has split the leaf that held them all locks only the part of
+            // If the keys of this value are in several leaves, lock all of them, including the
+            // last: another commit that has split a leaf with all of them locks only the part of
             // its own entry.
             if next.is_some() || from != low {
                 self.lock_bare_leaf(seen)?;
@@ -230,7 +233,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Looks at the newest version of a row that an entry with the same columns leads to.
+    /// Checks the newest version of a row whose entry has the same columns.
     async fn check_other_row(
         &mut self,
         info: &IndexInfo,
@@ -247,24 +250,25 @@ impl<E: Env> LaneInner<E> {
             if own.is_written() {
                 let gone =
                     own.state == State::Deleted || self.entry_key(info, own.current()) != *entry;
-                return if gone { Ok(()) } else { Err(self.violate(info, entry)) };
+                return if gone { Ok(()) } else { Err(self.record_violation(info, entry)) };
             }
         }
         let image = self.read_newest(table, &primary, row).await?;
-        // An entry without its row: the row was collected and the entry will be, or the row is
-        // being put in place on another server, whose writes this one's do not wait for. Only time
-        // can tell.
+        // The entry has no row: either the row was collected and the entry will be, or a commit is
+        // installing the row on another server, whose writes are not ordered with those of this
+        // server. Only a retry can tell the two cases apart.
         let Some(image) = image else { return Err(Abort::WriteConflict.into()) };
         let batch = &*self.txn.batch;
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
-        // A header that is not the version's belongs to one that is being installed.
+        // If header and version differ, a commit is installing the row.
         let is_under_way = header != version && !self.env.mutant(Mutant::CommitTrustHalfInstalled);
         if header.is_locked() || version == VersionWord::TORN || is_under_way {
             return Err(Abort::WriteConflict.into());
         }
-        // A version after the snapshot may be installed and not yet published: the commit that gave
-        // the key up may become visible after us, and both rows would be seen with it.
+        // A version after the snapshot may be installed and not yet published: the commit that
+        // gives up the key may become visible after ours, and a snapshot in between would see both
+        // rows with the key.
         let takes = self.env.mutant(Mutant::CommitTakeKeyFromUnpublished);
         if version.is_none() || (!self.snapshot.covers(version) && !takes) {
             return Err(Abort::WriteConflict.into());
@@ -272,18 +276,18 @@ impl<E: Env> LaneInner<E> {
         if version.is_deleted() || self.entry_key(info, image) != *entry {
             return Ok(());
         }
-        Err(self.violate(info, entry))
+        Err(self.record_violation(info, entry))
     }
 
-    /// Notes what the violation is about.
+    /// Records the details of a violation for the caller.
     #[cold]
-    fn violate(&mut self, info: &IndexInfo, entry: &Key) -> TxnError {
+    fn record_violation(&mut self, info: &IndexInfo, entry: &Key) -> TxnError {
         let violation = UniqueViolation::new(&self.open.info(info.table).schema, info, entry);
         self.txn.last_unique_violation = Some(Box::new(violation));
         Abort::UniqueViolation.into()
     }
 
-    /// The row with this key in its newest version, whatever the snapshot says.
+    /// The newest version of the row with this key, whether or not the snapshot covers it.
     pub(crate) async fn read_newest(
         &mut self,
         table: TableId,
@@ -309,7 +313,7 @@ impl<E: Env> LaneInner<E> {
         Ok(same.then_some(image))
     }
 
-    /// The slot of a bucket that holds the key in `span`, looked up again while the table grows.
+    /// The slot of a bucket with the key in `span`; repeats the lookup while the table grows.
     async fn find_newest(
         &mut self,
         table: TableId,
@@ -334,7 +338,8 @@ impl<E: Env> LaneInner<E> {
                     if !VersionWord::from_word(batch.word(slot.at + VERSION)).is_none() {
                         return Ok(Some(slot));
                     }
-                    // A split has moved the row, or it was collected: the bucket's header tells.
+                    // A split has moved the row, or it was collected: the bucket's header shows
+                    // which.
                     break;
                 }
                 block = GlobalPtr::from_word(batch.word(found.at + bucket::LINK));
@@ -356,7 +361,7 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::Contended.into())
     }
 
-    /// Reads the bucket of an entry of a hash index: the entry exists, or goes into a free slot.
+    /// Reads the bucket of an entry in a hash index: the entry exists, or it gets a free slot.
     async fn prepare_hash_entry(
         &mut self,
         entry: &Entry,
@@ -390,7 +395,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// All entries of a hash index with the same columns as `key`, and what its bucket looked like.
+    /// All entries of a hash index with the same columns as `key`, and the state of their bucket.
     /// The insert word is read before the slots, in a round trip of its own where memory is not
     /// coherent.
     pub(crate) async fn read_entries(
@@ -480,7 +485,7 @@ pub(crate) fn column_range(key: &Key, info: &IndexInfo) -> (Key, Key) {
     (prefix.prefix_low(info.key_words), prefix.prefix_high(info.key_words))
 }
 
-/// Whether two keys of entries agree in the indexed columns, which stand first in them.
+/// Whether two entry keys agree in the indexed columns, which come first.
 #[inline]
 fn same_columns(one: &[u64], other: &[u64], info: &IndexInfo) -> bool {
     let (whole, rest) = ((info.column_bytes / 8) as usize, info.column_bytes % 8);

@@ -1,4 +1,4 @@
-//! What a unique violation was about: the index, and the key that two rows would have shared.
+//! The details of a unique violation: the index, and the key that two rows would have shared.
 //!
 //! Decisions:
 //! - docs/decisions/0017-a-new-key-for-a-row-locks-its-leaf-or-bucket-even.md
@@ -7,21 +7,19 @@
 use crate::catalog::IndexInfo;
 use layout::{ColumnType, Key, Schema, Value};
 
-/// A key that another row has already.
+/// A violation of a unique index: another row already has the key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("table {table} already holds a row with {key}, and index {index} is unique")]
 pub struct UniqueViolation {
-    /// Table name.
     pub table: String,
-    /// Index name.
     pub index: String,
-    /// The indexed columns and the values that both rows have, such as `town = 'Ghent', number =
-    /// 7`. Dates and timestamps are numbers, as their columns hold them.
+    /// The indexed columns and the values of both rows, such as `town = 'Ghent', number = 7`. Dates
+    /// and timestamps are numbers, as stored in their columns.
     pub key: String,
 }
 
 impl UniqueViolation {
-    /// About an entry of `index`, whose key begins with the indexed columns.
+    /// The violation by an entry of `index`, whose key begins with the indexed columns.
     pub(crate) fn new(schema: &Schema, index: &IndexInfo, entry: &Key) -> Self {
         let mut at = 0;
         let columns = index.design.columns.iter().map(|&column| {
@@ -35,7 +33,7 @@ impl UniqueViolation {
     }
 }
 
-/// A value as a literal of SQL shows it.
+/// A value as an SQL literal.
 fn shown(column_type: ColumnType, value: &Value) -> String {
     match (value, column_type) {
         (Value::Int(value), ColumnType::Bool) => (*value != 0).to_string(),
@@ -51,7 +49,7 @@ fn shown(column_type: ColumnType, value: &Value) -> String {
     }
 }
 
-/// `units` of 10^-scale.
+/// `units` times 10^-`scale`, as a decimal number.
 fn decimal(units: i64, scale: usize) -> String {
     if scale == 0 {
         return units.to_string();

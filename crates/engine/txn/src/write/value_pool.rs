@@ -1,7 +1,8 @@
-//! Memory for values out of line: what a lane holds of it, and what lanes of a compute server
+//! Memory for long values: a lane's own free pieces, and those that the lanes of a compute server
 //! share.
 //!
-//! A lane that deletes more than it writes would otherwise pile up memory that the others lack.
+//! Without sharing, a lane that deletes more than it writes would collect memory that the others
+//! lack.
 //!
 //! Decisions:
 //! - docs/decisions/0039-long-values-are-written-in-batch-2-ahead-of-their-row.md
@@ -12,11 +13,11 @@ use layout::{GlobalPtr, NodeId};
 use memory::{AllocateError, Label, PieceKind, Pool, Purpose, SharedPieces};
 use std::collections::BTreeMap;
 
-/// Words of free pieces that a lane keeps for itself, per table and server (1 MiB); the rest is
-/// shared.
+/// Words of free pieces that a lane keeps for itself, per table and server (1 MiB); it shares the
+/// others.
 const FREE_WORDS_MAX: u64 = 128 * 1024;
 
-/// A lane's memory for the values of one table on one server.
+/// A lane's memory for the long values of one table on one server.
 pub(crate) struct ValuePool {
     label: Label,
     server: NodeId,
@@ -32,7 +33,7 @@ impl ValuePool {
         Self { label, server, fresh, free: BTreeMap::new(), free_words: 0 }
     }
 
-    /// A piece of `words` words: one of its own that is free, a shared one, or fresh memory.
+    /// Allocates a piece of `words` words: a free one of the lane, a shared one, or new memory.
     pub async fn allocate<E: Env>(
         &mut self,
         env: &E,
@@ -56,7 +57,7 @@ impl ValuePool {
         PieceKind { label, purpose: Purpose::Values, server, words }
     }
 
-    /// Takes a piece back.
+    /// Frees a piece.
     pub fn free(&mut self, shared: &SharedPieces, piece: GlobalPtr, words: u32) {
         if self.free_words + u64::from(words) > FREE_WORDS_MAX {
             return shared.give(self.kind(words), std::iter::once(piece));
@@ -73,7 +74,7 @@ mod tests {
     use layout::RegionId;
 
     #[test]
-    fn what_one_lane_has_too_much_of_serves_another() {
+    fn surplus_pieces_of_one_lane_serve_another() {
         let config = crate::local::OpenConfig { server_bytes: 64 << 20, ..Default::default() };
         let database = crate::local::open(&config).expect("memory");
         let env = database.env().clone();

@@ -11,45 +11,39 @@ use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
 use fabric::{Env, Mutant, Span};
 use layout::{BucketLayout, GlobalPtr, Key, bucket};
 
-/// Most rows that one transaction may write.
+/// Maximal number of rows that one transaction may write.
 pub const WRITES_MAX: usize = 1 << 16;
 
-/// A bucket that the transaction inserts into.
+/// A bucket into which the transaction inserts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BucketInsert {
-    /// The bucket.
     pub bucket: GlobalPtr,
-    /// What its insert word must hold.
+    /// The expected value of its insert word.
     pub insert: u64,
-    /// Its block that is filled at the moment.
+    /// The block that receives the next entry.
     pub block: InsertBlockId,
     /// The last block of its chain.
     pub last: GlobalPtr,
-    /// Whose bucket.
     pub owner: Owner,
 }
 
-/// Position in [`WriteSet::bucket_inserts`].
 pub(crate) type BucketInsertId = Id<BucketInsert>;
 
-/// A block of a bucket's chain that the transaction puts entries into.
+/// A block of a bucket's chain into which the transaction inserts entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InsertBlock {
-    /// The bucket whose chain it is in.
+    /// The bucket of the chain.
     pub bucket: GlobalPtr,
-    /// The block.
     pub block: GlobalPtr,
-    /// Its slots.
+    /// Its number of slots.
     pub slots: u32,
-    /// Its tags once all entries are in.
+    /// Its tags with all entries of the transaction.
     pub tags: u64,
-    /// For a new block: the block whose link will lead to it.
+    /// For a new block: the block that will link to it.
     pub linked_from: GlobalPtr,
-    /// Whose block.
     pub owner: Owner,
 }
 
-/// Position in [`WriteSet::insert_blocks`].
 pub(crate) type InsertBlockId = Id<InsertBlock>;
 
 /// A slot of a block that the transaction fills.
@@ -75,61 +69,56 @@ impl InsertSlot {
 /// An entry that the transaction adds to a secondary hash index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EntryInsert {
-    /// The index.
     pub index: IndexId,
-    /// The entry's key.
     pub key: Key,
-    /// The access whose row it leads to.
+    /// The access of its row.
     pub access: AccessId,
-    /// The slot that it goes to.
+    /// Its slot.
     pub slot: InsertSlot,
 }
 
 /// An entry that the transaction adds to a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LeafInsert {
-    /// Whose leaf.
     pub owner: Owner,
-    /// The leaf.
     pub seen: LeafSeenId,
     /// The entry's key, in the arena.
     pub key: Span,
-    /// The access whose row it leads to.
+    /// The access of its row.
     pub access: AccessId,
 }
 
-/// An index with the columns of a unique key.
+/// An index and the columns of a unique key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct UniqueKey {
     pub index: IndexId,
     pub key: Key,
 }
 
-/// What a transaction writes. Everything is local until the commit.
+/// The write set of a transaction. Everything in it is local until the commit.
 #[derive(Default)]
 pub(crate) struct WriteSet {
-    /// Accesses that are written, in order.
+    /// The accesses with writes, in order.
     pub rows: Vec<AccessId>,
     pub bucket_inserts: List<BucketInsert>,
     pub insert_blocks: List<InsertBlock>,
     pub leaf_inserts: Vec<LeafInsert>,
     pub entry_inserts: Vec<EntryInsert>,
-    /// Where the commit stores values out of line.
+    /// The long values that the commit stores.
     pub placed: Vec<PlacedValue>,
-    /// One entry for each chain that became longer: whose it is wants one more bucket.
+    /// One element for each chain that got a new block: its table or index needs one more bucket.
     pub wants_growth: Vec<Owner>,
-    /// Whether upkeep follows the commit that runs.
+    /// Whether upkeep follows the running commit.
     pub is_upkeep_due: bool,
-    /// What the commit locks.
     pub locks: Locks,
-    /// Leaves that are locked though nothing goes into them.
+    /// Leaves that the commit locks without an insert.
     pub bare_leaves: Vec<LeafSeenId>,
     /// Accesses that are written, not deleted, and of a table with indexes.
     pub indexed: Vec<AccessId>,
-    /// Entries that these accesses need.
+    /// The entries that these accesses need.
     pub entries: Vec<Entry>,
     pub unique_keys: Vec<UniqueKey>,
-    /// Entries of the leaf that is installed.
+    /// The entries of the leaf that is being installed.
     pub leaf_entries: Vec<index::tree::LeafEntry>,
 }
 
@@ -153,8 +142,11 @@ impl WriteSet {
         self.rows.is_empty()
     }
 
+    /// Checks that there is room for one more row.
+    ///
     /// # Errors
-    /// The write set has no room for a row more.
+    ///
+    /// If the write set has its maximal size.
     pub fn check_room(&self) -> Result<(), TxnError> {
         if self.rows.len() >= WRITES_MAX {
             return Err(too_many_writes());
@@ -162,8 +154,11 @@ impl WriteSet {
         Ok(())
     }
 
+    /// Checks that a commit can take the write set.
+    ///
     /// # Errors
-    /// The write set is larger than a commit takes.
+    ///
+    /// If the write set is larger than the maximum.
     pub fn check_size(&self) -> Result<(), TxnError> {
         if self.rows.len() > WRITES_MAX {
             return Err(too_many_writes());
@@ -171,8 +166,9 @@ impl WriteSet {
         Ok(())
     }
 
-    /// The transaction's note of a bucket it inserts into. Two keys may have been looked for at
-    /// different times: one swap proves both absent only if the insert word was the same.
+    /// The bucket's element in the write set. Two keys of a bucket may have been looked up at
+    /// different times: one swap proves both absent only if both lookups found the same insert
+    /// word.
     pub fn bucket_insert<E: Env>(
         &mut self,
         env: &E,
@@ -199,7 +195,7 @@ impl WriteSet {
         Ok(self.bucket_inserts.add(BucketInsert { bucket, insert, block, last, owner }))
     }
 
-    /// Notes that an entry goes into a leaf that was seen.
+    /// Adds an entry for a leaf that was read.
     pub fn add_leaf_insert<E: Env>(
         &mut self,
         env: &E,
@@ -214,7 +210,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// Takes an empty slot of the block of a bucket that is filled at the moment, if it has one.
+    /// Takes an empty slot of a bucket's current block, if there is one.
     pub fn take_empty_slot(&mut self, bucket: BucketInsertId, tag_hash: u64) -> Option<InsertSlot> {
         let current = self.bucket_inserts[bucket].block;
         let block = &mut self.insert_blocks[current];
@@ -238,12 +234,12 @@ impl WriteSet {
         InsertBlock { bucket, block, slots, tags: 0, linked_from, owner }
     }
 
-    /// Fills this block of a bucket from now on.
+    /// Makes `block` the current block of a bucket.
     pub fn fill_block(&mut self, bucket: BucketInsertId, block: InsertBlock) {
         self.bucket_inserts[bucket].block = self.insert_blocks.add(block);
     }
 
-    /// The block in which a slot is.
+    /// The block of a slot.
     pub fn block_of(&self, slot: InsertSlot) -> GlobalPtr {
         self.insert_blocks[slot.block()].block
     }
@@ -255,7 +251,7 @@ impl WriteSet {
         self.block_of(slot).add_words(u64::from(layout.slot(slot.slot())))
     }
 
-    /// Notes that a leaf is locked though nothing goes into it.
+    /// Adds a leaf that is locked without an insert.
     pub fn add_bare_leaf<E: Env>(&mut self, env: &E, seen: LeafSeenId) {
         if !env.mutant(Mutant::CommitSkipUniqueLock) {
             self.bare_leaves.push(seen);

@@ -77,9 +77,9 @@ fn begin(lane: &mut Lane<LocalEnv>) -> Transaction<'_, LocalEnv> {
     run_now(lane.begin(Isolation::Snapshot)).expect("begins")
 }
 
-/// A row that the transaction sees.
+/// A row that is visible to the transaction.
 fn row_of(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i32) -> RowId {
-    run_now(txn.read(table, &key(id))).expect("readable").expect("is there")
+    run_now(txn.read(table, &key(id))).expect("readable").expect("it exists")
 }
 
 fn all_storages() -> [Storage; 3] {
@@ -93,7 +93,7 @@ fn check(database: &Database<LocalEnv>) {
 }
 
 #[test]
-fn what_was_inserted_is_read_by_all_and_grows_the_table() {
+fn inserted_rows_are_visible_and_grow_the_table() {
     let database = database();
     for storage in all_storages() {
         let table = table(&database, &format!("{storage:?}"), storage, Vec::new());
@@ -112,9 +112,9 @@ fn what_was_inserted_is_read_by_all_and_grows_the_table() {
     check(&database);
 }
 
-/// Tags of two bits and of four: what they leave out, keys decide.
+/// Tags have two or four bits: keys decide where tags are equal.
 #[test]
-fn buckets_of_up_to_thirty_two_slots_hold_what_was_inserted() {
+fn buckets_of_up_to_thirty_two_slots_store_all_rows() {
     let database = database();
     for storage in [Storage::HashInlined, Storage::HashOutside] {
         for slots in [8, 9, 16, 17, 32] {
@@ -150,7 +150,7 @@ fn buckets_of_up_to_thirty_two_slots_hold_what_was_inserted() {
     check(&database);
 }
 
-/// Buckets of hundreds of kilobytes: what is done to a bucket in one piece, such as a split, is as large.
+/// Buckets of hundreds of kilobytes: a split, for example, processes such a bucket in one piece.
 #[test]
 fn wide_rows_fill_wide_buckets() {
     const ROWS: i32 = 300;
@@ -198,8 +198,8 @@ fn wide_rows_fill_wide_buckets() {
     check(&database);
 }
 
-/// Whatever it names: rows that are there or not, of any storage, with keys that are not the table's, and
-/// tables that the lane has not opened yet or that are gone.
+/// Prefetches of present and absent rows of any storage, with keys that are not the table's, and of
+/// tables that the lane has not opened or that are dropped.
 #[test]
 fn a_prefetch_posts_nothing_and_changes_nothing() {
     let database = database();
@@ -223,7 +223,7 @@ fn a_prefetch_posts_nothing_and_changes_nothing() {
     run_now(lane.rest()).expect("reachable");
     run_now(database.drop_table("Tree")).expect("dropped");
     lane.prefetch(&[(tables[2], key(3))]);
-    run_now(begin(&mut lane).read(tables[0], &key(3))).expect("readable").expect("is there");
+    run_now(begin(&mut lane).read(tables[0], &key(3))).expect("readable").expect("it exists");
     lane.prefetch(&[(tables[2], key(3))]);
 }
 
@@ -339,9 +339,10 @@ fn scans_go_both_ways_with_limits() {
     }
 }
 
-/// A scan with a limit looks at a few entries of a leaf only, unless rows of its own may stand between them.
+/// A scan with a limit reads only a few entries of a leaf, unless rows of its own may belong
+/// between them.
 #[test]
-fn limited_scans_pass_rows_that_are_gone() {
+fn limited_scans_skip_deleted_rows() {
     let database = database();
     let table = table(&database, "t", Storage::Tree, Vec::new());
     fill(&database, table, 0..300);
@@ -381,7 +382,7 @@ fn secondary_indexes_follow_their_rows() {
         for storage in all_storages() {
             let name = format!("{storage:?}{kind:?}");
             let table = table(&database, &name, storage, vec![index("by_name", kind, false)]);
-            let by_name = database.index(&name, "by_name").expect("was made with the table");
+            let by_name = database.index(&name, "by_name").expect("it was created");
             fill(&database, table, 0..70);
             let mut lane = run_now(database.lane()).expect("a lane");
             let name_key = |name: &str| KeyBuilder::new().padded(name.as_bytes(), 8).key();
@@ -436,7 +437,7 @@ fn unique_indexes_refuse_a_second_row() {
     check(&database);
 }
 
-/// No entry leads to the first of them yet when the second is looked at.
+/// The first of them has no entry yet when the second is checked.
 #[test]
 fn unique_indexes_refuse_two_rows_of_one_transaction() {
     let database = database();
@@ -462,7 +463,11 @@ fn unique_indexes_refuse_two_rows_of_one_transaction() {
         assert_eq!(give(&[(1, "eva"), (4, "eva")]), refused, "an old row and a new one");
         assert_eq!(give(&[(2, "eva"), (3, "eva")]), refused, "two old rows");
         assert_eq!(give(&[(1, "bob"), (2, "ada")]), Outcome::Committed, "they exchange names");
-        assert_eq!(give(&[(1, "eva"), (4, "bob")]), Outcome::Committed, "a name is handed on");
+        assert_eq!(
+            give(&[(1, "eva"), (4, "bob")]),
+            Outcome::Committed,
+            "one row gives its name to another"
+        );
     }
     check(&database);
 }
@@ -498,12 +503,12 @@ fn nulls_are_never_equal_in_a_unique_index() {
 }
 
 #[test]
-fn tables_and_indexes_come_and_go() {
+fn tables_and_indexes_are_created_and_dropped() {
     let database = database();
     let table = table(&database, "t", Storage::HashInlined, Vec::new());
     fill(&database, table, 0..1000);
-    let made =
-        run_now(database.create_index("t", index("late", IndexKind::Tree, false))).expect("made");
+    let made = run_now(database.create_index("t", index("late", IndexKind::Tree, false)))
+        .expect("created");
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = begin(&mut lane);
     let mut rows = Vec::new();
@@ -522,18 +527,19 @@ fn tables_and_indexes_come_and_go() {
 }
 
 #[test]
-fn a_dropped_table_is_named_not_waited_for() {
+fn a_dropped_table_is_reported_without_a_wait() {
     let database = database();
     let table = table(&database, "t", Storage::HashInlined, Vec::new());
     let mut lane = run_now(database.lane()).expect("a lane");
-    run_now(database.drop_table("t")).expect("nobody uses it");
+    run_now(database.drop_table("t")).expect("no transaction uses it");
     let read = run_now(begin(&mut lane).read(table, &key(1)));
     assert_eq!(read, Err(CatalogError::NoTable("number 0".to_owned()).into()));
 }
 
 type Use<'a> = &'a dyn Fn(&mut Transaction<'_, LocalEnv>);
 
-/// Two rows read by one transaction, and a third by another lane's; then the first lane goes on.
+/// One lane's transaction reads two rows, and another lane's reads a third; then the first lane
+/// goes on.
 #[test]
 fn row_ids_end_with_their_transaction() {
     let database = database();
@@ -541,7 +547,7 @@ fn row_ids_end_with_their_transaction() {
     fill(&database, table, 0..3);
     let mut lanes = [(); 2].map(|()| run_now(database.lane()).expect("a lane"));
     let read = |txn: &mut Transaction<'_, LocalEnv>, id| {
-        run_now(txn.read(table, &key(id))).expect("read").expect("it is there")
+        run_now(txn.read(table, &key(id))).expect("read").expect("it exists")
     };
     let earlier = read(&mut begin(&mut lanes[0]), 0);
     let elsewhere = read(&mut begin(&mut lanes[1]), 1);
@@ -557,19 +563,19 @@ fn row_ids_end_with_their_transaction() {
         for wrong in uses {
             let refused = catch_unwind(AssertUnwindSafe(|| wrong(&mut txn)));
             let message = *refused.expect_err("refused").downcast::<&str>().expect("a sentence");
-            assert_eq!(message, "a row id ends with the transaction that gave it");
+            assert_eq!(message, "a row id is valid only in the transaction that returned it");
         }
     }
 }
 
-/// Reads a row, and does something with it.
+/// Reads a row, and passes it to `wrong`.
 fn with_a_row(wrong: impl FnOnce(&mut Transaction<'_, LocalEnv>, RowId)) {
     let database = database();
     let table = table(&database, "t", Storage::Tree, Vec::new());
     fill(&database, table, 0..1);
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = begin(&mut lane);
-    let row = run_now(txn.read(table, &key(0))).expect("read").expect("it is there");
+    let row = run_now(txn.read(table, &key(0))).expect("read").expect("it exists");
     wrong(&mut txn, row);
 }
 

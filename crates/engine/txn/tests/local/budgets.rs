@@ -1,5 +1,5 @@
-//! What transactions may cost: round trips and verbs of typical ones, exactly, and no allocation on the
-//! data path. On `local`, with warm caches, nobody else there.
+//! Costs of typical transactions: exact round trips and verbs, and no allocation on the data path.
+//! On `local`, with warm caches, and no other transactions.
 
 use fabric::{Fabric, LocalEnv, run_now};
 use layout::{
@@ -30,7 +30,7 @@ fn by_group(kind: IndexKind) -> IndexDesign {
     }
 }
 
-/// A table of some rows, none of them in an overflow block, and a lane that knows all of it.
+/// A table of some rows, without overflow blocks, and a lane with warm caches.
 struct Scene {
     database: Database<LocalEnv>,
     table: TableId,
@@ -60,7 +60,7 @@ impl Scene {
         for id in 0..ROWS {
             scene.measure(Isolation::Snapshot, |txn, table| insert(txn, table, id));
         }
-        // Every row has its version buffer, and every kind of memory has been asked for.
+        // Every row has its version buffer, and every pool has an extent.
         for round in 0..3 {
             for id in 0..ROWS {
                 let isolation = [Isolation::Snapshot, Isolation::Serializable][round % 2];
@@ -74,7 +74,7 @@ impl Scene {
         *self.lane.statistics().expect("the lane is here")
     }
 
-    /// Round trips and verbs of one transaction, its upkeep and its snapshot apart.
+    /// Round trips and verbs of one transaction, without its upkeep and its snapshot.
     fn measure(
         &mut self,
         isolation: Isolation,
@@ -94,7 +94,7 @@ impl Scene {
         (round_trips, cost.verbs - upkeep - snapshot_verbs)
     }
 
-    /// Round trips of one transaction, when nobody needs old versions any more.
+    /// Round trips of one transaction, when no old version is needed any more.
     fn round_trips(
         &mut self,
         isolation: Isolation,
@@ -104,7 +104,7 @@ impl Scene {
         self.measure(isolation, work).0
     }
 
-    /// Verbs of one transaction, likewise.
+    /// Verbs of one transaction, under the same condition.
     fn verbs(&mut self, work: impl FnOnce(&mut Transaction<'_, LocalEnv>, TableId)) -> u64 {
         run_now(self.lane.collect_garbage()).expect("collected");
         self.measure(SNAPSHOT, work).1
@@ -119,13 +119,13 @@ fn insert(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
 }
 
 fn update(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
-    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
     let value = txn.row(row).int(VALUE);
     txn.update(row).set_int(VALUE, value + 1);
 }
 
 fn change_group(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
-    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
     let group = txn.row(row).int(GROUP);
     txn.update(row).set_int(GROUP, group + 1000);
 }
@@ -135,15 +135,15 @@ fn read(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
 }
 
 fn delete(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64) {
-    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
     txn.delete(row);
 }
 
 const SNAPSHOT: Isolation = Isolation::Snapshot;
 const SERIALIZABLE: Isolation = Isolation::Serializable;
-/// What a commit that writes takes: locks, installs, publishes.
+/// Round trips of a commit with writes: lock, install, publish.
 const COMMIT: u64 = 3;
-/// What serializable adds to it: one look at everything read.
+/// Additional round trip of a serializable transaction: validation of all reads.
 const VALIDATION: u64 = 1;
 
 /// Round trips from a key to its row.
@@ -157,11 +157,12 @@ fn levels(storage: Storage) -> u64 {
 const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
 
 #[test]
-fn snapshots_take_what_the_oracle_promises() {
+fn snapshots_take_the_round_trips_of_their_oracle() {
     for (oracle, round_trips) in [(Oracle::DoubleCollect, 2), (Oracle::Frozen, 1)] {
         let mut scene = Scene::open(oracle, Storage::HashInlined, None);
         scene.measure(SNAPSHOT, |txn, table| read(txn, table, 1));
-        // Now and then a lane freezes a vector because the newest one is too old: not in the best of many rounds.
+        // In some rounds a lane freezes a vector because the newest one is too old, but not in the
+        // best of many rounds.
         let taken = (0..100).map(|_| {
             let before = scene.statistics().snapshot_round_trips;
             for _ in 0..10 {
@@ -180,7 +181,7 @@ fn point_reads_take_one_round_trip_per_level() {
         for id in 0..ROWS {
             let one = scene.round_trips(SNAPSHOT, |txn, table| read(txn, table, id));
             assert_eq!(one, levels(storage), "{storage:?}");
-            // A single row was current when it was read: nothing is left to validate.
+            // A single row was current when it was read: there is nothing to validate.
             let one = scene.round_trips(SERIALIZABLE, |txn, table| read(txn, table, id));
             assert_eq!(one, levels(storage), "{storage:?}, serializable");
         }
@@ -222,7 +223,7 @@ fn updates_take_their_reads_and_three_round_trips() {
             let mut found = Vec::new();
             run_now(txn.read_many(&reads, &mut found)).expect("readable");
             for row in found {
-                txn.update(row.expect("is there")).set_int(VALUE, 7);
+                txn.update(row.expect("it exists")).set_int(VALUE, 7);
             }
         };
         assert_eq!(scene.round_trips(SNAPSHOT, ten), levels(storage) + COMMIT, "{storage:?}, ten");
@@ -234,7 +235,7 @@ fn inserts_and_deletes_take_their_reads_and_three_round_trips() {
     for storage in STORAGES {
         let mut scene = Scene::open(Oracle::DoubleCollect, storage, None);
         for id in ROWS..ROWS + 20 {
-            // The absent key is looked for in its bucket or leaf alone.
+            // An absent key needs only its bucket or leaf.
             let one = scene.round_trips(SNAPSHOT, |txn, table| insert(txn, table, id));
             assert_eq!(one, 1 + COMMIT, "{storage:?}, insert of {id}");
         }
@@ -246,7 +247,7 @@ fn inserts_and_deletes_take_their_reads_and_three_round_trips() {
 }
 
 #[test]
-fn indexes_cost_only_those_who_change_their_keys() {
+fn indexes_cost_only_transactions_that_change_their_keys() {
     for (kind, entries) in [(IndexKind::Tree, 1), (IndexKind::Hash, 3)] {
         let mut scene = Scene::open(Oracle::DoubleCollect, Storage::HashInlined, Some(kind));
         let one = scene.round_trips(SNAPSHOT, |txn, table| update(txn, table, 3));
@@ -290,7 +291,7 @@ fn rows_that_follow_each_other_are_read_by_one_verb_in_both_directions() {
 }
 
 #[test]
-fn typical_transactions_post_so_many_verbs() {
+fn typical_transactions_post_a_fixed_number_of_verbs() {
     let mut scene = Scene::open(Oracle::DoubleCollect, Storage::HashInlined, None);
     assert_eq!(scene.verbs(|txn, table| read(txn, table, 3)), 1);
     assert_eq!(scene.verbs(|txn, table| update(txn, table, 3)), 7);
@@ -299,10 +300,11 @@ fn typical_transactions_post_so_many_verbs() {
 }
 
 #[test]
-fn a_hot_row_pays_for_room_among_its_versions() {
+fn an_update_of_a_hot_row_may_advance_the_horizon() {
     let mut scene = Scene::open(Oracle::DoubleCollect, Storage::HashInlined, None);
-    // The one old version beside the row is still needed when the next one comes: a newer horizon is
-    // asked for (tick of the clock, look at the lanes, collected-up-to word).
+    // The only old version beside the row is still needed at the next update, so that the commit
+    // first advances the horizon: it increments the clock, reads the lanes' words, and raises the
+    // collected-up-to word.
     scene.round_trips(SNAPSHOT, |txn, table| update(txn, table, 3));
     let second = scene.measure(SNAPSHOT, |txn, table| update(txn, table, 3)).0;
     assert_eq!(second, 1 + 3 + COMMIT);
@@ -333,7 +335,7 @@ fn the_data_path_does_not_allocate() {
     }
 }
 
-/// Rows of a group of their own each, and an index over groups: the most memory that making it takes.
+/// The maximal memory for creating an index over groups, where each row has a group of its own.
 fn bytes_to_make_an_index(storage: Storage, rows: i64) -> u64 {
     let mut scene = Scene::open(Oracle::DoubleCollect, storage, None);
     for first in (ROWS..rows).step_by(256) {
@@ -349,12 +351,12 @@ fn bytes_to_make_an_index(storage: Storage, rows: i64) -> u64 {
     run_now(scene.lane.rest()).expect("reachable");
     let design = IndexDesign { size_hint: rows as u64, ..by_group(IndexKind::Hash) };
     let measured = allocation_counter::measure(|| {
-        run_now(scene.database.create_index("t", design)).expect("made");
+        run_now(scene.database.create_index("t", design)).expect("created");
     });
     measured.bytes_max
 }
 
-/// An index is filled part by part: what its maker needs does not grow with the table.
+/// An index is filled part by part, so the memory for that does not grow with the table.
 #[test]
 fn an_index_over_many_rows_is_made_with_little_memory() {
     for storage in STORAGES {

@@ -1,4 +1,4 @@
-//! Reads of some columns: what comes, what does not, and how the rest of a row follows.
+//! Reads of some columns: the columns that they fetch, and the later read of the rest of a row.
 
 use fabric::{Fabric, LocalEnv, run_now};
 use layout::{
@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::local::{OpenConfig, open};
 use txn::{Columns, Database, Isolation, Lane, Outcome, RowId, TableId, TableSpec, Transaction};
 
-/// What cannot be done to a row of which only some columns have come.
+/// A change that is refused for a row if only some of its columns were read.
 type Change = fn(&mut Transaction<'_, LocalEnv>, RowId);
 
 const COUNT: usize = 1;
@@ -40,7 +40,7 @@ fn two_rows(database: &Database<LocalEnv>, storage: Storage) -> TableId {
     table
 }
 
-/// Gives a row a count, and as its text as many bytes of the same value.
+/// Sets a row's count, and fills its text with bytes of the same value.
 fn set(lane: &mut Lane<LocalEnv>, table: TableId, id: i32, count: i64) {
     let mut txn = begin(lane);
     let row = match run_now(txn.read(table, &key(id))).expect("readable") {
@@ -64,11 +64,11 @@ fn read_count(
 ) -> RowId {
     let mut found = Vec::new();
     run_now(txn.read_columns(&[(table, key(id))], &[columns], &mut found)).expect("readable");
-    found[0].expect("is there")
+    found[0].expect("it exists")
 }
 
 fn read_all(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i32) -> RowId {
-    run_now(txn.read(table, &key(id))).expect("readable").expect("is there")
+    run_now(txn.read(table, &key(id))).expect("readable").expect("it exists")
 }
 
 fn database() -> Database<LocalEnv> {
@@ -76,7 +76,7 @@ fn database() -> Database<LocalEnv> {
 }
 
 #[test]
-fn columns_come_without_what_follows_them_and_the_rest_is_read_when_it_is_wanted() {
+fn reads_fetch_up_to_the_last_column_and_the_rest_on_demand() {
     let database = database();
     let table = two_rows(&database, Storage::HashInlined);
     let columns = database.columns(table, &[COUNT]).expect("the table is there");
@@ -131,7 +131,7 @@ fn columns_and_rest_are_of_the_same_snapshot() {
 }
 
 #[test]
-fn rows_that_come_as_a_whole_only_do_so() {
+fn some_rows_are_always_read_whole() {
     let database = database();
     for storage in [Storage::HashOutside, Storage::Tree] {
         let table = two_rows(&database, storage);

@@ -1,4 +1,4 @@
-//! Tables of which each memory server has a copy: who reads goes to the nearest, who writes to all.
+//! Copied tables: readers use the nearest copy, writers change all copies.
 
 use crate::parts::{NAME, database, key, spec, used};
 use fabric::{Fabric, LocalEnv, run_now};
@@ -7,13 +7,13 @@ use layout::{
 };
 use txn::{Database, Isolation, Lane, Outcome, Scan, ScanSource, TableId, Transaction};
 
-/// Where copies are. The one of the first memory server is the third.
+/// The servers of the copies. The copy of the first memory server is the third.
 const SERVERS: [u16; 3] = [1, 2, 0];
 const ROWS: i32 = 10;
-/// Position of a column out of line.
+/// Position of a long column.
 const NOTE: usize = 4;
 
-/// A handle of another compute server, to which memory server `nearest` is nearest.
+/// A handle of another compute server, with `nearest` as its nearest memory server.
 fn near(first: &Database<LocalEnv>, nearest: u16) -> Database<LocalEnv> {
     let database = first.elsewhere(first.env().world().endpoint()).nearest_to(nearest);
     run_now(database.refresh()).expect("the servers answer");
@@ -35,7 +35,7 @@ fn fill(database: &Database<LocalEnv>, table: TableId) {
     run_now(lane.rest()).expect("the oracle answers");
 }
 
-/// The memory servers that a statement's verbs go to.
+/// The memory servers that a statement's verbs reach.
 fn servers_of(
     database: &Database<LocalEnv>,
     txn: &mut Transaction<'_, LocalEnv>,
@@ -65,8 +65,8 @@ fn reads_go_to_the_nearest_copy() {
                 let mut lane = run_now(database.lane()).expect("a lane");
                 let mut txn = begin(&mut lane);
                 run_now(txn.read(table, &key(0, 0))).expect("readable");
-                let by_name = database.index("t", "by_name").expect("it was made");
-                let by_town = database.index("t", "by_town").expect("it was made");
+                let by_name = database.index("t", "by_name").expect("it was created");
+                let by_town = database.index("t", "by_town").expect("it was created");
                 let read = servers_of(&database, &mut txn, async |txn| {
                     assert!(txn.read(table, &key(1, 1)).await.expect("readable").is_some());
                 });
@@ -104,7 +104,7 @@ fn reads_go_to_the_nearest_copy() {
     }
 }
 
-/// Who is told of no memory server that has a copy takes one by turns.
+/// A compute server whose nearest memory server has no copy uses one of the copies in turn.
 #[test]
 fn a_server_without_a_copy_has_one_elsewhere() {
     let first = database();
@@ -146,16 +146,16 @@ fn writes_go_to_all_copies() {
         let writer = near(&first, 2);
         let mut lane = run_now(writer.lane()).expect("a lane");
         let mut txn = begin(&mut lane);
-        let row = run_now(txn.read(table, &key(1, 1))).expect("readable").expect("it is there");
+        let row = run_now(txn.read(table, &key(1, 1))).expect("readable").expect("it exists");
         txn.update(row).set_bytes(NAME, b"new");
-        let gone = run_now(txn.read(table, &key(2, 2))).expect("readable").expect("it is there");
+        let gone = run_now(txn.read(table, &key(2, 2))).expect("readable").expect("it exists");
         txn.delete(gone);
         let row = run_now(txn.insert(table, &key(20, 20))).expect("is free");
         txn.update(row).set_bytes(NAME, b"more");
-        // A row that is made and deleted at once, and one that comes back.
+        // A row that is inserted and deleted at once, and one that is deleted and inserted again.
         let never = run_now(txn.insert(table, &key(21, 21))).expect("is free");
         txn.delete(never);
-        let back = run_now(txn.read(table, &key(3, 3))).expect("readable").expect("it is there");
+        let back = run_now(txn.read(table, &key(3, 3))).expect("readable").expect("it exists");
         txn.delete(back);
         let back = run_now(txn.insert(table, &key(3, 3))).expect("it is deleted");
         txn.update(back).set_bytes(NAME, b"back");
@@ -172,7 +172,7 @@ fn writes_go_to_all_copies() {
     }
 }
 
-/// Each copy has its own values out of line, those that stay as well as those that are set.
+/// Each copy has its own long values, both unchanged and new ones.
 #[test]
 fn copies_have_their_own_values_out_of_line() {
     let first = database();
@@ -190,7 +190,7 @@ fn copies_have_their_own_values_out_of_line() {
     for round in 0..6_u8 {
         let mut txn = begin(&mut lane);
         for id in 0..ROWS {
-            let row = run_now(txn.read(table, &key(id, id))).expect("readable").expect("is there");
+            let row = run_now(txn.read(table, &key(id, id))).expect("readable").expect("it exists");
             let mut row = txn.update(row);
             match (round, id % 3) {
                 (0, _) => {
@@ -219,11 +219,11 @@ fn copies_have_their_own_values_out_of_line() {
         for (id, column, expected) in
             [(3, NOTE, [b'h'; 600].as_slice()), (3, NOTE + 1, &[b'b'; 700])]
         {
-            let row = run_now(txn.read(table, &key(id, id))).expect("readable").expect("is there");
+            let row = run_now(txn.read(table, &key(id, id))).expect("readable").expect("it exists");
             assert!(run_now(txn.read_long(row, column, &mut value)).expect("readable"));
             assert_eq!(value, expected);
         }
-        let row = run_now(txn.read(table, &key(4, 4))).expect("readable").expect("is there");
+        let row = run_now(txn.read(table, &key(4, 4))).expect("readable").expect("it exists");
         assert!(!run_now(txn.read_long(row, NOTE, &mut value)).expect("readable"), "it is null");
     }
 }
@@ -247,7 +247,7 @@ fn each_copy_takes_the_memory_of_the_table() {
     let usage = run_now(first.memory_usage()).expect("readable");
     assert_eq!(usage.iter().filter(|of| of.of == "t" && of.is_copy).count(), 3);
     fill(&first, table);
-    run_now(first.drop_table("t")).expect("it is there");
+    run_now(first.drop_table("t")).expect("it exists");
     for copy in ["t", "t.1", "t.2"] {
         assert_eq!(first.table(copy), None);
     }

@@ -1,4 +1,4 @@
-//! The memory of dropped tables and indexes goes back and is used again, while sessions run.
+//! The memory of dropped tables and indexes is freed and reused, while sessions run.
 
 use fabric::{Env, LocalEnv, run_now};
 use layout::{
@@ -53,7 +53,7 @@ fn fill(lane: &mut Lane<LocalEnv>, table: TableId, ids: std::ops::Range<i32>, va
     }
 }
 
-/// Memory in use, without the table of the session beside.
+/// Allocated memory, without the session's table.
 fn used_bytes(database: &Database<LocalEnv>) -> u64 {
     let usage = run_now(database.memory_usage()).expect("readable");
     usage.iter().filter(|table| table.name != "counter").map(|table| table.used_bytes).sum()
@@ -64,7 +64,7 @@ fn check(database: &Database<LocalEnv>) {
     assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()));
 }
 
-/// Ends the session, also when the work beside it fails.
+/// Ends the session, even if the work beside it fails.
 struct EndOfWork<'a>(&'a AtomicBool);
 
 impl Drop for EndOfWork<'_> {
@@ -73,7 +73,7 @@ impl Drop for EndOfWork<'_> {
     }
 }
 
-/// Runs `work` while a session counts a row of a table of its own up, again and again.
+/// Runs `work` while a session increments a row of a table of its own, again and again.
 fn beside_a_session(database: &Database<LocalEnv>, work: impl FnOnce()) {
     let design = PhysicalDesign::default();
     let columns = vec![Column::new("id", ColumnType::Int4), Column::new("n", ColumnType::Int8)];
@@ -105,7 +105,7 @@ fn beside_a_session(database: &Database<LocalEnv>, work: impl FnOnce()) {
                 };
             }
         });
-        // The session has begun, so that its memory does not count as that of others.
+        // The session has begun, so its memory does not count as that of others.
         while count.load(Relaxed) < 100 && !session.is_finished() {
             std::hint::spin_loop();
         }
@@ -114,12 +114,12 @@ fn beside_a_session(database: &Database<LocalEnv>, work: impl FnOnce()) {
     });
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-    let row = run_now(txn.read(table, &key(0))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(0))).expect("readable").expect("it exists");
     assert_eq!(txn.row(row).int(1) as u64, count.load(Relaxed), "no count was lost");
 }
 
 #[test]
-fn tables_come_and_go_beside_a_session() {
+fn tables_are_created_and_dropped_beside_a_session() {
     let database = database(10_000_000_000);
     beside_a_session(&database, || {
         let before = used_bytes(&database);
@@ -130,13 +130,13 @@ fn tables_come_and_go_beside_a_session() {
             let indexes = vec![index("a", IndexKind::Tree), index("b", IndexKind::Hash)];
             let table = create(&database, storage, indexes);
             let mut lane = run_now(database.lane()).expect("a lane");
-            // Tables of different sizes, so that memory has to be cut and joined.
+            // Tables of different sizes, so that extents are split and merged.
             let rows = 400 + round * 53 % 700;
             fill(&mut lane, table, 0..rows, 0);
             fill(&mut lane, table, 0..rows / 2, 1000);
             drop(lane);
             total += used_bytes(&database) - before;
-            run_now(database.drop_table(&format!("{storage:?}"))).expect("is there");
+            run_now(database.drop_table(&format!("{storage:?}"))).expect("it exists");
             assert_eq!(used_bytes(&database), before, "round {round}");
         }
         assert!(total > 32 << 20, "it would not fit without reuse: {total} bytes in all");
@@ -145,7 +145,7 @@ fn tables_come_and_go_beside_a_session() {
 }
 
 #[test]
-fn indexes_come_and_go_beside_a_session() {
+fn indexes_are_created_and_dropped_beside_a_session() {
     let database = database(10_000_000_000);
     let table = create(&database, Storage::HashInlined, Vec::new());
     let mut lane = run_now(database.lane()).expect("a lane");
@@ -160,11 +160,11 @@ fn indexes_come_and_go_beside_a_session() {
             fill(&mut lane, table, 0..20, i64::from(round));
             run_now(lane.rest()).expect("reachable");
             let with_index = used_bytes(&database);
-            run_now(database.drop_index("HashInlined", "i")).expect("is there");
+            run_now(database.drop_index("HashInlined", "i")).expect("it exists");
             sum += with_index - used_bytes(&database);
         }
-        // The table itself may have taken memory for old versions, more of them where threads wait for
-        // processors.
+        // The table itself may have taken memory for old versions; more of them where threads wait
+        // for processors.
         let after = used_bytes(&database);
         assert!(after <= before + (2 << 20), "{before} became {after}");
         assert!(sum > 8 << 20, "the indexes would fit side by side: {sum} bytes");
@@ -173,7 +173,7 @@ fn indexes_come_and_go_beside_a_session() {
 }
 
 #[test]
-fn an_index_comes_and_goes_under_those_who_write_its_table() {
+fn an_index_is_created_and_dropped_under_writers() {
     let database = database(10_000_000_000);
     let table = create(&database, Storage::HashInlined, Vec::new());
     let mut lane = run_now(database.lane()).expect("a lane");
@@ -202,14 +202,14 @@ fn an_index_comes_and_goes_under_those_who_write_its_table() {
         for round in 0..100 {
             let kind = [IndexKind::Hash, IndexKind::Tree][round % 2];
             run_now(database.create_index("HashInlined", index("i", kind))).expect("created");
-            run_now(database.drop_index("HashInlined", "i")).expect("is there");
-            // A table in the memory of the index: whoever still writes there damages it.
+            run_now(database.drop_index("HashInlined", "i")).expect("it exists");
+            // A table in the index's memory: a lane that still writes to the index damages it.
             create(&database, Storage::Tree, vec![index("j", IndexKind::Hash)]);
-            fill(&mut lane, database.table("Tree").expect("is there"), 0..50, 0);
+            fill(&mut lane, database.table("Tree").expect("it exists"), 0..50, 0);
             run_now(lane.rest()).expect("reachable");
             let report = run_now(database.check()).expect("readable");
             assert_eq!(report.errors, Vec::<String>::new());
-            run_now(database.drop_table("Tree")).expect("is there");
+            run_now(database.drop_table("Tree")).expect("it exists");
         }
     });
     check(&database);
@@ -221,19 +221,20 @@ fn garbage_of_a_dropped_index_goes_with_it() {
     let table = create(&database, Storage::HashOutside, vec![index("i", IndexKind::Tree)]);
     let mut lane = run_now(database.lane()).expect("a lane");
     fill(&mut lane, table, 0..1000, 0);
-    // Other values, far from the first: the old leaves become empty and are absorbed, and wait to be free.
+    // Other values, far from the first: the old leaves become empty, are absorbed, and wait to be
+    // freed.
     fill(&mut lane, table, 0..1000, 1_000_000);
     run_now(lane.collect_garbage()).expect("reachable");
     fill(&mut lane, table, 0..1000, 2_000_000);
     run_now(lane.rest()).expect("reachable");
-    run_now(database.drop_index("HashOutside", "i")).expect("is there");
+    run_now(database.drop_index("HashOutside", "i")).expect("it exists");
     fill(&mut lane, table, 0..1000, 0);
     run_now(lane.collect_garbage()).expect("reachable");
     check(&database);
 }
 
 #[test]
-fn what_a_slow_transaction_keeps_goes_back_with_the_next_change() {
+fn memory_held_by_a_slow_transaction_is_freed_by_the_next_change() {
     let database = database(1_000_000);
     let before = used_bytes(&database);
     let table = create(&database, Storage::Tree, vec![index("i", IndexKind::Tree)]);
@@ -246,11 +247,11 @@ fn what_a_slow_transaction_keeps_goes_back_with_the_next_change() {
     run_now(txn.abort());
     drop(lane);
     create(&database, Storage::HashInlined, Vec::new());
-    run_now(database.drop_table("HashInlined")).expect("is there");
+    run_now(database.drop_table("HashInlined")).expect("it exists");
     assert_eq!(used_bytes(&database), before);
 }
 
-/// However many they are, and whichever of them are there.
+/// For any number of tables, whether or not they exist.
 #[test]
 fn tables_that_are_dropped_together_wait_once_for_a_slow_transaction() {
     const TIME_MAX_NS: u64 = 100_000_000;
@@ -280,9 +281,9 @@ fn tables_that_are_dropped_together_wait_once_for_a_slow_transaction() {
     assert_eq!(used_bytes(&database), before);
 }
 
-/// Whoever has died in a transaction would hold up each of the changes that follow.
+/// Otherwise a lane that died in a transaction would delay each later change.
 #[test]
-fn a_transaction_that_does_not_end_is_waited_for_by_one_change_alone() {
+fn only_one_change_waits_for_a_transaction_that_does_not_end() {
     const TIME_MAX_NS: u64 = 100_000_000;
     let database = database(TIME_MAX_NS);
     let timed = |change: &mut dyn FnMut()| {
@@ -317,7 +318,7 @@ fn a_transaction_that_does_not_end_is_waited_for_by_one_change_alone() {
 }
 
 #[test]
-fn a_table_that_could_not_be_made_takes_no_memory() {
+fn a_table_that_cannot_be_created_takes_no_memory() {
     let database = database(10_000_000_000);
     let before = used_bytes(&database);
     let huge = IndexDesign { size_hint: 100_000_000, ..index("i", IndexKind::Hash) };

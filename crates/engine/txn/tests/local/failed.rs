@@ -1,5 +1,5 @@
-//! Statements that fail: with an abort the transaction is over, whatever its caller does next; with anything else it goes on
-//! as if that statement had not been.
+//! Statements that fail: an abort ends the transaction, whatever its caller does next; after any
+//! other error the transaction goes on as if the statement had not run.
 
 use fabric::{Env, LocalEnv, run_now};
 use layout::{
@@ -15,7 +15,7 @@ use txn::{
 
 const VALUE: usize = 1;
 const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
-/// A transaction that runs longer may learn that its snapshot is too old.
+/// A transaction that runs longer may abort because its snapshot is too old.
 const TIME_MAX_NS: u64 = 1_000_000;
 
 fn database() -> Database<LocalEnv> {
@@ -55,7 +55,7 @@ fn value_of(transaction: &mut Transaction<'_, LocalEnv>, table: TableId, id: i64
     row.map(|row| transaction.row(row).int(VALUE))
 }
 
-/// Gives a row this value, makes it if it is not there, and collects what nobody needs any more.
+/// Sets a row's value, inserts the row if it is absent, and collects garbage.
 fn write(lane: &mut Lane<LocalEnv>, table: TableId, id: i64, value: i64) {
     let mut transaction = begin(lane);
     let row = match run_now(transaction.read(table, &key(id))).expect("readable") {
@@ -67,28 +67,28 @@ fn write(lane: &mut Lane<LocalEnv>, table: TableId, id: i64, value: i64) {
     run_now(lane.collect_garbage()).expect("collected");
 }
 
-/// What was written before must not be without the rest.
+/// Earlier writes must not commit without the rest.
 #[test]
 fn a_transaction_whose_statement_was_aborted_does_not_commit() {
     const OLD: TxnError = TxnError::Abort(Abort::SnapshotTooOld);
     for storage in STORAGES {
         let database = database();
         let table = table(&database, storage);
-        let index = database.index(&format!("{storage:?}"), "by_value").expect("it was made");
+        let index = database.index(&format!("{storage:?}"), "by_value").expect("it was created");
         let mut writer = run_now(database.lane()).expect("a lane");
         for id in [7, 8] {
             write(&mut writer, table, id, 0);
         }
         let mut lane = run_now(database.lane()).expect("a lane");
         let mut old = begin(&mut lane);
-        let row = run_now(old.read(table, &key(8))).expect("readable").expect("is there");
+        let row = run_now(old.read(table, &key(8))).expect("readable").expect("it exists");
         old.update(row).set_int(VALUE, 1);
         run_now(old.insert(table, &key(9))).expect("is free");
         for value in 1..10 {
             write(&mut writer, table, 7, value);
             run_now(database.env().sleep_ns(TIME_MAX_NS));
         }
-        assert_eq!(run_now(old.read(table, &key(7))), Err(OLD), "what it needs was collected");
+        assert_eq!(run_now(old.read(table, &key(7))), Err(OLD), "its version was collected");
 
         assert_eq!(run_now(old.read(table, &key(7))), Err(OLD), "not that there is no such row");
         assert_eq!(run_now(old.read(table, &key(8))), Err(OLD));
@@ -107,7 +107,7 @@ fn a_transaction_whose_statement_was_aborted_does_not_commit() {
         assert_eq!(run_now(old.read_long_many(&[], &mut values)), Err(OLD));
 
         let mut old = begin(&mut lane);
-        let row = run_now(old.read(table, &key(8))).expect("readable").expect("is there");
+        let row = run_now(old.read(table, &key(8))).expect("readable").expect("it exists");
         old.update(row).set_int(VALUE, 1);
         for value in 10..20 {
             write(&mut writer, table, 7, value);
@@ -131,9 +131,9 @@ fn lane_aborts(lane: &Lane<LocalEnv>) -> u64 {
     lane.statistics().expect("it is here").aborts[Abort::SnapshotTooOld.index()]
 }
 
-/// A list of reads that is refused in its middle has looked for none of them.
+/// A list of reads that is refused in its middle has read none of its rows.
 #[test]
-fn rows_of_a_statement_that_was_refused_are_looked_for_by_the_next() {
+fn rows_of_a_refused_statement_are_read_by_the_next() {
     for storage in STORAGES {
         let database = database();
         let table = table(&database, storage);
@@ -156,9 +156,9 @@ fn rows_of_a_statement_that_was_refused_are_looked_for_by_the_next() {
     }
 }
 
-/// The same where it is refused because the transaction would touch too many rows.
+/// The same if it is refused because the transaction would access too many rows.
 #[test]
-fn a_row_that_was_to_be_read_beside_one_too_many_is_not_taken_for_absent() {
+fn rows_of_a_read_over_the_limit_do_not_count_as_absent() {
     let database = database();
     let table = table(&database, Storage::Tree);
     let mut lane = run_now(database.lane()).expect("a lane");

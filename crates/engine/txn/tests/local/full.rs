@@ -1,5 +1,5 @@
-//! Full memory: rows can still be updated and deleted, and the memory of deleted rows serves new
-//! ones.
+//! Full memory: rows can still be updated and deleted, and new rows reuse the memory of deleted
+//! rows.
 
 use fabric::{LocalEnv, run_now};
 use layout::{
@@ -17,7 +17,7 @@ fn key(id: i64) -> Key {
     KeyBuilder::new().int8(id).key()
 }
 
-/// A table of rows of 1,000 bytes, with an index if `index` names a kind.
+/// A table of rows of 1,000 bytes, with an index if `index` has a kind.
 fn spec(storage: Storage, index: Option<IndexKind>) -> TableSpec {
     let columns = vec![
         Column::new("id", ColumnType::Int8),
@@ -34,7 +34,7 @@ fn spec(storage: Storage, index: Option<IndexKind>) -> TableSpec {
 struct Full {
     database: Database<LocalEnv>,
     table: TableId,
-    /// Rows that fitted in, numbered from 0.
+    /// Number of inserted rows; their keys begin at 0.
     rows: i64,
 }
 
@@ -47,7 +47,7 @@ fn fill_up(server_mib: u64, spec: TableSpec) -> Full {
     Full { database, table, rows }
 }
 
-/// Inserts rows, `count` in each transaction, until memory is full. Answers how many there are.
+/// Inserts rows, `count` in each transaction, until memory is full. Returns the number of rows.
 fn fill(lane: &mut Lane<LocalEnv>, table: TableId, count: i64) -> i64 {
     for first in (0..).step_by(count as usize) {
         let outcome = run(lane, |txn| {
@@ -80,7 +80,7 @@ fn run(
     match run_now(txn.commit()) {
         Outcome::Committed => Ok(()),
         Outcome::Aborted(abort) => Err(abort),
-        Outcome::Unknown => panic!("nobody dies here"),
+        Outcome::Unknown => panic!("no server dies here"),
     }
 }
 
@@ -115,8 +115,8 @@ fn check(database: &Database<LocalEnv>, table: TableId, rows: i64) {
     assert_eq!((counted, seen), (Ok(()), rows));
 }
 
-/// Fills, updates and deletes everything, one row at a time, fills again, deletes several rows at
-/// a time.
+/// Fills, updates and deletes everything, one row at a time; fills again, deletes several rows at a
+/// time.
 fn fill_and_empty(server_mib: u64, storage: Storage, index: Option<IndexKind>) {
     let what = format!("{server_mib} MiB, {storage:?}, index {index:?}");
     let Full { database, table, rows } = fill_up(server_mib, spec(storage, index));
@@ -139,9 +139,9 @@ fn fill_and_empty(server_mib: u64, storage: Storage, index: Option<IndexKind>) {
     check(&database, table, 0);
 }
 
-/// A chain becomes no longer while one of its blocks has an empty slot.
+/// A chain does not grow while one of its blocks has an empty slot.
 #[test]
-fn rows_that_come_and_go_reuse_all_slots_of_a_chain() {
+fn inserted_rows_reuse_all_slots_of_a_chain() {
     let database = open(&OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() });
     let database = database.expect("memory");
     let mut spec = spec(Storage::HashOutside, Some(IndexKind::Hash));
@@ -166,7 +166,8 @@ fn rows_that_come_and_go_reuse_all_slots_of_a_chain() {
     };
     let before = chain();
     for first in (0..400).step_by(5) {
-        // Entries of the first blocks of the index's one long chain go, and others come.
+        // Entries are removed from the first blocks of the index's one long chain, and others are
+        // inserted.
         assert_eq!(delete(&mut lane, table, first..first + 5), Ok(()));
         run_now(lane.collect_garbage()).expect("reachable");
         insert(&mut lane, 400 + first..405 + first);
@@ -176,7 +177,7 @@ fn rows_that_come_and_go_reuse_all_slots_of_a_chain() {
 }
 
 #[test]
-fn memory_of_rows_that_one_lane_deletes_serves_the_others() {
+fn other_lanes_reuse_the_memory_of_deleted_rows() {
     for storage in [Storage::HashInlined, Storage::HashOutside, Storage::Tree] {
         let Full { database, table, rows } = fill_up(16, spec(storage, Some(IndexKind::Tree)));
         let mut other = run_now(database.lane()).expect("a lane");

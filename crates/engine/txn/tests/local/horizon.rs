@@ -1,5 +1,5 @@
-//! How closely the horizon of old versions follows the transactions. Two lanes that take turns by hand update
-//! few hot rows, on `local`: what they supersede must not need the version mover to get out of their way.
+//! How closely the horizon follows the transactions. Two lanes, driven in turns by hand, update a
+//! few hot rows on `local`: their old versions must be collected without the version mover.
 
 use fabric::{LocalEnv, run_now};
 use layout::{Column, ColumnType, KeyBuilder, PhysicalDesign, Schema};
@@ -34,8 +34,8 @@ fn commit(txn: Transaction<'_, LocalEnv>) {
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
 }
 
-/// Versions that were moved while each transaction began before the one ahead of it committed, and rows were
-/// updated one after another, over and over.
+/// Number of versions moved while rows are updated one after another, over and over, and each
+/// transaction begins before the previous one commits.
 fn versions_moved(rows: u64, versions_beside: u32) -> u64 {
     let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
     let database = open(&config).expect("memory");
@@ -54,9 +54,9 @@ fn versions_moved(rows: u64, versions_beside: u32) -> u64 {
     moved(&one) + moved(&other)
 }
 
-/// A slot of a version buffer is wanted again after eight transactions. Were candidates of the horizon taken
-/// only when the next slot is wanted, rather than as soon as one is adopted, every second version would be
-/// moved: the horizon would be as old as the version.
+/// A slot of a version buffer is reused after eight transactions. If a lane took a candidate for
+/// the horizon only when it needs the next slot, instead of as soon as the last candidate is
+/// adopted, every second version would be moved: the horizon would be as old as the version.
 #[test]
 fn a_version_that_eight_transactions_have_passed_need_not_be_moved() {
     for (rows, versions_beside) in [(8, 1), (4, 2), (2, 4)] {

@@ -1,4 +1,4 @@
-//! Inserts beside leaves that lanes have kept: what such a leaf does not know is found out at commit.
+//! Inserts into kept leaves: only the commit detects changes of such a leaf.
 
 use fabric::{LocalEnv, run_now};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, Storage};
@@ -27,18 +27,19 @@ fn insert(lane: &mut Lane<LocalEnv>, table: TableId, id: i32) -> Result<Outcome,
     Ok(run_now(txn.commit()))
 }
 
-/// The commit says only that the place was taken; whoever tries again reads the leaf, and is told why.
+/// The commit reports only a conflict; the next attempt reads the leaf and reports the duplicate
+/// key.
 #[test]
-fn a_key_that_a_kept_leaf_does_not_know_is_named_at_the_next_attempt() {
+fn a_duplicate_key_in_a_kept_leaf_is_reported_at_the_next_attempt() {
     let (database, table) = database();
     let [mut one, mut other] = [(); 2].map(|()| run_now(database.lane()).expect("a lane"));
     let committed = Ok(Outcome::Committed);
     assert_eq!(insert(&mut one, table, 1), committed);
     assert_eq!(insert(&mut other, table, 2), committed);
     let conflict = Ok(Outcome::Aborted(Abort::InsertConflict));
-    assert_eq!(insert(&mut one, table, 2), conflict, "what is kept is older");
+    assert_eq!(insert(&mut one, table, 2), conflict, "the kept leaf is outdated");
     let duplicate = Err(TxnError::DuplicateKey { table: "row".to_owned() });
-    assert_eq!(insert(&mut one, table, 2), duplicate, "nothing is kept any more");
+    assert_eq!(insert(&mut one, table, 2), duplicate, "the leaf was evicted");
     assert_eq!(insert(&mut one, table, 3), committed);
     assert_eq!(insert(&mut one, table, 4), committed, "the leaf is kept again");
 }

@@ -1,4 +1,4 @@
-//! Lanes and their timestamp slots: how they come, are given up, and go, on `local`.
+//! Lanes and their timestamp slots on `local`: lanes take slots, exchange them, and return them.
 
 use fabric::{LocalEnv, run_now};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SlotId};
@@ -11,7 +11,7 @@ use txn::{
 };
 
 const VALUE: usize = 1;
-/// Lanes give their slot up when their next number is here or above.
+/// Lanes give up their slot when their next number reaches this.
 const LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
 
 fn database(config: DatabaseConfig) -> Database<LocalEnv> {
@@ -44,7 +44,7 @@ fn increment(lane: &mut Lane<LocalEnv>, table: TableId) -> Result<Outcome, Abort
 
 fn value(lane: &mut Lane<LocalEnv>, table: TableId) -> i64 {
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-    let row = run_now(txn.read(table, &key(0))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(0))).expect("readable").expect("it exists");
     txn.row(row).int(VALUE)
 }
 
@@ -54,7 +54,7 @@ fn slot(lane: &Lane<LocalEnv>) -> SlotId {
 }
 
 #[test]
-fn everything_goes_with_the_last_handle_and_lane() {
+fn the_last_handle_and_lane_free_everything() {
     let database = database(DatabaseConfig::default());
     let table = table(&database);
     let world = Arc::downgrade(database.env().world());
@@ -108,7 +108,7 @@ fn a_reader_finds_its_version_when_the_writer_changes_its_slot() {
         assert_eq!(increment(&mut writer, table), Ok(Outcome::Committed));
     }
     assert_ne!(slot(&writer), before);
-    let row = run_now(old.read(table, &key(0))).expect("readable").expect("is there");
+    let row = run_now(old.read(table, &key(0))).expect("readable").expect("it exists");
     assert_eq!(old.row(row).int(VALUE), 1);
 }
 
@@ -125,13 +125,13 @@ fn without_a_free_slot_a_lane_stops_and_the_others_go_on() {
         ended = increment(&mut first, table).err();
     }
     assert_eq!(ended, Some(Abort::SnapshotUnavailable));
-    // Slots were asked for in vain: nobody may take that for a longer vector.
+    // Requests for slots have failed: no lane may mistake that for a longer vector.
     assert_eq!(increment(&mut others[0], table), Ok(Outcome::Committed));
     assert!(value(&mut others[1], table) > 1);
 }
 
 #[test]
-fn slots_that_compute_servers_give_back_serve_others_with_further_numbers() {
+fn returned_slots_continue_their_numbers() {
     let first = database(DatabaseConfig::default());
     let table = table(&first);
     let mut last_number = std::collections::BTreeMap::new();
@@ -139,7 +139,8 @@ fn slots_that_compute_servers_give_back_serve_others_with_further_numbers() {
     let supply = slots(&first);
     assert!(supply.all == 64 && supply.free > 50, "{supply:?}");
     for round in 1..=100 {
-        // A compute server that comes, commits, aborts, and leaves: far more of them than there are slots.
+        // A compute server joins, commits, aborts, and leaves; this repeats more often than there
+        // are slots.
         let compute = Database::open(first.env().world().endpoint(), &first.root());
         run_now(compute.refresh()).expect("readable");
         let mut lane = run_now(compute.lane()).expect("a lane");
@@ -151,13 +152,13 @@ fn slots_that_compute_servers_give_back_serve_others_with_further_numbers() {
         // The attempt that loses draws a number, too.
         let mut other = run_now(compute.lane()).expect("a lane");
         let mut loser = run_now(other.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(loser.read(table, &key(0))).expect("readable").expect("is there");
+        let row = run_now(loser.read(table, &key(0))).expect("readable").expect("it exists");
         loser.update(row).set_int(VALUE, 0);
         assert_eq!(increment(&mut lane, table), Ok(Outcome::Committed));
         assert!(matches!(run_now(loser.commit()), Outcome::Aborted(_)));
         assert_eq!(increment(&mut lane, table), Ok(Outcome::Committed));
         let mut third = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(third.read(table, &key(0))).expect("readable").expect("is there");
+        let row = run_now(third.read(table, &key(0))).expect("readable").expect("it exists");
         third.update(row).set_int(VALUE, round);
         assert_eq!(run_now(third.commit()), Outcome::Committed);
         assert_eq!(slots(&compute).free, supply.free - 2, "round {round}");
@@ -199,11 +200,12 @@ fn lanes_beyond_the_vector_are_refused_and_the_others_go_on() {
 }
 
 #[test]
-fn a_slot_that_is_one_too_few_for_a_compute_server_is_given_back() {
+fn a_single_free_slot_is_returned_if_two_are_needed() {
     let shares = DatabaseConfig { slots: 8, shares_slot: true, ..DatabaseConfig::default() };
     let first = database(shares);
     let free = |database: &Database<LocalEnv>| run_now(database.slots()).expect("reachable").free;
-    // One compute server has a slot to itself, so that an odd number is left for those that need two.
+    // One compute server has a slot to itself, so that an odd number remains for those that need
+    // two.
     let mut alone = first.root();
     alone.config.shares_slot = false;
     let alone = Database::open(first.env().world().endpoint(), &alone);
@@ -213,7 +215,7 @@ fn a_slot_that_is_one_too_few_for_a_compute_server_is_given_back() {
         run_now(other.lane()).ok().map(|lane| (other, lane))
     })
     .collect();
-    assert_eq!((others.len(), free(&first)), (3, 1), "the last one tried in vain");
+    assert_eq!((others.len(), free(&first)), (3, 1), "the last one got no slots");
     drop(lane);
     run_now(alone.leave(0)).expect("reachable");
     assert_eq!(free(&first), 2);

@@ -1,4 +1,5 @@
-//! Every limit of a database is an error with a sentence; `docs/limits.md` lists them with these tests.
+//! Every limit of a database is an error with a message; `docs/limits.md` lists the limits with
+//! these tests.
 
 use fabric::{Batch, LocalEnv, run_now};
 use layout::{
@@ -60,7 +61,7 @@ fn keys(table: TableId, ids: std::ops::Range<i64>) -> Vec<(TableId, Key)> {
     ids.map(|id| (table, key(id))).collect()
 }
 
-/// The sentence with which `spec` is refused.
+/// The message with which `spec` is refused.
 fn refusal(spec: TableSpec) -> String {
     run_now(database().create_table(spec)).expect_err("it is over a limit").to_string()
 }
@@ -92,7 +93,7 @@ fn schemas_are_refused_with_the_limit_they_exceed() {
 }
 
 #[test]
-fn names_are_refused_that_no_sentence_could_hold() {
+fn empty_long_and_unprintable_names_are_refused() {
     let id = |name: &str| vec![Column::new(name, ColumnType::Int8)];
     for (name, shown) in [("", "\"\""), ("a\nb", "\"a\\nb\""), (&"n".repeat(129), &"n".repeat(32))]
     {
@@ -182,12 +183,12 @@ fn a_database_has_a_number_of_tables_at_most() {
     }
     let refused = run_now(database.create_table(spec("one more"))).expect_err("one too many");
     assert_eq!(refused.to_string(), "a database has at most 1024 tables");
-    run_now(database.drop_table("t7")).expect("it is there");
+    run_now(database.drop_table("t7")).expect("it exists");
     run_now(database.create_table(spec("one more"))).expect("there is room again");
 }
 
 #[test]
-fn a_local_world_has_bounds_that_it_names() {
+fn settings_out_of_range_are_refused_with_the_range() {
     let refusal = |config: OpenConfig| match open(&config) {
         Err(OpenError::Setting(sentence)) => sentence,
         other => panic!("{:?} was not refused as a setting", other.map(|_| "it")),
@@ -197,13 +198,13 @@ fn a_local_world_has_bounds_that_it_names() {
         let sentence = refusal(OpenConfig { servers, ..base() });
         assert_eq!(
             sentence,
-            format!("{servers} memory servers were asked for; 1 to 64 are possible")
+            format!("{servers} memory servers were requested; 1 to 64 are possible")
         );
     }
     for lanes in [0, 65] {
         let database = DatabaseConfig { lanes, ..DatabaseConfig::default() };
         let sentence = refusal(OpenConfig { database, ..base() });
-        assert_eq!(sentence, format!("{lanes} lanes were asked for; 1 to 64 are possible"));
+        assert_eq!(sentence, format!("{lanes} lanes were requested; 1 to 64 are possible"));
     }
     assert_eq!(
         refusal(config(SERVER_BYTES_MIN - 1)),
@@ -239,7 +240,7 @@ fn a_transaction_inserts_a_number_of_rows_at_most() {
         refused.to_string(),
         "the transaction is too large: it writes more than 65,536 rows; use several transactions"
     );
-    // Only the statement failed.
+    // Only the statement has failed.
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     assert!(run_now(txn.read(table, &key(WRITES_MAX as i64 - 1))).expect("readable").is_some());
@@ -253,7 +254,7 @@ fn a_transaction_touches_a_number_of_rows_at_most() {
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     let (mut found, step) = (Vec::new(), ACCESSES_MAX as i64 / 16);
-    // Once the one leaf of the empty table is known, absent keys cost no verb.
+    // Once the lane has read the only leaf of the empty table, absent keys cost no verb.
     run_now(txn.read_many(&keys(table, 0..1), &mut found)).expect("there is room");
     for part in 0..16 {
         run_now(txn.read_many(&keys(table, part * step..(part + 1) * step), &mut found))
@@ -333,11 +334,11 @@ fn a_transaction_that_outlives_its_time_learns_that_its_snapshot_is_too_old() {
         write(value);
         run_now(fabric::Env::sleep_ns(database.env(), transaction_time_max_ns));
     }
-    let refused = run_now(old.read(table, &key(7))).expect_err("what it needs was collected");
+    let refused = run_now(old.read(table, &key(7))).expect_err("its version was collected");
     assert_eq!(refused, TxnError::Abort(Abort::SnapshotTooOld));
     assert_eq!(
         refused.to_string(),
-        "transaction aborted: the snapshot is older than what is kept; run shorter transactions"
+        "transaction aborted: the snapshot is too old, its versions were collected; run shorter transactions"
     );
 }
 
@@ -355,7 +356,7 @@ fn a_row_has_a_number_of_old_versions_at_most() {
     let mut old = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
     let mut update = |value: i64| {
         let mut txn = run_now(writer.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(txn.read(table, &key(7))).expect("readable").expect("is there");
+        let row = run_now(txn.read(table, &key(7))).expect("readable").expect("it exists");
         txn.update(row).set_int(VALUE, value);
         run_now(txn.commit())
     };
@@ -369,11 +370,11 @@ fn a_row_has_a_number_of_old_versions_at_most() {
         Abort::VersionBufferFull.to_string(),
         "a row has too many versions that are still needed"
     );
-    let row = run_now(old.read(table, &key(7))).expect("readable").expect("is there");
+    let row = run_now(old.read(table, &key(7))).expect("readable").expect("it exists");
     assert_eq!(old.row(row).int(VALUE), 0);
     run_now(old.abort());
     drop(reader);
-    assert_eq!(update(-1), Outcome::Committed, "nobody needs the old versions any more");
+    assert_eq!(update(-1), Outcome::Committed, "no snapshot needs the old versions any more");
 }
 
 #[test]
@@ -395,7 +396,7 @@ fn a_scan_is_as_long_as_its_limit() {
     }
 }
 
-/// A key of other columns would be taken for another row's, or reach beyond the row.
+/// A key of other columns could match another row, or reach beyond the row.
 #[test]
 fn keys_of_other_columns_are_refused() {
     let database = database();
@@ -447,7 +448,7 @@ fn keys_of_other_columns_are_refused() {
     let sentence =
         "a key of index by_value with the primary key behind it has 2 words, this one has 1";
     assert!(refused.to_string().starts_with(sentence), "{refused}");
-    // What was refused has left nothing: the transaction goes on.
+    // Refused statements have no effect: the transaction goes on.
     assert_eq!(run_now(txn.read(table, &key(1))), Ok(None));
     run_now(txn.insert(hashed, &key(1))).expect("is free");
     assert_eq!(run_now(txn.commit()), Outcome::Committed);

@@ -1,4 +1,4 @@
-//! Columns out of line, on `local`: written, read, changed, deleted, and their memory given back.
+//! Long columns on `local`: writes, reads, changes, deletions, and collection of their memory.
 
 use fabric::{Env, Fabric, LocalEnv, run_now};
 use layout::{
@@ -49,7 +49,7 @@ fn commit(txn: Transaction<'_, LocalEnv>) {
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
 }
 
-/// Bytes that say where they belong.
+/// Bytes that identify their row.
 fn photo(id: i32, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|n| (n as i32 + id) as u8).collect()
 }
@@ -68,7 +68,7 @@ fn read(
     id: i32,
     column: usize,
 ) -> Option<Vec<u8>> {
-    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
     let mut value = vec![1];
     let is_there = run_now(txn.read_long(row, column, &mut value)).expect("readable");
     is_there.then_some(value)
@@ -90,7 +90,7 @@ fn values_collected(lane: &Lane<LocalEnv>) -> u64 {
 }
 
 #[test]
-fn what_was_written_is_read_by_all() {
+fn long_values_are_visible_to_all() {
     let database = database(64 << 20);
     for storage in STORAGES {
         let table = create(&database, storage);
@@ -130,14 +130,14 @@ fn values_are_null_changed_kept_and_deleted_like_any_other() {
         let keys: Vec<_> = (0..3).map(|id| (table, key(id))).collect();
         run_now(txn.read_many(&keys, &mut rows)).expect("readable");
         let [zero, one, two] = rows[..] else { unreachable!("three keys were read") };
-        txn.update(zero.expect("is there")).set_int(NUMBER, -1);
-        let mut row = txn.update(one.expect("is there"));
+        txn.update(zero.expect("it exists")).set_int(NUMBER, -1);
+        let mut row = txn.update(one.expect("it exists"));
         row.set_null(NOTE);
         row.set_bytes(PHOTO, b"first");
         row.set_bytes(PHOTO, b"and second thoughts");
         assert_eq!(read(&mut txn, table, 1, NOTE), None, "its own write");
         assert_eq!(read(&mut txn, table, 1, PHOTO), Some(b"and second thoughts".to_vec()));
-        txn.delete(two.expect("is there"));
+        txn.delete(two.expect("it exists"));
         commit(txn);
 
         let mut txn = begin(&mut lane);
@@ -145,12 +145,12 @@ fn values_are_null_changed_kept_and_deleted_like_any_other() {
         assert_eq!(read(&mut txn, table, 1, NOTE), None);
         assert_eq!(read(&mut txn, table, 1, PHOTO), Some(b"and second thoughts".to_vec()));
         assert_eq!(run_now(txn.read(table, &key(2))), Ok(None));
-        // The row comes back over its tombstone, without the values it had.
+        // The row returns over its tombstone, without its former values.
         let row = run_now(txn.insert(table, &key(2))).expect("is free");
         txn.update(row).set_int(NUMBER, 2);
         commit(txn);
         let mut txn = begin(&mut lane);
-        let row = run_now(txn.read(table, &key(2))).expect("readable").expect("is there");
+        let row = run_now(txn.read(table, &key(2))).expect("readable").expect("it exists");
         let mut values = LongValues::default();
         run_now(txn.read_long_many(&[(row, NOTE), (row, PHOTO)], &mut values)).expect("readable");
         assert_eq!((values.get(0), values.get(1)), (Some(&b""[..]), Some(&b""[..])));
@@ -174,7 +174,7 @@ fn a_row_made_and_deleted_by_one_transaction_leaves_no_value() {
         for _ in 0..3 {
             let mut txn = begin(&mut lane);
             insert(&mut txn, table, 1, 2000);
-            let row = run_now(txn.read(table, &key(1))).expect("readable").expect("is there");
+            let row = run_now(txn.read(table, &key(1))).expect("readable").expect("it exists");
             txn.delete(row);
             commit(txn);
             check(&database);
@@ -183,7 +183,7 @@ fn a_row_made_and_deleted_by_one_transaction_leaves_no_value() {
         insert(&mut txn, table, 1, 2000);
         commit(txn);
         let mut txn = begin(&mut lane);
-        let row = run_now(txn.read(table, &key(1))).expect("readable").expect("is there");
+        let row = run_now(txn.read(table, &key(1))).expect("readable").expect("it exists");
         txn.delete(row);
         insert(&mut txn, table, 1, 20);
         commit(txn);
@@ -217,7 +217,7 @@ fn memory_stays_bounded_under_updates_deletes_and_aborts() {
                 let (mut one, mut two) = (begin(&mut lane), begin(&mut rival));
                 for txn in [&mut one, &mut two] {
                     let row = run_now(txn.read(table, &key(0))).expect("readable");
-                    txn.update(row.expect("is there")).set_bytes(PHOTO, &photo(7, 20_000));
+                    txn.update(row.expect("it exists")).set_bytes(PHOTO, &photo(7, 20_000));
                 }
                 commit(one);
                 assert_eq!(run_now(two.commit()), Outcome::Aborted(Abort::WriteConflict));
@@ -234,12 +234,12 @@ fn memory_stays_bounded_under_updates_deletes_and_aborts() {
 }
 
 #[test]
-fn values_of_one_lane_serve_another_after_their_deletion() {
+fn another_lane_reuses_the_memory_of_deleted_values() {
     let database = database(64 << 20);
     let table = create(&database, Storage::HashOutside);
     let mut writer = run_now(database.lane()).expect("a lane");
     let mut eraser = run_now(database.lane()).expect("a lane");
-    // Fifty times 4 MiB would not fit into the two servers.
+    // Fifty times 4 MiB do not fit in the two servers.
     for round in 0..50 {
         let mut txn = begin(&mut writer);
         (0..4).for_each(|id| insert(&mut txn, table, round * 4 + id, 1 << 20));
@@ -248,7 +248,7 @@ fn values_of_one_lane_serve_another_after_their_deletion() {
         let mut txn = begin(&mut eraser);
         for id in 0..4 {
             let row = run_now(txn.read(table, &key(round * 4 + id))).expect("readable");
-            txn.delete(row.expect("is there"));
+            txn.delete(row.expect("it exists"));
         }
         commit(txn);
         run_now(eraser.collect_garbage()).expect("reachable");
@@ -257,7 +257,7 @@ fn values_of_one_lane_serve_another_after_their_deletion() {
 }
 
 #[test]
-fn full_memory_aborts_and_what_stands_is_kept() {
+fn full_memory_aborts_and_keeps_existing_values() {
     let database = database(16 << 20);
     let table = create(&database, Storage::HashInlined);
     let mut lane = run_now(database.lane()).expect("a lane");
@@ -276,7 +276,7 @@ fn full_memory_aborts_and_what_stands_is_kept() {
     for id in 0..count {
         assert_eq!(read(&mut txn, table, id, PHOTO), Some(photo(id, 1 << 20)));
     }
-    let row = run_now(txn.read(table, &key(0))).expect("readable").expect("is there");
+    let row = run_now(txn.read(table, &key(0))).expect("readable").expect("it exists");
     txn.delete(row);
     commit(txn);
     run_now(lane.collect_garbage()).expect("reachable");
@@ -287,7 +287,7 @@ fn full_memory_aborts_and_what_stands_is_kept() {
 }
 
 #[test]
-fn a_snapshot_that_outlives_its_time_learns_that_a_value_is_gone() {
+fn a_snapshot_older_than_its_limit_misses_no_value_silently() {
     let config = txn::DatabaseConfig { transaction_time_max_ns: 1000, ..Default::default() };
     let config = OpenConfig { server_bytes: 64 << 20, database: config, ..OpenConfig::default() };
     let database = open(&config).expect("memory");
@@ -298,7 +298,7 @@ fn a_snapshot_that_outlives_its_time_learns_that_a_value_is_gone() {
     commit(txn);
     let mut old_lane = run_now(database.lane()).expect("a lane");
     let mut old = begin(&mut old_lane);
-    let row = run_now(old.read(table, &key(0))).expect("readable").expect("is there");
+    let row = run_now(old.read(table, &key(0))).expect("readable").expect("it exists");
     let mut value = Vec::new();
     let mut rounds = 0;
     let error = loop {
@@ -307,7 +307,7 @@ fn a_snapshot_that_outlives_its_time_learns_that_a_value_is_gone() {
             Err(error) => break error,
         }
         let mut txn = begin(&mut lane);
-        let row = run_now(txn.read(table, &key(0))).expect("readable").expect("is there");
+        let row = run_now(txn.read(table, &key(0))).expect("readable").expect("it exists");
         txn.update(row).set_bytes(PHOTO, &photo(rounds, 4990));
         commit(txn);
         run_now(lane.env().sleep_ns(2000));
@@ -349,10 +349,10 @@ fn a_value_adds_no_round_trip_to_its_commit() {
     (0..10).for_each(|id| insert(&mut txn, table, id, 100));
     commit(txn);
     let mut costs = Vec::new();
-    // The first update finds no memory at hand; of the others, each second one writes a value.
+    // The first update takes memory from a new extent; of the others, every second writes a value.
     for id in 0..7 {
         let mut txn = begin(&mut lane);
-        let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+        let row = run_now(txn.read(table, &key(id))).expect("readable").expect("it exists");
         let mut row = txn.update(row);
         row.set_int(NUMBER, 1);
         if id % 2 == 0 {
@@ -397,7 +397,7 @@ fn scans_and_visits_deliver_values() {
             assert_eq!(values.count(), 200);
             assert!((0..200).all(|n| values.get(n).expect("not null").len() == n + 100));
         }
-        // An index is made over the table while it has values, and rows keep theirs.
+        // An index is created over the table while it has long values, and rows keep theirs.
         let (name, columns) = ("by_number".to_owned(), vec![NUMBER]);
         let kind = IndexKind::Tree;
         let design = IndexDesign {
@@ -465,7 +465,7 @@ fn values_of_more_than_half_a_gigabyte_are_refused() {
 }
 
 #[test]
-fn values_count_as_memory_of_their_table_and_go_with_it() {
+fn values_count_as_memory_of_their_table_and_are_freed_with_it() {
     let database = database(64 << 20);
     let before = used_bytes(&database);
     for _ in 0..10 {
@@ -478,10 +478,10 @@ fn values_count_as_memory_of_their_table_and_go_with_it() {
             commit(txn);
         }
         let usage = run_now(database.memory_usage()).expect("readable");
-        let own = usage.iter().find(|table| table.name == "HashInlined").expect("is there");
+        let own = usage.iter().find(|table| table.name == "HashInlined").expect("it exists");
         assert!(own.used_bytes >= 32 << 20 && used_bytes(&database) - empty >= 32 << 20);
         drop(lane);
-        run_now(database.drop_table("HashInlined")).expect("is there");
+        run_now(database.drop_table("HashInlined")).expect("it exists");
         assert_eq!(used_bytes(&database), before);
     }
 }

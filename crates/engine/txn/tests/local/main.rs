@@ -1,8 +1,8 @@
-//! Transactions in one process: what they do ([`basic`], [`columns`], [`long`], [`horizon`]), what
-//! they cost ([`budgets`]), where they end ([`limits`], [`full`]), what becomes of lanes
-//! ([`lanes`]), of leaves that they keep ([`kept`]), of futures that are dropped ([`dropped`]) and
-//! of statements that fail ([`failed`]), and tables in parts ([`parts`]) and in copies
-//! ([`copies`]). One program, so that transactions are compiled once.
+//! Transactions in one process: their operations ([`basic`], [`columns`], [`long`], [`horizon`]),
+//! costs ([`budgets`]) and limits ([`limits`], [`full`]); lanes ([`lanes`]), kept leaves
+//! ([`kept`]), dropped tables and indexes ([`dropped`]), failed statements ([`failed`]), tables in
+//! parts ([`parts`]) and copied tables ([`copies`]). All in one program, so that transactions are
+//! compiled once.
 
 mod basic;
 mod budgets;

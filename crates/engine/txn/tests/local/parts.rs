@@ -1,4 +1,4 @@
-//! A table in parts does what a whole one does.
+//! A table in parts behaves like a whole one.
 
 use fabric::{LocalEnv, run_now};
 use layout::{
@@ -13,9 +13,9 @@ use txn::{
 
 pub const NAME: usize = 2;
 const CITY: usize = 3;
-/// Towns that rows are divided by.
+/// Number of towns, which divide the rows.
 const TOWNS: i32 = 10;
-/// Attempts of a change.
+/// Maximal number of attempts at a change.
 const TRIES_MAX: u32 = 100;
 const RULE: PartRule = PartRule::Ranges { smallest: 0, values: TOWNS as u64 };
 
@@ -61,20 +61,20 @@ impl Both {
         let database = database();
         let parts = database.create_in_parts(spec("parts", storage, kind), &[2, 0, 1], rule);
         let whole = database.create_table(spec("whole", storage, kind));
-        let tables = [run_now(parts).expect("made"), run_now(whole).expect("made")];
+        let tables = [run_now(parts).expect("created"), run_now(whole).expect("created")];
         let lane = run_now(database.lane()).expect("a lane");
         Self { database, lane, tables }
     }
 
     fn index(&self, table: usize, name: &str) -> IndexId {
-        self.database.index(["parts", "whole"][table], name).expect("it was made")
+        self.database.index(["parts", "whole"][table], name).expect("it was created")
     }
 
-    /// Puts the row, or takes it out, and says how that ended in both.
+    /// Inserts, updates or deletes the row in both; returns both outcomes.
     fn change(&mut self, row: (i32, i32), name: Option<&str>) -> [Outcome; 2] {
         [0, 1].map(|number| {
-            // What remains of a row that is gone is in the way of its next life until it is collected, which may be sooner in
-            // one table than in the other.
+            // The tombstone of a row blocks its unique name until it is collected, which may be
+            // earlier in one table than in the other.
             let mut outcomes = (0..TRIES_MAX).map(|_| {
                 let outcome = self.change_one(number, row, name);
                 run_now(self.lane.collect_garbage()).expect("the servers answer");
@@ -99,7 +99,7 @@ impl Both {
                 };
                 txn.update(row).set_bytes(NAME, name.as_bytes());
                 txn.update(row).set_int(CITY, i64::from(id % 3));
-                // The transaction's own row is found by its new name, before anybody else sees it.
+                // The transaction finds its own row by the new name before others see it.
                 let mut own = Vec::new();
                 let name = KeyBuilder::new().padded(name.as_bytes(), 8).key();
                 run_now(txn.lookup(by_name, &name, &mut own)).expect("readable");
@@ -109,7 +109,7 @@ impl Both {
         run_now(txn.commit())
     }
 
-    /// What a scan finds, as ids, in both.
+    /// Compares the ids that a scan finds in both.
     fn scan(&mut self, source: &str, (low, high): (Key, Key), reverse: bool, limit: usize) {
         let found = [0, 1].map(|number| {
             let source = match source {
@@ -169,14 +169,14 @@ impl Both {
     }
 }
 
-/// A few hundred changes that put rows, rename them, meet unique names and take rows out.
+/// A few hundred changes that insert, rename and delete rows, and violate unique names.
 fn exercise(storage: Storage, kind: IndexKind, rule: PartRule) -> Both {
     let mut both = Both::new(storage, kind, rule);
     let mut violations = 0;
     for step in 0..600_i32 {
         let row = (step * 7 % (TOWNS + 2) - 1, step * 5 % 23);
         let name = format!("n{}", step * 11 % 190);
-        // A row that is renamed to what another is called is refused.
+        // Renaming a row to another row's name is refused.
         let outcome = both.change(row, (step % 4 != 3).then_some(&name));
         assert_eq!(outcome[0], outcome[1], "step {step}");
         violations += u32::from(outcome[0] == Outcome::Aborted(Abort::UniqueViolation));
@@ -210,8 +210,8 @@ fn a_copied_table_does_what_a_whole_one_does() {
     }
 }
 
-/// What a transaction has written itself is in no leaf yet: a scan that goes through several parts adds it where it belongs,
-/// and not once for each part.
+/// A transaction's own rows are in no leaf yet: a scan over several parts adds each at its place,
+/// once, not once for each part.
 #[test]
 fn a_scan_finds_own_rows_of_each_part_once() {
     for rule in [RULE, PartRule::Copied] {
@@ -240,7 +240,7 @@ fn finds_own_rows_once(rule: PartRule) {
                     "" => ScanSource::Table(both.tables[number]),
                     name => {
                         let table = ["parts", "whole"][number];
-                        ScanSource::Index(both.database.index(table, name).expect("it was made"))
+                        ScanSource::Index(both.database.index(table, name).expect("it was created"))
                     }
                 };
                 let (low, high) = (Key::lowest(words), Key::highest(words));
@@ -257,11 +257,11 @@ fn finds_own_rows_once(rule: PartRule) {
     }
 }
 
-/// Bytes that a part takes.
+/// Allocated bytes of a part.
 pub fn used(database: &Database<LocalEnv>, part: &str) -> u64 {
     let usage = run_now(database.memory_usage()).expect("readable");
     let of = usage.iter().find(|of| of.name == part);
-    of.map(|of| of.used_bytes).expect("it is there")
+    of.map(|of| of.used_bytes).expect("it exists")
 }
 
 #[test]
@@ -271,14 +271,14 @@ fn rows_of_a_part_are_on_its_server() {
         let bytes = used(&both.database, part);
         assert!(bytes > 4096, "{part} has {bytes}");
     }
-    run_now(both.database.drop_table("parts")).expect("it is there");
+    run_now(both.database.drop_table("parts")).expect("it exists");
     for part in ["parts", "parts.1", "parts.2"] {
         assert_eq!(both.database.table(part), None);
     }
 }
 
-/// Somebody was stopped while making a table in four parts. What is there stands for no table, is no part of one that is made
-/// later, and can be dropped.
+/// A client stopped while creating a table in four parts. The existing parts are not a table, are
+/// not joined with parts of a later table, and can be dropped.
 #[test]
 fn parts_without_the_others_are_no_table() {
     let database = database();
@@ -295,7 +295,7 @@ fn parts_without_the_others_are_no_table() {
         assert_eq!(database.table(name), None, "{name}");
     }
     refuses_a_part_alone(&database, run_now(database.create_table(part(1))).expect("is free"));
-    run_now(database.drop_table("t.2")).expect("it is there, and the other with it");
+    run_now(database.drop_table("t.2")).expect("it exists, and the other with it");
     run_now(database.create_table(part(3))).expect("the name is free again");
 
     let made = database.create_in_parts(spec("t", Storage::Tree, IndexKind::Tree), &[0, 1], RULE);
@@ -310,23 +310,23 @@ fn parts_without_the_others_are_no_table() {
     }
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
     assert!(used(&database, "t.1") > empty, "its rows are in both parts");
-    run_now(database.drop_table("t")).expect("it is there");
+    run_now(database.drop_table("t")).expect("it exists");
     let left = run_now(database.drop_table("t"));
     assert_eq!(left, Err(CatalogError::NoTable("t".to_owned())));
 }
 
-/// Who has the number of a part, of a table of which others are gone, does not take it for the table.
+/// A part whose other parts are missing is refused, also by its number.
 fn refuses_a_part_alone(database: &Database<LocalEnv>, part: TableId) {
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     let read = run_now(txn.read(part, &key(1, 1)));
     let Err(TxnError::Catalog(refused)) = read else { panic!("{read:?}") };
-    assert!(refused.to_string().contains("t.1, of which parts are missing"), "{refused}");
+    assert!(refused.to_string().contains("t.1: other parts of it are missing"), "{refused}");
     let visited = run_now(txn.for_each(part, &mut |_| panic!("it has no rows")));
     assert!(matches!(visited, Err(TxnError::Catalog(_))), "{visited:?}");
 }
 
-/// A table of another design has the name of one whose parts somebody has left: both go together.
+/// A whole table has the name of one whose parts remain: a drop removes both.
 #[test]
 fn parts_that_are_left_go_with_a_whole_table_of_their_name() {
     let database = database();
@@ -335,12 +335,12 @@ fn parts_that_are_left_go_with_a_whole_table_of_their_name() {
     run_now(database.create_table(left)).expect("the name is free");
     run_now(database.create_table(spec("t", Storage::Tree, IndexKind::Tree))).expect("is free");
     assert!(database.table("t").is_some() && database.table("t.1").is_none());
-    run_now(database.drop_table("t")).expect("it is there");
+    run_now(database.drop_table("t")).expect("it exists");
     let made = database.create_in_parts(spec("t", Storage::Tree, IndexKind::Tree), &[0, 1], RULE);
     run_now(made).expect("no name is taken");
 }
 
-/// What was made of a table goes when the rest of it cannot be made.
+/// Created parts are removed if another part cannot be created.
 #[test]
 fn a_table_in_parts_is_made_as_a_whole_or_not_at_all() {
     let database = database();
@@ -354,15 +354,16 @@ fn a_table_in_parts_is_made_as_a_whole_or_not_at_all() {
     assert_eq!(make(), Err(CatalogError::Exists("table t.1".to_owned())));
     assert_eq!(run_now(database.drop_table("t.2")), Err(CatalogError::NoTable("t.2".to_owned())));
     assert_eq!(system(&database), before, "its memory is free again");
-    run_now(database.drop_table("t.1")).expect("it is there");
+    run_now(database.drop_table("t.1")).expect("it exists");
     let table = make().expect("no name is taken");
-    assert_eq!(make(), Err(CatalogError::Exists("table t".to_owned())), "it stays what it is");
+    assert_eq!(make(), Err(CatalogError::Exists("table t".to_owned())), "the table is unchanged");
     assert_eq!(database.table("t"), Some(table));
 }
 
-/// Memory and structure of a table are those of all its parts, and each value out of line is counted once.
+/// Memory and structure of a table include those of all its parts, and each long value is counted
+/// once.
 #[test]
-fn what_a_table_takes_and_holds_is_that_of_all_parts() {
+fn usage_and_checks_cover_all_parts() {
     let database = database();
     let columns = vec![
         Column::new("town", ColumnType::Int4),
@@ -373,7 +374,7 @@ fn what_a_table_takes_and_holds_is_that_of_all_parts() {
     ];
     let mut spec = spec("t", Storage::Tree, IndexKind::Tree);
     spec.schema = Schema::new("t", columns, &[0, 1]).expect("a valid schema");
-    let table = run_now(database.create_in_parts(spec, &[0, 1, 2], RULE)).expect("made");
+    let table = run_now(database.create_in_parts(spec, &[0, 1, 2], RULE)).expect("created");
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     for town in 0..TOWNS {
@@ -398,9 +399,10 @@ fn what_a_table_takes_and_holds_is_that_of_all_parts() {
     assert_eq!(parts, ["t", "t.1", "t.2"]);
 }
 
-/// Parts by the hash of a first column have all rows with a value of it, in their order, and so have those of an index.
+/// A part by the hash of the first column has all rows with a value of this column, in key order;
+/// the same holds for an index.
 #[test]
-fn rows_that_are_equal_in_what_is_hashed_are_in_order() {
+fn rows_with_equal_hashed_columns_are_in_order() {
     let mut both = exercise(Storage::Tree, IndexKind::Tree, PartRule::Hashed { columns: 1 });
     let of_town = |town: i32| KeyBuilder::new().int4(town);
     for (reverse, limit) in [(false, usize::MAX), (true, usize::MAX), (false, 3), (true, 4)] {
@@ -410,7 +412,7 @@ fn rows_that_are_equal_in_what_is_hashed_are_in_order() {
             both.scan("by_town", (town.prefix_low(2), town.prefix_high(2)), reverse, limit);
         }
         both.scan("by_city", (Key::lowest(2), Key::highest(2)), reverse, limit);
-        // What is left behind the last row of a range is none of two towns.
+        // The rest of a range after its last row belongs to neither town.
         both.scan("", (of_town(3).prefix_low(1), of_town(2).prefix_high(1)), reverse, limit);
     }
     let report = run_now(both.database.check()).expect("readable");
@@ -426,7 +428,7 @@ fn rows_that_are_equal_in_what_is_hashed_are_in_order() {
     assert!(bytes.iter().all(|bytes| *bytes > 4096), "each has rows: {bytes:?}");
 }
 
-/// What a division cannot be by is refused.
+/// Impossible divisions are refused.
 #[test]
 fn a_hash_of_no_or_too_many_columns_is_refused() {
     let database = database();
@@ -437,9 +439,9 @@ fn a_hash_of_no_or_too_many_columns_is_refused() {
     };
     let mut spec = spec("t", Storage::Tree, IndexKind::Tree);
     let none = refused(spec.clone(), PartRule::Hashed { columns: 0 });
-    assert!(none.contains("of no column"), "{none}");
+    assert!(none.contains("by no column"), "{none}");
     let three = refused(spec.clone(), PartRule::Hashed { columns: 3 });
-    assert!(three.contains("of more columns than its key has"), "{three}");
+    assert!(three.contains("by more columns than its key has"), "{three}");
     spec.indexes[1].hashed_columns = Some(3);
     let many = refused(spec, PartRule::Hashed { columns: 1 });
     assert!(many.contains("index by_town: it is divided by the hash of more columns"), "{many}");
@@ -463,7 +465,7 @@ fn hashed_rows_are_found_but_not_in_order() {
         let (table, index) = (both.tables[number], both.index(number, "by_town"));
         [ScanSource::Table(table), ScanSource::Index(index)].map(|of| both.database.is_ordered(of))
     };
-    // By hash, nothing is in order.
+    // Hashed parts have no common order.
     assert_eq!([is_ordered(0), is_ordered(1)], [[Some(false); 2], [Some(true); 2]]);
 }
 
@@ -477,7 +479,7 @@ fn dense_parts_have_places_for_their_range_alone() {
         run_now(database.create_in_parts(spec.clone(), &[0, 1], PartRule::Hashed { columns: 2 }));
     let Err(CatalogError::Design { reason, .. }) = refused else { panic!("{refused:?}") };
     assert!(reason.contains("dense"), "{reason}");
-    let table = run_now(database.create_in_parts(spec, &[0, 1, 2], RULE)).expect("made");
+    let table = run_now(database.create_in_parts(spec, &[0, 1, 2], RULE)).expect("created");
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     for town in 0..TOWNS {
@@ -491,7 +493,8 @@ fn dense_parts_have_places_for_their_range_alone() {
     }
 }
 
-/// The ranges of a group are those of the table with most values; a table with few of them has no places for the others.
+/// All tables of a group have the ranges of the table with the most values; a table with fewer
+/// values has no places for the others.
 #[test]
 fn dense_parts_have_no_more_places_than_the_table() {
     let database = database();

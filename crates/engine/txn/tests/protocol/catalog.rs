@@ -1,5 +1,5 @@
-//! Changes of the catalog that run side by side, under transactions: each says truly what it did, the
-//! structures hold, and no memory is left that belongs to nothing.
+//! Concurrent catalog changes, with transactions running: each change reports its true result, the
+//! structures are intact, and no memory leaks.
 
 use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
@@ -14,18 +14,18 @@ use txn::catalog::TABLES_MAX;
 use txn::local::{OpenConfig, open};
 use txn::{CatalogError, Database, DatabaseConfig, Isolation, Lane, Oracle, TableId};
 
-/// Worlds per pair of changes.
+/// Number of worlds per pair of changes.
 const SEEDS: u64 = 60;
-/// The second change begins up to this much later than the first, or earlier.
+/// The second change begins up to this much earlier or later than the first.
 const OFFSET_MAX_NS: u64 = 1_500_000;
-/// Rows of the table that changes are about.
+/// Number of rows of the table.
 const ROWS: i32 = 20;
-/// Groups of its rows.
+/// Number of groups of its rows.
 const GROUPS: i64 = 3;
-/// Rounds per pair of changes with threads.
+/// Number of rounds per pair of changes with threads.
 const ROUNDS: usize = 25;
 
-/// A change of the catalog. The table is always called "t".
+/// A catalog change. The table is always called "t".
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Change {
     CreateTable,
@@ -39,11 +39,11 @@ const HASH_A: Change = CreateIndex("a", IndexKind::Hash);
 const TREE_A: Change = CreateIndex("a", IndexKind::Tree);
 const TREE_B: Change = CreateIndex("b", IndexKind::Tree);
 
-/// What the catalog is said to hold: the table, and the names of its indexes.
+/// The expected catalog: the table, with the names of its indexes.
 type Shape = Option<BTreeSet<&'static str>>;
 
 impl Change {
-    async fn run<E: Env>(self, database: &Database<E>, storage: Storage) -> Told {
+    async fn run<E: Env>(self, database: &Database<E>, storage: Storage) -> ChangeResult {
         let design = |name: &str, kind| IndexDesign { name: name.to_owned(), ..index(kind, false) };
         match self {
             CreateTable => {
@@ -58,8 +58,7 @@ impl Change {
         }
     }
 
-    /// What it makes of the catalog if nothing runs beside it, or which kind of answer says that it did
-    /// nothing.
+    /// The catalog after this change alone, or the kind of error if the change has no effect.
     fn of(self, shape: &Shape) -> Result<Shape, &'static str> {
         match (self, shape.clone()) {
             (CreateTable, Some(_)) => Err("exists"),
@@ -84,11 +83,11 @@ impl Change {
     }
 }
 
-/// What the caller of a change was told.
-type Told = Result<(), CatalogError>;
+/// The result of a change.
+type ChangeResult = Result<(), CatalogError>;
 
-fn kind(told: &Told) -> Result<(), &'static str> {
-    match told {
+fn kind(result: &ChangeResult) -> Result<(), &'static str> {
+    match result {
         Ok(()) => Ok(()),
         Err(CatalogError::Exists(_)) => Err("exists"),
         Err(CatalogError::NoTable(_)) => Err("no table"),
@@ -97,25 +96,25 @@ fn kind(told: &Told) -> Result<(), &'static str> {
     }
 }
 
-/// What the catalog may hold after two changes that were told this: what they leave behind one after the
-/// other. A change that found what it works on gone when it was half done may answer so, without effect.
+/// The catalogs that are allowed after two changes with these results: those after the changes one
+/// after the other. A change whose table or index vanished halfway may report that, without effect.
 fn allowed(
     before: &Shape,
     changes: [Change; 2],
-    told: [Result<(), &'static str>; 2],
+    results: [Result<(), &'static str>; 2],
 ) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for [first, second] in [[0, 1], [1, 0]] {
         let alone = |n: usize, shape: &Shape| match changes[n].of(shape) {
-            Ok(after) if told[n].is_ok() => Some(after),
-            Err(refused) if told[n] == Err(refused) => Some(shape.clone()),
+            Ok(after) if results[n].is_ok() => Some(after),
+            Err(refused) if results[n] == Err(refused) => Some(shape.clone()),
             _ => None,
         };
         let middle = alone(first, before);
         shapes.extend(middle.and_then(|middle| alone(second, &middle)));
-        // The second was half done when the first took away what it worked on.
-        let vanished = matches!(told[second], Err("no table" | "no index"));
-        let removes = matches!(changes[first], DropTable | DropIndex(_)) && told[first].is_ok();
+        // The first change removed the object of the second, which had done half of its work.
+        let vanished = matches!(results[second], Err("no table" | "no index"));
+        let removes = matches!(changes[first], DropTable | DropIndex(_)) && results[first].is_ok();
         if let (true, true, Ok(middle)) = (vanished, removes, changes[second].of(before)) {
             shapes.extend(changes[first].of(&middle));
         }
@@ -123,7 +122,7 @@ fn allowed(
     shapes
 }
 
-/// The pairs, with the indexes that the table has before; none for no table.
+/// The pairs of changes, each with the table's indexes before them; `None` for no table.
 fn pairs() -> Vec<(Shape, [Change; 2])> {
     let with = |names: &[&'static str]| Some(names.iter().copied().collect());
     vec![
@@ -143,21 +142,21 @@ fn pairs() -> Vec<(Shape, [Change; 2])> {
     ]
 }
 
-/// Bytes in use that belong to no table.
+/// Allocated bytes that belong to no table.
 async fn unowned_bytes<E: Env>(database: &Database<E>) -> u64 {
     database.refresh().await.expect("the servers answer");
     let usage = database.memory_usage().await.expect("the servers answer");
     usage.iter().find(|part| part.name == "system").expect("always there").used_bytes
 }
 
-/// What the catalog holds.
+/// The actual catalog.
 fn shape<E: Env>(database: &Database<E>) -> Shape {
     database.table("t")?;
     let names = ["a", "b", "c"].into_iter();
     Some(names.filter(|name| database.index("t", name).is_some()).collect())
 }
 
-/// Makes the table as it is before the changes, with rows.
+/// Creates the table of `before`, with rows.
 async fn prepare<E: Env>(database: &Database<E>, before: &Shape, storage: Storage) {
     let Some(indexes) = before else { return };
     let kinds = [IndexKind::Hash, IndexKind::Tree];
@@ -165,20 +164,20 @@ async fn prepare<E: Env>(database: &Database<E>, before: &Shape, storage: Storag
     let design =
         |(name, kind): (&&str, _)| IndexDesign { name: (*name).to_owned(), ..index(kind, false) };
     let spec = table("t", storage, indexes.map(design).collect());
-    let table = database.create_table(spec).await.expect("nobody else is there");
+    let table = database.create_table(spec).await.expect("no other client runs");
     let mut lane = database.lane().await.expect("a lane");
     for id in 0..ROWS {
         let written = write(&mut lane, table, id, i64::from(id)).await;
-        assert!(written, "nobody else is there");
+        assert!(written, "no other client runs");
     }
 }
 
-/// Writes a row; whether that succeeded.
+/// Writes a row; returns whether that succeeded.
 async fn write<E: Env>(lane: &mut Lane<E>, table: TableId, id: i32, value: i64) -> bool {
     write_into(lane, table, id, value, value % GROUPS).await
 }
 
-/// Writes a row that belongs to a group.
+/// Writes a row of a group.
 pub async fn write_into<E: Env>(
     lane: &mut Lane<E>,
     table: TableId,
@@ -201,7 +200,7 @@ pub async fn write_into<E: Env>(
     txn.commit().await == txn::Outcome::Committed
 }
 
-/// Rows of a group as an index shows them, and as they are; nothing if the index is not there any more.
+/// Compares the rows of a group in an index with those in the table, unless the index was dropped.
 pub async fn compare<E: Env>(lane: &mut Lane<E>, database: &Database<E>, name: &str, group: i64) {
     let (Some(table), Some(index)) = (database.table("t"), database.index("t", name)) else {
         return;
@@ -223,7 +222,7 @@ pub async fn compare<E: Env>(lane: &mut Lane<E>, database: &Database<E>, name: &
     }
 }
 
-/// Transactions beside the changes: they write rows, and look whether indexes show them.
+/// Transactions beside the changes: they write rows and compare indexes with them.
 async fn session<E: Env>(database: Database<E>, seed: u64, transactions: u64) {
     let Ok(mut lane) = database.lane().await else { return };
     for n in 0..transactions {
@@ -239,7 +238,7 @@ async fn session<E: Env>(database: Database<E>, seed: u64, transactions: u64) {
     }
 }
 
-/// Two changes from two compute servers in one world, transactions from two more.
+/// Runs two changes from two compute servers in one world, with transactions from two more.
 fn in_a_world(
     carrier: Carrier,
     seed: u64,
@@ -255,17 +254,17 @@ fn in_a_world(
     let storage = STORAGES[seed as usize % 3];
     let system = cluster.admin(unowned_bytes(&cluster.database));
     cluster.admin(prepare(&cluster.database, before, storage));
-    let told = Rc::new(RefCell::new([None, None]));
+    let results = Rc::new(RefCell::new([None, None]));
     let offset_ns = seed * 1_000_003 % (2 * OFFSET_MAX_NS);
     let waits_ns =
         [offset_ns.saturating_sub(OFFSET_MAX_NS), OFFSET_MAX_NS.saturating_sub(offset_ns)];
     for (number, change) in changes.into_iter().enumerate() {
-        let (database, told) = (cluster.compute(number as u16), told.clone());
+        let (database, results) = (cluster.compute(number as u16), results.clone());
         let env = database.env().endpoint().clone();
         cluster.world.spawn_on(&env, async move {
             database.env().sleep_ns(waits_ns[number]).await;
             let answer = change.run(&database, storage).await;
-            told.borrow_mut()[number] = Some(answer);
+            results.borrow_mut()[number] = Some(answer);
         });
     }
     for number in [2, 3] {
@@ -276,21 +275,21 @@ fn in_a_world(
     let waiting = cluster.world.run_until_idle();
     let identity = cluster.world.identity();
     assert_eq!(waiting, 0, "{identity}: tasks wait for ever");
-    let told = told.take().map(|told| kind(&told.expect("the change has ended")));
-    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {told:?}");
-    let (shape, allowed) = (shape(&cluster.database), allowed(before, changes, told));
-    assert!(allowed.contains(&shape), "{identity}: {told:?} and there is {shape:?}");
+    let results = results.take().map(|result| kind(&result.expect("the change has ended")));
+    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {results:?}");
+    let (shape, allowed) = (shape(&cluster.database), allowed(before, changes, results));
+    assert!(allowed.contains(&shape), "{identity}: {results:?} and there is {shape:?}");
     cluster.check();
-    // Nothing that is left is in the way.
+    // The rest can be dropped, too.
     if shape.is_some() {
-        cluster.admin(cluster.database.drop_table("t")).expect("it is there");
+        cluster.admin(cluster.database.drop_table("t")).expect("it exists");
     }
-    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {told:?}");
-    told
+    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {results:?}");
+    results
 }
 
 #[test]
-fn changes_side_by_side_say_what_they_did() {
+fn concurrent_changes_report_their_true_result() {
     for (before, changes) in pairs() {
         let mut answers = BTreeSet::new();
         for seed in 0..SEEDS {
@@ -301,7 +300,7 @@ fn changes_side_by_side_say_what_they_did() {
     }
 }
 
-/// Two changes from two threads, with transactions from a third.
+/// Runs two changes from two threads, with transactions from a third.
 fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
     let database = DatabaseConfig { lanes: 8, ..DatabaseConfig::default() };
     let config =
@@ -311,7 +310,7 @@ fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
     let system = run_now(unowned_bytes(&database));
     run_now(prepare(&database, before, storage));
     let barrier = Barrier::new(3);
-    let told = std::thread::scope(|scope| {
+    let results = std::thread::scope(|scope| {
         let threads = changes.map(|change| {
             let (database, barrier) = (database.for_thread(), &barrier);
             scope.spawn(move || {
@@ -328,26 +327,26 @@ fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
         beside.join().expect("transactions are right");
         threads.map(|thread| thread.join().expect("the change has ended"))
     });
-    assert_eq!(run_now(unowned_bytes(&database)), system, "{changes:?}: {told:?}");
-    let (shape, allowed) = (shape(&database), allowed(before, changes, told));
-    assert!(allowed.contains(&shape), "{changes:?}: {told:?} and there is {shape:?}");
+    assert_eq!(run_now(unowned_bytes(&database)), system, "{changes:?}: {results:?}");
+    let (shape, allowed) = (shape(&database), allowed(before, changes, results));
+    assert!(allowed.contains(&shape), "{changes:?}: {results:?} and there is {shape:?}");
     let report = run_now(database.check()).expect("readable");
     assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()), "{changes:?}");
 }
 
 #[test]
-fn changes_by_threads_say_what_they_did() {
+fn changes_by_threads_report_their_true_result() {
     for (before, changes) in pairs() {
         (0..ROUNDS).for_each(|round| with_threads(round, &before, changes));
     }
 }
 
-/// Creations that run side by side all count the tables before any of them has stored its own.
+/// Concurrent creations all count the tables before any of them has stored its own.
 #[test]
-fn creations_side_by_side_keep_to_the_number_of_tables() {
+fn concurrent_creations_respect_the_maximum_of_tables() {
     const SIDE_BY_SIDE: usize = 3;
     let config = SimConfig::hostile(1).named("creations at the limit".to_owned());
-    // Many servers, for the memory of so many tables.
+    // Many servers, to have memory for that number of tables.
     let cluster = Cluster::new(config, 16, DatabaseConfig::default());
     let named = |name: &str| table(name, Storage::Tree, Vec::new());
     for number in 0..TABLES_MAX - 1 {
@@ -356,29 +355,29 @@ fn creations_side_by_side_keep_to_the_number_of_tables() {
     }
     let (mut made, mut refused) = (0, 0);
     for round in 0..10 {
-        let told = Rc::new(RefCell::new(vec![None; SIDE_BY_SIDE]));
+        let results = Rc::new(RefCell::new(vec![None; SIDE_BY_SIDE]));
         for number in 0..SIDE_BY_SIDE {
-            let (database, told) = (cluster.compute(number as u16), told.clone());
+            let (database, results) = (cluster.compute(number as u16), results.clone());
             let env = database.env().clone();
             let spec = named(&format!("new{number}"));
             cluster.world.spawn_on(&env, async move {
                 database.env().sleep_ns((round * number) as u64 * 30_000).await;
                 let answer = database.create_table(spec).await;
-                told.borrow_mut()[number] = Some(answer);
+                results.borrow_mut()[number] = Some(answer);
             });
         }
         assert_eq!(cluster.world.run_until_idle(), 0, "tasks wait for ever");
         let catalog = cluster.admin(cluster.database.refresh()).expect("the servers answer");
-        let told = told.take();
-        assert!(catalog.names().count() <= TABLES_MAX, "{told:?}");
-        for (number, told) in told.iter().enumerate() {
+        let results = results.take();
+        assert!(catalog.names().count() <= TABLES_MAX, "{results:?}");
+        for (number, result) in results.iter().enumerate() {
             let name = format!("new{number}");
-            let told = told.clone().expect("it has ended");
-            assert_eq!(catalog.table(&name), told.clone().ok());
-            match told {
+            let result = result.clone().expect("it has ended");
+            assert_eq!(catalog.table(&name), result.clone().ok());
+            match result {
                 Ok(_) => {
                     made += 1;
-                    cluster.admin(cluster.database.drop_table(&name)).expect("it is there");
+                    cluster.admin(cluster.database.drop_table(&name)).expect("it exists");
                 }
                 Err(error) => {
                     refused += 1;

@@ -1,8 +1,10 @@
-//! Hash tables, trees and their indexes against a sorted map, under concurrent transactions that insert,
-//! change and delete runs of rows: buckets overflow and split, leaves split and merge, garbage goes.
+//! Hash tables, trees and their indexes against a sorted map. Concurrent transactions insert,
+//! change and delete runs of rows: buckets overflow and split, leaves split and merge, garbage is
+//! collected.
 //!
-//! What a transaction must see follows from its snapshot alone: the committed changes that the snapshot
-//! covers, replayed in the order in which they saw each other. A failure names the seed that repeats it.
+//! The expected result of a transaction follows from its snapshot alone: the committed changes that
+//! the snapshot covers, replayed in the order in which they saw each other. A failure prints the
+//! seed that repeats it.
 
 use crate::random::Dice;
 use crate::support::cluster::Cluster;
@@ -18,23 +20,23 @@ use txn::{
     Transaction,
 };
 
-/// Worlds per kind of memory and oracle.
+/// Number of worlds per kind of memory and oracle.
 const SEEDS: u64 = 60;
 const SESSIONS: u64 = 4;
 const TRANSACTIONS: usize = 14;
 /// Keys are 0 to below this.
 const ID_END: i32 = 72;
-/// Longest run of rows that a transaction writes.
+/// Maximal number of rows that a transaction writes.
 const RUN_MAX: u64 = 14;
 
-/// A committed transaction that wrote.
+/// A committed transaction with writes.
 struct Commit {
     snapshot: Snapshot,
     version: layout::VersionWord,
     changes: Changes,
 }
 
-/// A range of the tree table as a transaction saw it.
+/// A range of the tree table, as read by a transaction.
 struct Ranged {
     low: i32,
     high: i32,
@@ -43,11 +45,11 @@ struct Ranged {
     seen: Vec<(i32, Cell)>,
 }
 
-/// What a transaction saw before it wrote.
+/// The reads of a transaction before its writes.
 struct Sight {
     snapshot: Snapshot,
     ranges: Vec<Ranged>,
-    /// Everything, by every way of reading.
+    /// All rows, read in every way.
     all: Option<Rows>,
 }
 
@@ -60,8 +62,8 @@ struct History {
 
 type Shared = Rc<RefCell<History>>;
 
-/// The rows that a snapshot consists of: of all committed changes of a row that it covers, the one that saw
-/// all others.
+/// The rows of a snapshot: of all committed changes of a row that the snapshot covers, the one
+/// whose writer saw all others.
 fn contents(commits: &[Commit], snapshot: &Snapshot) -> Rows {
     let covered: Vec<&Commit> =
         commits.iter().filter(|commit| snapshot.covers(commit.version)).collect();
@@ -110,7 +112,7 @@ async fn look<E: Env>(
     Ok(Ranged { low, high, is_reverse, limit, seen })
 }
 
-/// One transaction: looks around, writes, commits.
+/// One transaction: reads, writes, commits.
 async fn run_one<E: Env>(
     lane: &mut Lane<E>,
     twins: Twins,
@@ -135,12 +137,12 @@ async fn run_one<E: Env>(
     match txn.commit().await {
         Outcome::Committed if changes.is_empty() => Ok(()),
         Outcome::Committed => {
-            let version = lane.last_commit().expect("it has come back");
+            let version = lane.last_commit().expect("the lane is here");
             history.borrow_mut().commits.push(Commit { snapshot, version, changes });
             Ok(())
         }
         Outcome::Aborted(abort) => Err(abort),
-        Outcome::Unknown => panic!("nobody is dead"),
+        Outcome::Unknown => panic!("no server is dead"),
     }
 }
 
@@ -218,21 +220,21 @@ fn run_all(carrier: Carrier, oracle: Oracle) {
 }
 
 #[test]
-fn tables_hold_what_a_map_holds() {
+fn tables_equal_a_sorted_map() {
     run_all(Carrier::Card, Oracle::DoubleCollect);
 }
 
 #[test]
-fn tables_hold_what_a_map_holds_where_memory_is_coherent() {
+fn tables_equal_a_sorted_map_where_memory_is_coherent() {
     run_all(Carrier::Caller, Oracle::DoubleCollect);
 }
 
 #[test]
-fn tables_hold_what_a_map_holds_where_servers_carry_out_verbs() {
+fn tables_equal_a_sorted_map_where_servers_execute_verbs() {
     run_all(Carrier::Server, Oracle::DoubleCollect);
 }
 
 #[test]
-fn tables_hold_what_a_map_holds_under_frozen_vectors() {
+fn tables_equal_a_sorted_map_under_frozen_vectors() {
     run_all(Carrier::Card, Oracle::Frozen);
 }

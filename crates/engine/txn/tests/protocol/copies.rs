@@ -1,4 +1,4 @@
-//! Tables that each memory server has a copy of, in hostile worlds: sessions read different copies, and all of them write.
+//! Copied tables in hostile worlds: sessions read different copies, and all of them write.
 
 use crate::random::{FASTEST, Mix, SNAPSHOT, TIGHT, check_all};
 use crate::support::cluster::Cluster;
@@ -31,19 +31,19 @@ fn growth_and_collection_of_copies_hide_nothing() {
 }
 
 #[test]
-fn what_is_fastest_shows_snapshots_of_copies() {
+fn the_fastest_configuration_shows_snapshots_of_copies() {
     check_all(Mix { is_copied: true, ..FASTEST }, 0..200);
     let tight =
         Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FASTEST };
     check_all(Mix { is_copied: true, ..tight }, 0..100);
 }
 
-/// Rounds in which two writers meet, of each world.
+/// Number of rounds per world in which two writers meet.
 const ROUNDS: i32 = 20;
-/// The row that they change; in every other round they insert one instead.
+/// The row that they change; in every other round they insert a row instead.
 const COUNTED: i32 = 1000;
 
-/// Adds one to a row, or makes it.
+/// Adds one to a row, or inserts it.
 async fn count(database: &Database<DynEnv>, table: TableId, id: i32) -> Result<Outcome, TxnError> {
     let mut lane = database.lane().await.expect("there are slots");
     let mut txn = lane.begin(Isolation::Snapshot).await?;
@@ -55,27 +55,28 @@ async fn count(database: &Database<DynEnv>, table: TableId, id: i32) -> Result<O
     Ok(txn.commit().await)
 }
 
-/// Two that write one row, each with another copy as its nearest, do not both give up: they would do so again.
+/// Two writers of one row, each with a different copy as its nearest, do not both abort: they would
+/// do so again.
 #[test]
 fn of_two_writers_that_meet_one_commits() {
     let mut met = 0;
     for (seed, storage) in (0..90).zip(STORAGES.into_iter().cycle()) {
         let config = SimConfig::hostile(seed).named("two writers meet".to_owned());
         let cluster = Cluster::new(config, 2, DatabaseConfig::default());
-        // Without an index: whoever inserts an entry, too, locks two words of each copy.
+        // Without an index: an insert with an entry locks two words of each copy.
         let table = cluster.create_copied(table("t", storage, Vec::new())).table;
         let homes = [cluster.compute(0), cluster.compute(1)];
         let first = cluster.admin(count(&homes[0], table, COUNTED));
-        assert_eq!(first.expect("nobody else is there"), Outcome::Committed);
+        assert_eq!(first.expect("no other client runs"), Outcome::Committed);
         let mut counted = 1;
         for round in 0..ROUNDS {
             let id = if round % 2 == 0 { COUNTED } else { round };
             let outcomes = homes.each_ref().map(|home| {
                 let (home, outcome) = (home.clone(), Rc::new(Cell::new(None)));
-                let told = outcome.clone();
+                let result = outcome.clone();
                 cluster.world.spawn_on(&home.env().clone(), async move {
                     let ended = count(&home, table, id).await;
-                    told.set(Some(matches!(ended, Ok(Outcome::Committed))));
+                    result.set(Some(matches!(ended, Ok(Outcome::Committed))));
                 });
                 outcome
             });
@@ -90,11 +91,11 @@ fn of_two_writers_that_meet_one_commits() {
                 let mut lane = home.lane().await.expect("there are slots");
                 let mut txn = lane.begin(Isolation::Snapshot).await.expect("begins");
                 let row = txn.read(table, &key(COUNTED)).await.expect("readable");
-                txn.row(row.expect("it was made")).int(VALUE)
+                txn.row(row.expect("it was created")).int(VALUE)
             });
             assert_eq!(found, counted, "{}", cluster.world.identity());
         }
         cluster.check();
     }
-    assert!(met > 90, "they have to meet: {met}");
+    assert!(met > 90, "too few writers met: {met}");
 }

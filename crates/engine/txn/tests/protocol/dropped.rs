@@ -1,5 +1,5 @@
-//! The caller drops its future, at every await there is. A commit that has begun goes on; everything else
-//! ends without effect. Nothing stays locked, the lane can be used again, nobody waits for it.
+//! The caller drops its future, at each await. A commit that has begun goes on; everything else
+//! ends without effect. No lock remains, the lane is usable, and no lane or change waits for it.
 
 use crate::support::cluster::Cluster;
 use crate::support::history::Cell;
@@ -13,15 +13,15 @@ use std::pin::pin;
 use std::task::Poll;
 use txn::{Database, DatabaseConfig, Isolation, Lane, Oracle, Outcome};
 
-/// Rows 0 to below this; a third of them are there from the start.
+/// Rows are 0 to below this; a third of them exist from the start.
 const ID_END: i32 = 24;
-/// Futures that are polled more often than this are not what is tested here.
+/// A future that needs more polls than this hangs.
 const POLLS_MAX: u32 = 5000;
-/// Worlds per test and await.
+/// Number of worlds per test and await.
 const ROUNDS: u64 = 10;
-/// How long what goes on alone may take.
+/// Time for detached work to end.
 const REST_NS: u64 = 50_000_000;
-/// E is longer than what is watched: whatever waited for a lane at rest would be noticed.
+/// E is longer than a test observes, so that waiting for a lane at rest would show.
 const TRANSACTION_TIME_MAX_NS: u64 = 10_000_000_000;
 
 /// Polls `future` at most `polls` times, then drops it.
@@ -46,12 +46,12 @@ fn cell(id: i32, round: i64) -> Cell {
     Cell { value: round * 1000 + i64::from(id), group: (i64::from(id) + round) % 5 }
 }
 
-/// The rows before anything is dropped.
+/// The rows before the drop.
 fn first_rows() -> Changes {
     (0..ID_END).step_by(3).map(|id| (id, Some(cell(id, 1)))).collect()
 }
 
-/// What the dropped transaction does: updates, inserts enough for growth and splits, deletes.
+/// The changes of the dropped transaction: updates, inserts enough for growth and splits, a delete.
 fn changes() -> Changes {
     let mut changes: Changes = (0..ID_END).map(|id| (id, Some(cell(id, 2)))).collect();
     changes.insert(3, None);
@@ -67,7 +67,7 @@ fn after(changes: &Changes, rows: &Changes) -> Rows {
 struct Scene {
     cluster: Cluster,
     twins: Twins,
-    /// Of the compute server whose futures are dropped.
+    /// The database of the compute server whose futures are dropped.
     database: Database<DynEnv>,
 }
 
@@ -106,7 +106,7 @@ impl Scene {
                     other => panic!("{identity}: {other:?}"),
                 }
             }
-            panic!("{identity}: nobody else is there, and no commit succeeds");
+            panic!("{identity}: no other client runs, and no commit succeeds");
         });
     }
 
@@ -118,12 +118,12 @@ impl Scene {
                     other => return other,
                 }
             }
-            panic!("nobody else is there, and no snapshot is good");
+            panic!("no other client runs, and no snapshot succeeds");
         });
         read.unwrap_or_else(|abort| panic!("{}: {abort}", self.cluster.world.identity()))
     }
 
-    /// After the future was dropped: what goes on alone ends, everything works, nothing is in the way.
+    /// After the drop: detached work ends, everything works, no lock remains.
     fn aftermath(&self, lane: Option<&mut Lane<DynEnv>>, allowed: &[Rows]) {
         self.cluster.world.run_for(REST_NS);
         let identity = self.cluster.world.identity();
@@ -142,7 +142,7 @@ impl Scene {
         self.cluster.check();
     }
 
-    /// Nobody runs a transaction: neither collection nor a catalog change waits.
+    /// With no running transaction, neither collection nor a catalog change waits.
     fn nobody_is_waited_for(&self) {
         let world = &self.cluster.world;
         world.run_for(REST_NS);
@@ -155,7 +155,8 @@ impl Scene {
     }
 }
 
-/// Runs `drop_at` with seeds and with 1, 2, ... polls until it answers that the future came to its end.
+/// Calls `drop_at` with seeds and with 1, 2, ... polls until it returns that the future has
+/// completed.
 fn at_every_await(mut drop_at: impl FnMut(u64, u32) -> bool) {
     for round in 0..ROUNDS {
         let seed = |polls: u32| round * u64::from(POLLS_MAX) + u64::from(polls);
@@ -178,7 +179,7 @@ fn transactions(carrier: Carrier, oracle: Oracle) {
         scene.cluster.world.run_for(REST_NS);
         let before = after(&Changes::new(), &first_rows());
         let complete = after(&changes, &first_rows());
-        // A lane that a dropped commit took along refuses; a new one is as good.
+        // A lane whose commit was dropped refuses; a new lane works.
         let is_here = scene.run(lane.begin(Isolation::Snapshot)).is_ok();
         assert_eq!((lane.statistics().is_some(), lane.last_commit().is_some()), (is_here, is_here));
         assert!(lane.env().now_ns() >= REST_NS, "a lane knows its world, here or not");
@@ -230,13 +231,14 @@ fn reads_are_dropped() {
 }
 
 #[test]
-fn lanes_are_dropped_while_they_are_made() {
+fn lanes_are_dropped_during_their_creation() {
     at_every_await(|seed, polls| {
         let name = format!("lane dropped at poll {polls}");
         let scene = Scene::open(Carrier::Card, seed, &name, Oracle::DoubleCollect);
         let home = scene.lane();
         let mut is_over = false;
-        // Far more than there are slots and lanes: what was made for nobody must come home.
+        // Repeat more often than there are slots and lanes: unclaimed lanes must return to the
+        // pool.
         for _ in 0..80 {
             let lane = scene.run(drop_after(polls, scene.database.lane()));
             is_over = lane.is_some();
@@ -271,7 +273,8 @@ fn collections_are_dropped() {
     });
 }
 
-/// A change of the catalog goes on to its end, whoever waits for it. `prepare` comes before and is not dropped.
+/// A catalog change runs to its end even if its future is dropped. `prepare` runs before and is not
+/// dropped.
 fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
     name: &str,
     prepare: impl Fn(Database<DynEnv>) -> P,
@@ -281,7 +284,7 @@ fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
     at_every_await(|seed, polls| {
         let name = format!("{name} dropped at poll {polls}");
         let scene = Scene::open(Carrier::Card, seed, &name, Oracle::DoubleCollect);
-        // Memory of what the catalog does not have counts as the system's.
+        // Memory of unknown tables counts as the system's.
         let system_bytes = || {
             let usage = scene.run(scene.database.memory_usage()).expect("the servers answer");
             usage.iter().find(|table| table.name == "system").expect("the last").used_bytes
@@ -293,7 +296,7 @@ fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
         scene.cluster.world.run_for(2 * REST_NS);
         scene.run(scene.database.refresh()).expect("the servers answer");
         assert!(is_done(&scene.database), "{}: half done", scene.cluster.world.identity());
-        // Memory of what was dropped goes after a further E.
+        // Memory of dropped tables is freed after another E.
         scene.cluster.world.run_for(2 * TRANSACTION_TIME_MAX_NS);
         assert_eq!(system_bytes(), before_bytes, "{}", scene.cluster.world.identity());
         scene.aftermath(None, &[after(&Changes::new(), &first_rows())]);
@@ -327,7 +330,7 @@ fn drops_of_tables_are_dropped() {
                 return;
             }
         }
-        panic!("nobody else is there, and no commit succeeds");
+        panic!("no other client runs, and no commit succeeds");
     };
     let drop = |database: Database<_>| async move { database.drop_table("old").await.is_ok() };
     catalog_change("drop of a table", create, drop, |database| {
@@ -335,7 +338,7 @@ fn drops_of_tables_are_dropped() {
     });
 }
 
-/// Both parts are on one server, which some worlds have no other than.
+/// Both parts are on one server, because some worlds have only one.
 async fn in_parts(database: Database<DynEnv>) -> bool {
     let spec = table("parts", Storage::Tree, vec![index(IndexKind::Hash, false)]);
     let rule = PartRule::Ranges { smallest: 0, values: 10 };

@@ -1,4 +1,4 @@
-//! An index is made over a table that takes longer to be read than a transaction may run, while others
+//! An index is created over a table whose read takes longer than E, while other compute servers
 //! change its rows all the time.
 
 use crate::catalog::{compare, write_into};
@@ -11,14 +11,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 use txn::{Database, DatabaseConfig, Oracle};
 
-/// Rows before the index; others come while it is made.
+/// Number of rows before the index; more are inserted meanwhile.
 const ROWS: i32 = 600;
-/// Groups of rows, which the index is over.
+/// Number of groups, over which the index is.
 const GROUPS: i64 = 100;
-/// What a transaction may take.
+/// E in these tests.
 const TIME_MAX_NS: u64 = 2_000_000;
 
-/// An index over a table that is read for longer than a transaction may run, while others change its rows.
+/// Creates an index over a table whose read takes longer than E, while others change its rows.
 fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetched: bool) {
     let config = SimConfig::hostile(seed).named(format!("{kind:?} index over a large {storage:?}"));
     let oracle = if is_fetched { Oracle::Frozen } else { Oracle::DoubleCollect };
@@ -31,12 +31,12 @@ fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetch
     let cluster = Cluster::new(config.carried_by(carrier), 2, settings);
     let identity = cluster.world.identity();
     let created = cluster.admin(cluster.database.create_table(table("t", storage, Vec::new())));
-    let table = created.expect("nobody else is there");
+    let table = created.expect("no other client runs");
     let mut lane = cluster.lane();
     for id in 0..ROWS {
         let (value, group) = (i64::from(id), i64::from(id) % GROUPS);
         let written = cluster.admin(write_into(&mut lane, table, id, value, group));
-        assert!(written, "{identity}: nobody else is there");
+        assert!(written, "{identity}: no other client runs");
     }
     cluster.admin(lane.rest()).expect("the oracle answers");
     let made_at_ns = Rc::new(Cell::new(None));
@@ -49,7 +49,7 @@ fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetch
     let start_ns = cluster.world.now_ns();
     cluster.world.spawn_on(&env, async move {
         let design = IndexDesign { name: "a".to_owned(), ..index(kind, false) };
-        database.create_index("t", design).await.expect("nobody is in the way");
+        database.create_index("t", design).await.expect("no other client runs");
         made.set(Some(database.env().now_ns()));
     });
     for database in homes.into_iter().skip(1) {
@@ -67,7 +67,7 @@ fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind, is_fetch
         });
     }
     assert_eq!(cluster.world.run_until_idle(), 0, "{identity}: tasks wait for ever");
-    let taken_ns = made_at_ns.get().expect("it was made") - start_ns;
+    let taken_ns = made_at_ns.get().expect("it was created") - start_ns;
     assert!(taken_ns > 2 * TIME_MAX_NS, "{identity}: {taken_ns} ns are too few for this test");
     cluster.admin(cluster.database.refresh()).expect("the servers answer");
     for group in 0..GROUPS {
@@ -85,7 +85,8 @@ fn an_index_is_filled_for_longer_than_a_transaction_may_run() {
     }
 }
 
-/// Vectors are frozen by a collector and fetched for each compute server, until the index is there.
+/// A collector freezes vectors, and a task of each compute server fetches them, until the index
+/// exists.
 fn fetch(cluster: &Cluster, homes: &[Database<DynEnv>], made_at_ns: &Rc<Cell<Option<u64>>>) {
     homes.iter().for_each(Database::rely_on_collector);
     let oracle =
@@ -102,7 +103,8 @@ fn fetch(cluster: &Cluster, homes: &[Database<DynEnv>], made_at_ns: &Rc<Cell<Opt
     }
 }
 
-/// What was committed before the index was complete is in it, though snapshots are older than what their reader asks for.
+/// The index has every row that was committed before, although fetched snapshots may be older than
+/// the call that reads them.
 #[test]
 fn an_index_is_filled_under_fetched_vectors() {
     for (seed, storage) in (0..).zip(STORAGES) {

@@ -1,5 +1,5 @@
-//! Frozen vectors are only as old as the engine says: a compute server that has just come, or only reads, sees what
-//! another has committed before it fell silent.
+//! Frozen vectors are no older than the engine promises: a compute server that has just joined, or
+//! only reads, sees the commits of another that is now idle.
 
 use crate::catalog::write_into;
 use crate::support::cluster::Cluster;
@@ -9,18 +9,17 @@ use layout::Storage;
 use sim::{Carrier, SimConfig};
 use txn::{DatabaseConfig, Isolation, Lane, Oracle, Outcome, TableId};
 
-/// Rows.
 const ROWS: i32 = 20;
-/// What was committed so long ago is in every snapshot.
+/// Every snapshot covers commits that are older than this.
 const STALE_NS: u64 = 1_000_000;
 
-/// The value of a row, and when the snapshot was asked for.
+/// The value of a row, and the time at which its transaction began.
 async fn value(lane: &mut Lane<DynEnv>, table: TableId, id: i32) -> (Option<i64>, u64) {
     let began_ns = lane.env().now_ns();
     let mut txn = lane.begin(Isolation::Snapshot).await.expect("the oracle answers");
     let row = txn.read(table, &key(id)).await.expect("readable");
     let value = row.map(|row| txn.row(row).int(VALUE));
-    // Who does not end a transaction takes a newer snapshot for the next one.
+    // Commit: after a transaction that did not, the lane takes a newer snapshot.
     assert_eq!(txn.commit().await, Outcome::Committed);
     (value, began_ns)
 }
@@ -31,12 +30,12 @@ fn look(carrier: Carrier, seed: u64, storage: Storage, shares_slot: bool) {
     let cluster = Cluster::new(config.carried_by(carrier), 2, settings);
     let identity = cluster.world.identity();
     let created = cluster.admin(cluster.database.create_table(table("t", storage, Vec::new())));
-    let table = created.expect("nobody else is there");
+    let table = created.expect("no other client runs");
     let mut writer = cluster.lane();
     for id in 0..ROWS {
         assert!(cluster.admin(write_into(&mut writer, table, id, 1, 0)), "{identity}");
     }
-    // Whoever comes now sees all of it, at once, and what came last.
+    // A new compute server sees all rows at once, the last one first.
     let home = cluster.compute(1);
     let env = home.env().clone();
     let mut reader = cluster.world.block_on(&env, async {
@@ -47,7 +46,7 @@ fn look(carrier: Carrier, seed: u64, storage: Storage, shares_slot: bool) {
         let (seen, _) = cluster.world.block_on(&env, value(&mut reader, table, id));
         assert_eq!(seen, Some(1), "{identity}: row {id}");
     }
-    // What comes later is seen soon, though the writer does nothing any more.
+    // A reader sees later commits soon, although the writer is idle again.
     for version in 2..6 {
         assert!(cluster.admin(write_into(&mut writer, table, 0, version, 0)), "{identity}");
         let written_ns = cluster.world.now_ns();
@@ -63,7 +62,7 @@ fn look(carrier: Carrier, seed: u64, storage: Storage, shares_slot: bool) {
 }
 
 #[test]
-fn what_a_silent_compute_server_has_committed_is_seen() {
+fn commits_of_an_idle_compute_server_are_seen() {
     for seed in 0..60 {
         let storage = STORAGES[seed as usize % STORAGES.len()];
         look(Carrier::Card, seed, storage, seed % 2 == 0);

@@ -1,6 +1,7 @@
-//! A compute server dies at every failure point. Nothing recovers what it has locked yet; until then the
-//! others must read everything, see its last transaction whole or not at all, and be refused only what it
-//! holds or has left undecided. The structural checks list its locks and find no damage.
+//! A compute server dies at every failure point. Nothing recovers its locks yet; until then the
+//! others must read everything, see its last transaction completely or not at all, and be refused
+//! only what its locks or undecided writes block. The structural checks list its locks and find no
+//! damage.
 
 use crate::random::Dice;
 use crate::support::cluster::Cluster;
@@ -19,40 +20,40 @@ use txn::commit::CommitStep;
 use txn::step::{ChangeStep, CollectStep};
 use txn::{Database, DatabaseConfig, Isolation, Lane, Outcome};
 
-/// Worlds per kind of memory in which every point is swept.
+/// Number of worlds per kind of memory that sweep all points.
 const SEEDS: u64 = 3;
 /// The victim's rows have even numbers below this.
 const ID_END: i32 = 288;
-/// Of the odd numbers, which are free, survivors take one in so many.
+/// Survivors insert one in this number of the odd keys, which are free.
 const FREE_STEP: usize = 7;
-/// With so many rows the structures are large enough that nobody can hold all of them.
+/// With at least this number of rows, the victim cannot lock all of a structure.
 const ROWS_MANY: usize = 60;
-/// Rows that one transaction inserts or deletes.
+/// Number of rows that one transaction inserts or deletes.
 const CHUNK: usize = 12;
-/// How long the victim is held where it dies.
+/// Time for which the victim is held at the point of its death.
 const HOLD_NS: u64 = 10_000_000;
-/// How long others may take for anything: whoever needs longer is taken to hang.
+/// Maximal time of any operation of a survivor; a longer one counts as a hang.
 const PATIENCE_NS: u64 = 20_000_000_000;
 
-/// What is known of the victim's work from outside.
+/// The victim's transactions, as its client knows them.
 #[derive(Default)]
 struct Diary {
-    /// What it was told is committed.
+    /// The rows of committed transactions.
     rows: Rows,
-    /// What it has asked for and not been told of.
+    /// The changes of the transaction without an outcome yet.
     pending: Option<Changes>,
     is_over: bool,
 }
 
 type Shared = Rc<RefCell<Diary>>;
 
-/// Rows that are inserted together are of one group, so that not all groups are locked at once.
+/// Rows that one transaction inserts have one group, so that it does not lock all groups.
 fn cell(id: i32, round: i64) -> Cell {
     let chunk = i64::from(id) / (2 * CHUNK as i64);
     Cell { value: round * 1000 + i64::from(id), group: (chunk + round) % GROUPS }
 }
 
-/// Commits changes, noting in the diary what is asked for and what is answered.
+/// Commits changes, and records the request and the outcome in the diary.
 async fn commit<E: Env>(lane: &mut Lane<E>, twins: Twins, diary: &Shared, changes: Changes) {
     for tried in 0.. {
         assert!(tried < 1000, "the victim is alone and does not get through");
@@ -97,7 +98,7 @@ async fn live<E: Env>(database: Database<E>, twins: Twins, diary: Shared) {
     }
     lane.rest().await.expect("the oracle answers");
     change_the_catalog(&database).await;
-    // Every row is deleted but a few, from the left, so that leaves and inner nodes run empty.
+    // Deletes all rows but a few, from the left, so that leaves and inner nodes become empty.
     let doomed: Vec<i32> = ids.iter().copied().filter(|id| id % 96 != 14).collect();
     for chunk in doomed.chunks(CHUNK) {
         commit(&mut lane, twins, &diary, chunk.iter().map(|&id| (id, None)).collect()).await;
@@ -111,7 +112,7 @@ async fn live<E: Env>(database: Database<E>, twins: Twins, diary: Shared) {
     diary.borrow_mut().is_over = true;
 }
 
-/// A commit that comes too late.
+/// A commit that loses against another.
 async fn lose_a_race<E: Env>(
     lane: &mut Lane<E>,
     other: &mut Lane<E>,
@@ -120,7 +121,7 @@ async fn lose_a_race<E: Env>(
 ) {
     let mut txn = lane.begin(Isolation::Snapshot).await.expect("begins");
     let changes = Changes::from([0, 2, 4].map(|id| (id, Some(cell(id, 7)))));
-    twins.write(&mut txn, &changes).await.expect("nobody else is there");
+    twins.write(&mut txn, &changes).await.expect("no other client runs");
     commit(other, twins, diary, Changes::from([4, 6].map(|id| (id, Some(cell(id, 5)))))).await;
     diary.borrow_mut().pending = Some(changes);
     let outcome = txn.commit().await;
@@ -138,7 +139,7 @@ async fn change_the_catalog<E: Env>(database: &Database<E>) {
     database.drop_table("passing").await.expect("dropped");
 }
 
-/// Every point there is.
+/// All failure points.
 fn all_points() -> BTreeSet<&'static str> {
     let commit = CommitStep::ALL.iter().map(|step| step.name());
     let hash = HashStep::ALL.iter().map(|step| step.name());
@@ -148,12 +149,12 @@ fn all_points() -> BTreeSet<&'static str> {
     commit.chain(hash).chain(tree).chain(collect).chain(change).collect()
 }
 
-/// A world in which the victim lives.
+/// A world with a victim.
 struct Scene {
     cluster: Cluster,
     twins: Twins,
     diary: Shared,
-    /// How often each point was reached before the victim was born.
+    /// How often each point was reached before the victim started.
     before: BTreeMap<&'static str, u64>,
 }
 
@@ -173,7 +174,7 @@ impl Scene {
         self.cluster.world.identity()
     }
 
-    /// Lets the victim live; where it is held at `point`, it dies.
+    /// Runs the victim; kills it when it is held at `point`.
     fn run(&self, point: Option<(&str, u64)>) {
         let world = &self.cluster.world;
         let victim = self.cluster.compute(1);
@@ -192,10 +193,10 @@ impl Scene {
                 return;
             }
         }
-        assert_eq!(point, None, "{}: the victim has outlived its death", self.identity());
+        assert_eq!(point, None, "{}: the victim never reached the point", self.identity());
     }
 
-    /// Runs `future` for a survivor; it must not take long.
+    /// Runs `future` for a survivor and checks its time.
     fn promptly<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
         let start_ns = self.cluster.world.now_ns();
         let value = self.cluster.admin(future);
@@ -204,7 +205,7 @@ impl Scene {
         value
     }
 
-    /// Everything, as a survivor sees it.
+    /// All rows, as a survivor reads them.
     fn read_all<E: Env>(&self, lane: &mut Lane<E>) -> Rows {
         let read = self.promptly("reading everything", async {
             for _ in 0..20 {
@@ -219,7 +220,7 @@ impl Scene {
         read.unwrap_or_else(|abort| panic!("{}: not readable: {abort:?}", self.identity()))
     }
 
-    /// What the dead has written or not: all of its last transaction or nothing.
+    /// Checks that the rows have all of the victim's last transaction, or nothing of it.
     fn check_contents(&self, seen: &Rows) {
         let diary = self.diary.borrow();
         let without = diary.rows.clone();
@@ -230,7 +231,7 @@ impl Scene {
     }
 }
 
-/// What the checks list as locked in a table and its index.
+/// The number of locks that the checks list in a table and its index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Held {
     rows: usize,
@@ -239,7 +240,7 @@ struct Held {
 }
 
 impl Scene {
-    /// The locks that the dead has left, per table; damage is refused.
+    /// The victim's remaining locks, per table; refuses damage.
     fn inspect(&self) -> [Held; 3] {
         NAMES.map(|name| {
             let is_named = |table: &str| table == name;
@@ -258,7 +259,7 @@ impl Scene {
         })
     }
 
-    /// A survivor writes every row of every table on its own, and new rows.
+    /// A survivor writes every row of every table in a transaction of its own, and new rows.
     fn write_around(&self, held: &[Held; 3], seen: &Rows) {
         let pending = self.diary.borrow().pending.clone().unwrap_or_default();
         let database = self.cluster.compute(2);
@@ -277,7 +278,8 @@ impl Scene {
             let refused = new.iter().filter(write).count();
             let may_be_refused = match held.structures {
                 0 => 0,
-                // All may go into one place: a small structure, or an index that is being filled.
+                // All may belong in one bucket or leaf: of a small structure, or of an index that
+                // is being filled.
                 _ if seen.len() < ROWS_MANY || pending.is_empty() => new.len(),
                 _ => new.len() - 1,
             };
@@ -290,7 +292,7 @@ impl Scene {
         refreshed.unwrap_or_else(|error| panic!("{}: {error}", self.identity()));
     }
 
-    /// Whether a survivor could write one row of one table.
+    /// Writes one row of one table as a survivor; returns whether that succeeded.
     fn write_one<E: Env>(&self, lane: &mut Lane<E>, number: usize, id: i32, cell: Cell) -> bool {
         let table = self.twins.tables[number];
         let outcome = self.promptly("a write", async {
@@ -312,7 +314,7 @@ impl Scene {
     }
 }
 
-/// The run without a death: how often the victim passes each point.
+/// Runs the victim without a death; returns how often it passes each point.
 fn rehearse(carrier: Carrier, seed: u64) -> BTreeMap<&'static str, u64> {
     let scene = Scene::open(carrier, seed, "no point");
     scene.run(None);
@@ -332,7 +334,7 @@ fn kill(carrier: Carrier, seed: u64, point: &str, nth: u64) -> [Held; 3] {
     let mut lane = scene.promptly("a lane", database.lane()).expect("there are slots");
     let seen = scene.read_all(&mut lane);
     scene.check_contents(&seen);
-    // A handler on a memory server is held, too, and goes on; the checks are for structures at rest.
+    // A handler on a memory server is held too, and goes on; the checks are for structures at rest.
     scene.cluster.world.run_for(HOLD_NS);
     let held = scene.inspect();
     scene.write_around(&held, &seen);
@@ -360,11 +362,11 @@ fn sweep(carrier: Carrier) {
 }
 
 #[test]
-fn survivors_of_a_compute_server_go_on() {
+fn survivors_continue_after_a_death() {
     sweep(Carrier::Card);
 }
 
 #[test]
-fn survivors_of_a_compute_server_go_on_where_memory_is_coherent() {
+fn survivors_continue_after_a_death_where_memory_is_coherent() {
     sweep(Carrier::Caller);
 }

@@ -1,6 +1,6 @@
-//! Litmus tests: each anomaly has a few tiny transactions that run into it if anything can, in thousands
-//! of hostile worlds, and by the lanes of an engine thread over TCP. What must never be is asserted; what snapshot
-//! isolation allows must be seen.
+//! Litmus tests: for each anomaly, a few tiny transactions that can run into it, in thousands of
+//! hostile worlds, and by the lanes of an engine thread over TCP. The tests assert that forbidden
+//! anomalies never appear, and that anomalies which snapshot isolation allows do appear.
 
 use crate::support::cluster::Cluster;
 use crate::support::history::{Execution, Observation, cycle, shared_groups, violations};
@@ -11,16 +11,18 @@ use layout::{IndexKind, Storage};
 use sim::{Carrier, SimConfig};
 use txn::{DatabaseConfig, Isolation, Outcome, TableSpec};
 
-/// Seeds per storage, isolation and kind of memory.
+/// Number of seeds per storage, isolation and kind of memory.
 const SEEDS: u64 = 100;
-/// Runs over TCP per storage and isolation; more, up to the second number, until what the test is about happens.
+/// Number of runs over TCP per storage and isolation; up to the second number, until the expected
+/// event happens.
 const NETWORK_RUNS: std::ops::Range<u64> = 10..1000;
-/// A round trip over TCP takes so many times as long as one of the simulated worlds.
+/// A round trip over TCP takes this number of times as long as one of the simulated worlds.
 const NETWORK_SLOWNESS: u64 = 20;
-/// Lanes of a thread begin in turns; over TCP each waits up to so long first, so that any may be ahead.
+/// Lanes of a thread begin in turns. Over TCP each first waits for a random time up to this, so
+/// that any may begin first.
 const NETWORK_HEAD_START_NS: u64 = 1_000_000;
 
-/// A few transactions that run at once.
+/// A few concurrent transactions.
 struct Litmus {
     name: &'static str,
     setup: Vec<Step>,
@@ -63,7 +65,7 @@ impl Litmus {
         Program { retries: 100, ..Program::new(900, Isolation::Snapshot, self.setup.clone()) }
     }
 
-    /// What each session runs, with pauses so many times as long.
+    /// The programs of each session, with pauses `slowness` times as long.
     fn programs(&self, isolation: Isolation, slowness: u64) -> Vec<Vec<Program>> {
         let program = |(number, steps): (usize, &Vec<Step>)| {
             let slow = |step: &Step| match step {
@@ -93,7 +95,8 @@ impl Litmus {
         }
     }
 
-    /// Runs over TCP, and goes on while `happened` is true of none and `must_happen`; answers of how many it was.
+    /// Runs over TCP; returns the number of runs in which `happened` was true. With `must_happen`,
+    /// runs until there is one.
     fn count_over_tcp(
         &self,
         isolation: Isolation,
@@ -112,7 +115,7 @@ impl Litmus {
                     break;
                 }
                 let tables = network.create(self.table(&format!("t{run}"), storage));
-                // On one thread they meet; with two, others may come in between anywhere.
+                // On one thread the lanes meet at awaits; with two threads they can meet anywhere.
                 let is_of_two = run % 2 == 1;
                 let history = network.run(tables, &self.setup(), &programs, is_of_two);
                 let name = self.name;
@@ -125,7 +128,7 @@ impl Litmus {
         count
     }
 
-    /// Runs all seeds in all worlds; answers in how many runs `happened` was true.
+    /// Runs all seeds in all worlds; returns the number of runs in which `happened` was true.
     fn count(&self, isolation: Isolation, happened: impl Fn(&[Execution]) -> bool) -> usize {
         let mut count = 0;
         for storage in STORAGES {
@@ -139,7 +142,8 @@ impl Litmus {
         count
     }
 
-    /// Under both isolations; `happened` must come true under each, else the test tests nothing.
+    /// Checks both isolations. `happened` must be true in some run of each, else the test tests
+    /// nothing.
     fn holds(&self, happened: impl Fn(&[Execution]) -> bool) {
         for isolation in [Isolation::Snapshot, Isolation::Serializable] {
             let count = self.count(isolation, &happened);
@@ -149,7 +153,8 @@ impl Litmus {
         }
     }
 
-    /// An anomaly that snapshot isolation allows: seen there, never among serializable transactions.
+    /// Checks an anomaly that snapshot isolation allows: it appears there, but never among
+    /// serializable transactions.
     fn appears_only_under_snapshot(&self, anomaly: impl Fn(&[Execution]) -> bool) {
         let count = self.count(Isolation::Snapshot, &anomaly);
         assert!(count > 0, "{}: the test cannot see the anomaly", self.name);
@@ -174,7 +179,8 @@ fn aborted(history: &[Execution], program: i64) -> bool {
     history.iter().any(|execution| execution.number == program && is_aborted(execution))
 }
 
-/// The program whose value `program` saw in row `id`, by its last read; `None` if the row was absent.
+/// The program whose value `program` saw in row `id`, by its last read; `None` if the row was
+/// absent.
 fn saw(history: &[Execution], program: i64, id: i32) -> Option<i64> {
     let seen = of(history, program)?.observations.iter().rev().find_map(|seen| match seen {
         Observation::Row(read, cell) if *read == id => Some(*cell),
@@ -183,7 +189,7 @@ fn saw(history: &[Execution], program: i64, id: i32) -> Option<i64> {
     seen.flatten().map(|cell| cell.value / 10_000)
 }
 
-/// The program whose value row `id` holds at the end.
+/// The program whose value row `id` has at the end.
 fn finally(history: &[Execution], id: i32) -> Option<i64> {
     saw(history, 990, id)
 }
@@ -285,7 +291,7 @@ fn long_fork() {
 fn read_only_anomaly() {
     let deposit = vec![Step::Put(1)];
     let withdraw = vec![Step::ReadMany(vec![0, 1]), Step::Pause(8000), Step::Put(0)];
-    // Who reports begins late enough to meet the deposit.
+    // The reports begin late enough to meet the deposit.
     let report = || vec![Step::Pause(6000), Step::ReadMany(vec![0, 1])];
     let sessions = vec![deposit, withdraw, report(), report(), report()];
     let litmus = Litmus::new("read-only anomaly", &[0, 1], sessions);
@@ -307,7 +313,7 @@ fn phantom_on_absent_key() {
     });
 }
 
-/// Both transactions saw nothing of each other, and both committed.
+/// Neither transaction saw the other, and both committed.
 fn passed_each_other(history: &[Execution]) -> bool {
     let covers = |one: i64, other: i64| {
         let (Some(one), Some(other)) = (of(history, one), of(history, other)) else { return true };

@@ -1,5 +1,5 @@
-//! A memory server comes back without what it held. Whoever needs that is told what is damaged and where, or
-//! that its transaction has aborted; nobody panics.
+//! A memory server restarts with empty memory. A statement that needs the lost memory reports the
+//! damage and its address, or its transaction aborts; nothing panics.
 
 use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
@@ -15,29 +15,29 @@ use txn::{
     TableId, TxnError,
 };
 
-/// Worlds for each kind of table and memory.
+/// Number of worlds for each kind of table and memory.
 const SEEDS: u64 = 6;
-/// Tables of a world, so that some have their root on the server that is lost.
+/// Number of tables of a world, so that some have their root on the lost server.
 const TABLES: usize = 4;
-/// Rows of each.
+/// Number of rows of each table.
 const ROWS: i32 = 60;
-/// Groups of its rows.
+/// Number of groups of its rows.
 const GROUPS: i64 = 5;
-/// The server that is lost; the oracle and the names of tables are on the other one.
+/// The lost server; the oracle and the names of tables are on the other one.
 const LOST: u16 = 1;
 
 /// A table with its index.
 type Place = (TableId, IndexId);
 
-/// What clients were told.
+/// The errors that clients received.
 #[derive(Debug, Default)]
-struct Told {
+struct Received {
     damage: Vec<Damage>,
     aborts: Vec<Abort>,
     unexpected: Vec<TxnError>,
 }
 
-impl Told {
+impl Received {
     fn note<T>(&mut self, result: Result<T, TxnError>) {
         match result {
             Err(error @ TxnError::Damaged(damage)) => {
@@ -45,10 +45,10 @@ impl Told {
                 self.damage.push(damage);
             }
             Err(TxnError::Abort(abort)) => self.aborts.push(abort),
-            // The catalog's part on the lost server is as empty as it was in the beginning.
+            // The catalog shard on the lost server is empty again.
             Err(TxnError::Catalog(error))
                 if matches!(*error, CatalogError::NoTable(_) | CatalogError::NoIndex(_)) => {}
-            // Whoever comes second finds what the first has inserted.
+            // The second client finds the rows that the first has inserted.
             Ok(_) | Err(TxnError::DuplicateKey { .. }) => {}
             Err(other) => self.unexpected.push(other),
         }
@@ -56,7 +56,7 @@ impl Told {
 }
 
 async fn fill<E: Env>(lane: &mut Lane<E>, (table, _): Place) {
-    let mut transaction = lane.begin(Isolation::Snapshot).await.expect("nobody is in the way");
+    let mut transaction = lane.begin(Isolation::Snapshot).await.expect("no other client runs");
     for id in 0..ROWS {
         let row = transaction.insert(table, &key(id)).await.expect("there is room");
         let mut record = transaction.update(row);
@@ -66,48 +66,48 @@ async fn fill<E: Env>(lane: &mut Lane<E>, (table, _): Place) {
     assert_eq!(transaction.commit().await, Outcome::Committed);
 }
 
-/// Every way of reading, each in a transaction of its own, and a write.
+/// Reads in every way, each in a transaction of its own, and inserts.
 async fn use_table<E: Env>(
     lane: &mut Lane<E>,
     (table, by_group): Place,
     kind: IndexKind,
-    told: &mut Told,
+    received: &mut Received,
 ) -> Result<(), Abort> {
     let mut rows = Vec::new();
     for id in 0..ROWS {
         let mut transaction = lane.begin(Isolation::Serializable).await?;
-        told.note(transaction.read(table, &key(id)).await);
+        received.note(transaction.read(table, &key(id)).await);
     }
     for group in 0..GROUPS {
         let mut transaction = lane.begin(Isolation::Snapshot).await?;
-        told.note(transaction.lookup(by_group, &group_key(group), &mut rows).await);
+        received.note(transaction.lookup(by_group, &group_key(group), &mut rows).await);
     }
     if kind == IndexKind::Tree {
         let (low, high) = (Key::lowest(2), Key::highest(2));
         let source = ScanSource::Index(by_group);
         let mut transaction = lane.begin(Isolation::Snapshot).await?;
         let scan = Scan { source, low, high, reverse: false, limit: usize::MAX };
-        told.note(transaction.scan(&scan, &mut rows).await);
+        received.note(transaction.scan(&scan, &mut rows).await);
     }
     let mut transaction = lane.begin(Isolation::Snapshot).await?;
-    told.note(transaction.for_each(table, &mut |_| {}).await);
+    received.note(transaction.for_each(table, &mut |_| {}).await);
     for id in ROWS..2 * ROWS {
         let mut transaction = lane.begin(Isolation::Snapshot).await?;
         match transaction.insert(table, &key(id)).await {
             Ok(row) => {
                 transaction.update(row).set_int(GROUP, i64::from(id) % GROUPS);
                 if let Outcome::Aborted(abort) = transaction.commit().await {
-                    told.aborts.push(abort);
+                    received.aborts.push(abort);
                 }
             }
-            Err(error) => told.note::<()>(Err(error)),
+            Err(error) => received.note::<()>(Err(error)),
         }
     }
     Ok(())
 }
 
-/// Whoever comes new to the database, and whoever knows it already, use all tables.
-fn run(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) -> Told {
+/// A client that knew the database before the loss, and a new one, use all tables.
+fn run(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) -> Received {
     let name = format!("memory is lost, {storage:?} {kind:?}");
     let config = SimConfig::hostile(seed).named(name).carried_by(carrier);
     let cluster = Cluster::new(config, 2, Default::default());
@@ -115,22 +115,22 @@ fn run(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) -> Told {
         .map(|number| {
             let spec = table(&format!("t{number}"), storage, vec![index(kind, false)]);
             let tables = cluster.create(spec);
-            (tables.table, tables.by_group.expect("it was just made"))
+            (tables.table, tables.by_group.expect("it was created"))
         })
         .collect();
     let old = cluster.compute(1);
-    let use_all = async |database: &Database<DynEnv>, told: &mut Told| {
+    let use_all = async |database: &Database<DynEnv>, received: &mut Received| {
         if let Err(error) = database.refresh().await {
-            told.note::<()>(Err(error.into()));
+            received.note::<()>(Err(error.into()));
         }
         for &place in &places {
             let Ok(mut lane) = database.lane().await else { return };
-            if let Err(abort) = use_table(&mut lane, place, kind, told).await {
-                told.aborts.push(abort);
+            if let Err(abort) = use_table(&mut lane, place, kind, received).await {
+                received.aborts.push(abort);
             }
         }
     };
-    let mut told = Told::default();
+    let mut received = Received::default();
     cluster.admin(async {
         let mut lane = cluster.database.lane().await.expect("there are slots");
         for &place in &places {
@@ -138,7 +138,7 @@ fn run(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) -> Told {
         }
     });
     cluster.world.block_on(&old.env().clone(), async {
-        let mut before = Told::default();
+        let mut before = Received::default();
         use_all(&old, &mut before).await;
         assert!(before.damage.is_empty() && before.unexpected.is_empty(), "{before:?}");
     });
@@ -148,24 +148,24 @@ fn run(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) -> Told {
         cluster.world.register(NodeId(LOST), id, service);
     }
     for database in [old, cluster.compute(2)] {
-        cluster.world.block_on(&database.env().clone(), use_all(&database, &mut told));
+        cluster.world.block_on(&database.env().clone(), use_all(&database, &mut received));
     }
-    told
+    received
 }
 
 #[test]
-fn lost_memory_is_told_and_nobody_panics() {
+fn lost_memory_is_reported_without_a_panic() {
     for storage in STORAGES {
         for kind in [IndexKind::Hash, IndexKind::Tree] {
             let mut damage = Vec::new();
             for seed in 0..SEEDS {
                 for carrier in [Carrier::Card, Carrier::Caller] {
-                    let told = run(carrier, seed, storage, kind);
-                    assert_eq!(told.unexpected, [], "seed {seed}, {storage:?} with {kind:?}");
-                    damage.extend(told.damage);
+                    let received = run(carrier, seed, storage, kind);
+                    assert_eq!(received.unexpected, [], "seed {seed}, {storage:?} with {kind:?}");
+                    damage.extend(received.damage);
                 }
             }
-            assert!(!damage.is_empty(), "nothing is told of {storage:?} with {kind:?}");
+            assert!(!damage.is_empty(), "no damage is reported for {storage:?} with {kind:?}");
             for damage in damage {
                 assert_eq!(damage.at.region(), RegionId(LOST), "{damage}");
             }
@@ -173,9 +173,9 @@ fn lost_memory_is_told_and_nobody_panics() {
     }
 }
 
-/// A lane that has met a part out of reach when it first used the table does not take the table for open.
+/// If a part is unreachable at the first use of a table, the lane does not count the table as open.
 #[test]
-fn a_part_that_is_out_of_reach_is_told_of_again_and_again() {
+fn an_unreachable_part_is_reported_at_every_read() {
     for storage in STORAGES {
         let config = SimConfig::new(1).named("a part out of reach");
         let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());
@@ -190,15 +190,16 @@ fn a_part_that_is_out_of_reach_is_told_of_again_and_again() {
                 let mut transaction = lane.begin(Isolation::Snapshot).await?;
                 transaction.read(table, &key(id)).await
             });
-            let is_told = matches!(read, Err(TxnError::Abort(Abort::Unreachable)));
-            assert!(is_told, "{storage:?} {id}: {read:?}");
+            let is_reported = matches!(read, Err(TxnError::Abort(Abort::Unreachable)));
+            assert!(is_reported, "{storage:?} {id}: {read:?}");
         }
     }
 }
 
-/// A call that a server did not answer ends its transaction. Whoever goes on with it all the same is told so, whatever it does.
+/// A call without an answer ends its transaction: every later statement reports that, and the
+/// commit aborts.
 #[test]
-fn a_transaction_with_a_read_that_failed_is_over() {
+fn a_failed_read_ends_its_transaction() {
     for storage in STORAGES {
         let config = SimConfig::new(1).named("on with a transaction that is over");
         let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());
@@ -240,10 +241,10 @@ fn a_transaction_with_a_read_that_failed_is_over() {
     }
 }
 
-/// A read whose future is dropped has learned half of its answer, and its verbs may keep what the transaction has read, which
-/// is over then: however far the read had come.
+/// A read whose future is dropped may be incomplete, and its batch may have held the rows that the
+/// transaction has read. So the transaction has ended, however far the read had come.
 #[test]
-fn a_transaction_with_a_read_that_nobody_waits_for_is_over() {
+fn a_dropped_read_ends_its_transaction() {
     for storage in STORAGES {
         let dropped = [false, true].map(|knows_leaves| {
             let was_dropped = |polls: &u32| drops_a_read(storage, knows_leaves, *polls);
@@ -253,7 +254,7 @@ fn a_transaction_with_a_read_that_nobody_waits_for_is_over() {
     }
 }
 
-/// Drops a read after so many looks at it; whether it had not ended by then.
+/// Drops a read after this number of polls; returns whether it was still pending.
 fn drops_a_read(storage: Storage, knows_leaves: bool, mut polls: u32) -> bool {
     let config = SimConfig::new(1).named(format!("a read that is looked at {polls} times"));
     let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());

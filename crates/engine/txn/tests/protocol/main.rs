@@ -1,12 +1,12 @@
-//! The proof that the protocol is right, as far as running it under every kind of hostility can give one.
+//! Tests of the protocol under weak memory, random delays, crashes and lost completions.
 //!
-//! [`litmus`] has the anomalies, one by one, and [`threads`] has them on real memory, its own and that of other
-//! processes ([`processes`]); [`random`] mixes
-//! everything, [`contents`] more rows, [`copies`] has tables that each memory server has a copy of; [`catalog`] has changes of the catalog side by side, [`filling`] indexes
-//! that are made over tables in use; [`killed`] and [`dropped`] end compute servers and futures half way,
-//! [`lost`] takes the memory of a server, [`slots`] has lanes that start at once, [`fresh`] looks how old snapshots are.
-//! [`mutants`] shows that these tests notice a missing guard, and [`played`] the same of guards that only a
-//! certain course of events needs.
+//! [`litmus`] tests the anomalies one by one; [`threads`] does so on real memory, its own and that
+//! of other processes ([`processes`]). [`random`] mixes all operations, [`contents`] does so with
+//! more rows, [`copies`] with copied tables. [`catalog`] runs catalog changes concurrently,
+//! [`filling`] creates indexes over tables in use. [`killed`] and [`parts`] kill compute servers,
+//! [`dropped`] drops futures, [`lost`] erases the memory of a server. [`slots`] starts lanes at the
+//! same time, [`fresh`] checks the age of snapshots. [`mutants`] shows that these tests detect a
+//! removed guard; [`played`] does so for guards that only a certain course of events needs.
 
 #[path = "../support/mod.rs"]
 mod support;

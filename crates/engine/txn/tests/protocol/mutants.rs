@@ -1,8 +1,8 @@
-//! Mutants: each guard of the protocol is removed once, and the tests must notice. A checker that has not
-//! caught a planted bug proves nothing.
+//! Mutants: each test removes a guard of the protocol, and the checkers must notice. A checker that
+//! has never caught a planted bug proves nothing.
 //!
-//! Every test here shows three things: the guard was asked for, some world within a bounded number of
-//! seeds goes wrong without it, and the same worlds are right with it.
+//! Every test shows three things: the protocol consulted the guard, some world within a bounded
+//! number of seeds goes wrong without it, and the same worlds are right with it.
 
 use crate::random::{Dice, Mix, SNAPSHOT, TIGHT, programs};
 use crate::support::cluster::Cluster;
@@ -17,10 +17,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use txn::{DatabaseConfig, Isolation, Lane, Outcome};
 
-/// A run of a scenario in a world: what is wrong with it, and how often the guard was asked for.
+/// Runs a scenario in a world; returns the errors, and how often the protocol consulted the guard.
 pub type Scenario<'a> = &'a dyn Fn(SimConfig, Mutant) -> (Vec<String>, u64);
 
-/// Shows that the scenario notices when one of `mutants` is removed (all of them are), within `seeds`.
+/// Shows that the scenario fails within `seeds` when all of `mutants` are removed.
 pub fn is_caught(mutants: &[Mutant], seeds: u64, scenario: Scenario<'_>) {
     let first = mutants[0];
     let mut asked = 0;
@@ -30,7 +30,7 @@ pub fn is_caught(mutants: &[Mutant], seeds: u64, scenario: Scenario<'_>) {
         let (wrong, _) = scenario(hostile(), first);
         assert_eq!(wrong, Vec::<String>::new(), "seed {seed}, {mutants:?} present");
         let config = mutants.iter().fold(hostile(), |config, &mutant| config.with_mutant(mutant));
-        // Without its guards the protocol may run into its own assertions: that is noticed, too.
+        // Without its guards the protocol may fail its own assertions, which counts as noticed.
         let run = catch_unwind(AssertUnwindSafe(|| scenario(config, first)));
         let (wrong, times) = run.unwrap_or_else(|_| (vec!["an assertion failed".to_owned()], 1));
         asked += times;
@@ -39,13 +39,13 @@ pub fn is_caught(mutants: &[Mutant], seeds: u64, scenario: Scenario<'_>) {
             break;
         }
     }
-    assert!(asked > 0, "{first} is never asked for");
+    assert!(asked > 0, "{first} is never consulted");
     let (seed, wrong) =
         caught.unwrap_or_else(|| panic!("{mutants:?} is not caught in {seeds} seeds"));
     eprintln!("{mutants:?}: caught by seed {seed}: {}", &wrong[..wrong.len().min(160)]);
 }
 
-/// Everything that is wrong after the sessions ran.
+/// All errors after the sessions ran.
 pub fn judge(
     cluster: &Cluster,
     tables: Tables,
@@ -61,7 +61,7 @@ pub fn judge(
     if wrong.is_empty() && is_unique {
         wrong.extend(shared_groups(&history));
     }
-    let report = cluster.admin(cluster.database.check()).expect("nobody is dead");
+    let report = cluster.admin(cluster.database.check()).expect("no server is dead");
     wrong.extend(report.errors);
     wrong.extend(report.locked);
     wrong
@@ -151,13 +151,13 @@ fn reading_an_old_version_without_its_successor() {
 }
 
 #[test]
-fn collecting_without_saying_so() {
+fn collecting_without_raising_the_collected_word() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
     is_caught(&[Mutant::CollectSkipCollectedWord], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
-fn ignoring_what_was_collected() {
+fn ignoring_the_collected_word() {
     let mix = Mix { storage: Storage::Tree, keys: 3, ..TIGHT };
     is_caught(&[Mutant::ReadSkipCollected], 600, &random(Carrier::Card, mix));
 }
@@ -182,7 +182,8 @@ fn collecting_the_vector_once() {
     is_caught(&[Mutant::OracleSingleCollect], 4000, &random(Carrier::Card, mix));
 }
 
-/// Where servers carry out verbs there is no second read of the vector that could notice.
+/// Where servers execute whole batches, there is no second read of the vector that could detect the
+/// error.
 #[test]
 fn trusting_one_read_of_the_vector() {
     let mix =
@@ -197,7 +198,7 @@ fn trusting_one_read_of_the_vector() {
         assert!(!is_wrong(seed, false), "seed {seed}, with verbs of one moment");
         is_wrong(seed, true)
     });
-    assert!(caught.is_some(), "nobody notices vectors that are stretched over time");
+    assert!(caught.is_some(), "no world detects a read of the vector that takes time");
 }
 
 #[test]
@@ -225,7 +226,7 @@ fn leaving_a_moved_row_unlocked() {
 }
 
 #[test]
-fn giving_a_standing_unique_key_without_its_lock() {
+fn giving_an_existing_unique_key_without_its_lock() {
     let setup = vec![vec![Step::PutInto(0, 7), Step::PutInto(1, 101)], vec![Step::PutInto(0, 100)]];
     let sessions =
         vec![vec![Step::PutInto(0, 7)], vec![Step::Insert(5, 7)], vec![Step::PutInto(1, 7)]];
@@ -252,7 +253,7 @@ fn locking_a_leaf_without_its_rewrite_counter() {
 }
 
 #[test]
-fn validating_a_bucket_by_a_lock_over_something_else() {
+fn validating_a_bucket_by_a_lock_on_another_value() {
     let steps = |read, insert| vec![Step::Read(read), Step::Pause(5000), Step::Insert(insert, 0)];
     let setup = vec![vec![Step::Put(0)]];
     let sessions = vec![steps(5, 6), steps(6, 5), steps(7, 5)];
@@ -267,8 +268,8 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
     is_caught(&[Mutant::CommitTrustOwnBucketLock], 1000, &scenario);
 }
 
-/// A reader that runs for longer than a transaction may has a row's image, and asks for the value out of line when its
-/// memory has another one.
+/// A reader that runs for longer than E has a row's image, and reads the long value when its memory
+/// has another one.
 fn late_reader(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let limits = DatabaseConfig { transaction_time_max_ns: 1000, ..DatabaseConfig::default() };
     let cluster = Cluster::new(config.carried_by(Carrier::Card), 1, limits);
@@ -296,7 +297,7 @@ fn late_reader(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     (wrong, cluster.world.mutant_asked(mutant))
 }
 
-/// Gives row 1 this note, and makes it if it is not there.
+/// Gives row 1 this note; inserts the row if it is absent.
 async fn write_note<E: Env>(lane: &mut Lane<E>, tables: Tables, text: &str) {
     let mut txn = lane.begin(Isolation::Snapshot).await.expect("the servers answer");
     let row = match txn.read(tables.table, &key(1)).await.expect("the servers answer") {
@@ -312,7 +313,7 @@ fn taking_a_value_without_its_version() {
     is_caught(&[Mutant::ValueSkipVersion], 100, &late_reader);
 }
 
-/// Writes the same value into some rows; whether all of that is known to be done.
+/// Writes the same value into some rows; returns whether it has committed.
 async fn write_all<E: Env>(lane: &mut Lane<E>, tables: Tables, ids: &[i32], value: i64) -> bool {
     let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return false };
     for &id in ids {
@@ -329,7 +330,7 @@ async fn write_all<E: Env>(lane: &mut Lane<E>, tables: Tables, ids: &[i32], valu
     txn.commit().await == Outcome::Committed
 }
 
-/// What a snapshot shows of two rows that are always written together.
+/// The values that a snapshot has of two rows that are always written together.
 async fn pair<E: Env>(lane: &mut Lane<E>, tables: Tables) -> Option<[Option<i64>; 2]> {
     let mut txn = lane.begin(Isolation::Snapshot).await.ok()?;
     let mut pair = [None; 2];
@@ -340,8 +341,8 @@ async fn pair<E: Env>(lane: &mut Lane<E>, tables: Tables) -> Option<[Option<i64>
     Some(pair)
 }
 
-/// One session writes two rows together, or a third, on one lane, while completions are lost. Others look
-/// whether the two are the same.
+/// One session writes two rows together, or a third, on one lane, while completions are lost.
+/// Others check that the two rows are equal.
 fn writing_under_loss(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let config = SimConfig { lost_batch_one_in: 60, ..config };
     let prepare = || {
@@ -352,7 +353,7 @@ fn writing_under_loss(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
         assert!(is_filled, "a loss");
         (cluster, tables)
     };
-    // A world that loses a completion before there are rows has nothing to show.
+    // A world that loses a completion before there are rows shows nothing.
     let Ok((cluster, tables)) = catch_unwind(AssertUnwindSafe(prepare)) else {
         return (Vec::new(), 0);
     };

@@ -1,5 +1,5 @@
-//! A compute server dies while it makes or drops a table in parts: the others see all of it or nothing, drop what it has
-//! left, and make it again.
+//! A compute server dies while it creates or drops a table in parts: the others see all parts or
+//! none, drop the rest, and create the table again.
 
 use crate::support::cluster::Cluster;
 use crate::support::{VALUE, index, key, table};
@@ -13,13 +13,13 @@ use txn::step::ChangeStep;
 use txn::{CatalogError, Database, DatabaseConfig, Isolation, Outcome, TableId, TableSpec};
 
 const SERVERS: [u16; 3] = [0, 1, 2];
-/// Keys that the ranges of the parts have.
+/// Number of keys in the ranges of the parts.
 const KEYS: i32 = 30;
 const RULE: PartRule = PartRule::Ranges { smallest: 0, values: KEYS as u64 };
 const NAMES: [&str; 3] = ["parts", "parts.1", "parts.2"];
-/// How long the victim is held where it dies.
+/// Time for which the victim is held at the point of its death.
 const HOLD_NS: u64 = 10_000_000;
-/// Time for what it has posted to arrive.
+/// Time for its posted verbs to arrive.
 const LINGER_NS: u64 = 100_000_000;
 
 fn spec(storage: Storage) -> TableSpec {
@@ -34,14 +34,15 @@ fn cluster(seed: u64, name: &str) -> Cluster {
     Cluster::new(config, SERVERS.len() as u16, database)
 }
 
-/// Makes the table and drops it.
+/// Creates the table and drops it.
 async fn live(database: Database<DynEnv>, storage: Storage, is_over: Rc<Cell<bool>>) {
     database.create_in_parts(spec(storage), &SERVERS, RULE).await.expect("there is room");
-    database.drop_table(NAMES[0]).await.expect("it was made");
+    database.drop_table(NAMES[0]).await.expect("it was created");
     is_over.set(true);
 }
 
-/// Lets a compute server live; where it arrives at `point` it dies. Answers how often it has passed each point.
+/// Runs a compute server, and kills it when it is held at `point`; returns how often it has passed
+/// each point.
 fn run(
     cluster: &Cluster,
     storage: Storage,
@@ -68,7 +69,7 @@ fn run(
     }
 }
 
-/// Rows of every part are put and found.
+/// Inserts rows into every part and reads them.
 async fn work(database: &Database<DynEnv>, table: TableId) {
     let mut lane = database.lane().await.expect("there are slots");
     let mut txn = lane.begin(Isolation::Snapshot).await.expect("begins");
@@ -85,7 +86,7 @@ async fn work(database: &Database<DynEnv>, table: TableId) {
     lane.rest().await.expect("the oracle answers");
 }
 
-/// What survivors of a death at `point` see and do.
+/// Checks what survivors of a death at `point` see and can do.
 fn survive(seed: u64, storage: Storage, point: &'static str, nth: u64) {
     let cluster = cluster(seed, &format!("{point}, arrival {nth}"));
     let context = cluster.world.identity();
@@ -109,7 +110,7 @@ fn survive(seed: u64, storage: Storage, point: &'static str, nth: u64) {
 }
 
 #[test]
-fn others_see_all_parts_or_none_when_their_maker_dies() {
+fn others_see_all_parts_or_none_when_the_creator_dies() {
     let points: Vec<&str> = ChangeStep::ALL.iter().map(|step| step.name()).collect();
     for (seed, storage) in [(1, Storage::Tree), (2, Storage::HashInlined)] {
         let passed = run(&cluster(seed, "no point"), storage, None);
@@ -125,10 +126,11 @@ fn others_see_all_parts_or_none_when_their_maker_dies() {
     }
 }
 
-/// Somebody drops what is there of a table while somebody else is making it: whoever makes it is told, or has all of it.
+/// One client drops a table while another creates it in parts: the creation fails, or the table is
+/// complete.
 #[test]
-fn a_table_that_is_dropped_while_it_is_made_is_whole_or_not_there() {
-    let mut told = 0;
+fn a_table_dropped_during_its_creation_is_complete_or_absent() {
+    let mut refused = 0;
     for nth in 1..=SERVERS.len() as u64 {
         let cluster = cluster(nth, "drop between");
         let (world, maker) = (&cluster.world, cluster.compute(1));
@@ -153,7 +155,7 @@ fn a_table_that_is_dropped_while_it_is_made_is_whole_or_not_there() {
         cluster.admin(database.refresh()).expect("the servers answer");
         let is_there = database.table(NAMES[0]).is_some();
         assert_eq!(made.get(), Some(is_there), "{}", world.identity());
-        told += usize::from(!is_there);
+        refused += usize::from(!is_there);
     }
-    assert!(told > 0, "somebody has to come between");
+    assert!(refused > 0, "no drop came between");
 }

@@ -1,5 +1,5 @@
-//! Mutants that random worlds hardly ever tell from the protocol: each guard is played the course of events
-//! that needs it, step by step or with the timing left to the world.
+//! Mutants that random worlds hardly ever catch: for each guard, the test plays the course of
+//! events that needs it, step by step or with random timing.
 
 use crate::mutants::{fixed, is_caught, judge};
 use crate::support::cluster::Cluster;
@@ -12,10 +12,10 @@ use txn::{Abort, DatabaseConfig, Isolation, Lane, Outcome, TxnError};
 
 type Player = Lane<DynEnv>;
 
-/// Rounds of collection that suffice to adopt a horizon and to collect by it.
+/// Number of collection rounds that suffice to adopt a horizon and to collect with it.
 const COLLECTIONS: u32 = 4;
 
-/// Plays a transaction of one session, again until it commits.
+/// Runs a transaction of one session until it commits.
 fn play(cluster: &Cluster, lane: &mut Player, tables: Tables, steps: &[Step]) {
     let program = Program::new(1, Isolation::Snapshot, steps.to_vec());
     for _ in 0..1000 {
@@ -25,21 +25,21 @@ fn play(cluster: &Cluster, lane: &mut Player, tables: Tables, steps: &[Step]) {
             other => panic!("{}: {other:?}", cluster.world.identity()),
         }
     }
-    panic!("{}: nobody else is there, and no commit succeeds", cluster.world.identity());
+    panic!("{}: no other client runs, and no commit succeeds", cluster.world.identity());
 }
 
-/// Has a lane collect all of its garbage that no snapshot but those older than E needs.
+/// Collects all garbage of a lane, except what snapshots younger than E need.
 fn collect(cluster: &Cluster, lane: &mut Player, tables: Tables) {
     for _ in 0..COLLECTIONS {
         play(cluster, lane, tables, &[Step::Read(0)]);
         cluster.admin(cluster.admin.sleep_ns(1_000_000));
-        // What it says of a world that is quiet is nothing new.
+        // In a quiet world an error here adds nothing.
         let _ = cluster.admin(lane.collect_garbage());
     }
 }
 
-/// A row is deleted and collected while an old snapshot still has it; then its bucket is split, and the
-/// old snapshot looks for the row where it would stand now.
+/// A row is deleted and collected while an old snapshot still covers it. Then its bucket splits,
+/// and the old snapshot looks for the row in the new bucket.
 fn looking_behind_a_split(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let lost = 1 + (config.seed % 8) as i32;
     let database = DatabaseConfig { transaction_time_max_ns: 1000, ..Default::default() };
@@ -51,7 +51,7 @@ fn looking_behind_a_split(config: SimConfig, mutant: Mutant) -> (Vec<String>, u6
     let (mut old, mut writer) = (cluster.lane(), cluster.lane());
     let fill: Vec<Step> = (0..9).map(Step::Put).collect();
     play(&cluster, &mut writer, tables, &fill);
-    let mut reader = cluster.admin(old.begin(Isolation::Snapshot)).expect("nobody is in the way");
+    let mut reader = cluster.admin(old.begin(Isolation::Snapshot)).expect("no other client runs");
     play(&cluster, &mut writer, tables, &[Step::Delete(lost)]);
     collect(&cluster, &mut writer, tables);
     let statistics = writer.statistics().expect("nothing was dropped");
@@ -68,12 +68,13 @@ fn looking_behind_a_split(config: SimConfig, mutant: Mutant) -> (Vec<String>, u6
 }
 
 #[test]
-fn splitting_without_what_was_collected() {
+fn splitting_without_the_collected_word() {
     is_caught(&[Mutant::HashForgetCollected], 40, &looking_behind_a_split);
 }
 
-/// A transaction scans over a tombstone, brings its row back and deletes it again, and adds a row to the
-/// same leaf before it: what it lists as garbage is the tombstone, not what the leaf has in its place now.
+/// A transaction scans over a tombstone, inserts the row again, deletes it again, and inserts a row
+/// before it into the same leaf. The tombstone must be retired, not the entry that the leaf now has
+/// at its old position.
 #[test]
 fn collecting_a_tombstone_that_was_scanned_takes_its_own_entry() {
     for seed in 0..20 {
@@ -89,7 +90,7 @@ fn collecting_a_tombstone_that_was_scanned_takes_its_own_entry() {
         let statistics = lane.statistics().expect("nothing was dropped");
         assert!(statistics.entries_collected > 0, "{}", cluster.world.identity());
         let mut reader =
-            cluster.admin(lane.begin(Isolation::Snapshot)).expect("nobody else is there");
+            cluster.admin(lane.begin(Isolation::Snapshot)).expect("no other client runs");
         for (id, is_there) in [(0, true), (4, true), (5, false), (7, true)] {
             let row = cluster.admin(reader.read(tables.table, &key(id))).expect("it is quiet");
             assert_eq!(row.is_some(), is_there, "row {id}, {}", cluster.world.identity());
@@ -98,14 +99,15 @@ fn collecting_a_tombstone_that_was_scanned_takes_its_own_entry() {
     }
 }
 
-/// Two sessions give rows of their own the same unique key. The leaf for it is full: one session splits it
-/// between the two entries and goes on in the right part, the other one in the left.
+/// Two sessions give different rows the same unique key, whose leaf is full. One session splits the
+/// leaf between the two entries and goes on in the right part, the other in the left part.
 #[test]
-fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
-    // Four keys below theirs and three above, so that the second half begins with the larger of their entries.
+fn a_unique_key_stays_unique_when_its_leaf_splits() {
+    // Four keys below theirs and three above, so that the right part begins with the larger of
+    // their entries.
     let fill = (0..7).map(|id| Step::Insert(id, i64::from(id) + if id < 4 { 0 } else { 20 }));
     let fill: Vec<Step> = fill.collect();
-    // Which of these rows is in another bucket than row 11, so that the table has no conflict?
+    // Try rows until one is in another bucket than row 11, so that the table has no conflict.
     for other in 7..11 {
         let late = vec![Step::Pause(30_000), Step::Insert(other, 15)];
         let sessions = vec![vec![Step::Insert(11, 15)], late];
@@ -120,9 +122,9 @@ fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
     }
 }
 
-/// A lane has listed an index entry that its row has again. The row goes, with the entry, by another lane's
-/// hand, and another row gets its memory; the key gets a new row and a new entry. Only then does the first
-/// lane collect.
+/// A lane has retired an index entry that its row has again. Another lane collects the row with the
+/// entry, and another row reuses its memory; then the key gets a new row and a new entry. Only then
+/// does the first lane collect.
 fn collecting_an_entry_late(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let kind = [IndexKind::Tree, IndexKind::Hash][(config.seed % 2) as usize];
     let storage = [Storage::Tree, Storage::HashOutside][(config.seed / 2 % 2) as usize];
@@ -143,18 +145,18 @@ fn collecting_an_entry_late(config: SimConfig, mutant: Mutant) -> (Vec<String>, 
     if !format!("{seen:?}").contains("found: {1:") {
         wrong.push(format!("row 1 is in group 7, and a lookup there saw {seen:?}"));
     }
-    let report = cluster.admin(cluster.database.check()).expect("nobody is dead");
+    let report = cluster.admin(cluster.database.check()).expect("no server is dead");
     wrong.extend(report.errors);
     (wrong, cluster.world.mutant_asked(mutant))
 }
 
 #[test]
-fn taking_an_entry_for_that_of_another_row() {
+fn removing_the_entry_of_another_row() {
     is_caught(&[Mutant::CollectTrustEntryKey], 8, &collecting_an_entry_late);
 }
 
-/// A commit that deletes a row is often held between batch 2 and its publish. Others insert rows with the
-/// unique key that it gives up, and many snapshots are taken meanwhile: none may have both rows.
+/// A commit that deletes a row is often held between batch 2 and its publish. Meanwhile others
+/// insert rows with the deleted row's unique key, and take many snapshots: none may have both rows.
 fn taking_a_key_that_is_given_up(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let config =
         SimConfig { reach_delay_one_in: 8, reach_delay_ns: Interval::new(0, 200_000), ..config };
@@ -175,19 +177,20 @@ fn taking_a_key_that_is_given_up(config: SimConfig, mutant: Mutant) -> (Vec<Stri
 }
 
 #[test]
-fn taking_a_unique_key_from_a_deletion_that_nobody_sees_yet() {
+fn taking_a_unique_key_from_an_unpublished_deletion() {
     is_caught(&[Mutant::CommitTakeKeyFromUnpublished], 2000, &taking_a_key_that_is_given_up);
 }
 
 #[test]
 fn validating_a_leaf_by_its_insert_word_alone() {
-    // Readers find no row 10 and then write what the inserter of row 10 has read before: each must miss the
-    // other. A reader goes wrong if its entries are from before the insert and its insert word from after.
+    // Readers find no row 10 and then write the rows that the inserter of row 10 has read: each
+    // must miss the other. A reader goes wrong if its entries are from before the insert and its
+    // insert word from after.
     let ids = 0..10;
     let setup = vec![ids.clone().map(Step::Put).collect()];
     let reader = |id| {
         let mut steps = vec![Step::Pause(40_000), Step::Read(10)];
-        // Long enough for the inserter to have validated what it read.
+        // Long enough for the inserter to have validated its reads.
         steps.extend((0..8).map(|_| Step::Pause(200_000)));
         steps.push(Step::Put(id));
         steps
@@ -196,7 +199,7 @@ fn validating_a_leaf_by_its_insert_word_alone() {
     sessions.push(vec![Step::ReadMany(ids.collect()), Step::Insert(10, 0)]);
     let scenario =
         fixed(Carrier::Card, Storage::Tree, Isolation::Serializable, None, setup, sessions);
-    // Writes are quick, and now and then a read is so slow that its words span a whole commit.
+    // Writes are quick, and some reads are so slow that their words span a whole commit.
     let with_slow_reads = |config: SimConfig, mutant: Mutant| {
         let SimConfig { mutants, scenario: name, seed, .. } = config;
         let config = SimConfig {

@@ -1,4 +1,5 @@
-//! Memory servers in a process of their own, whose memory this one shares: this program, started again.
+//! Memory servers in processes of their own, whose memory this process maps: the test program,
+//! started again.
 
 use crate::support::server::{SERVERS, admission, memory_server as memory_server_of};
 use fabric::shm::{ConnectConfig, ShmPort, connect};
@@ -11,14 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use txn::{Database, DatabaseConfig};
 
-/// What a memory server says when it listens.
+/// The line that a memory server prints when it listens.
 const READY: &str = "[ready]";
-/// The environment variables in which a memory server finds the folder and its number.
+/// The environment variables with a memory server's folder and number.
 const FOLDER: &str = "NAMDB_TEST_FOLDER";
 const NUMBER: &str = "NAMDB_TEST_NUMBER";
 
-/// When this program was started again as a memory server, it is one, and ends with whoever started it. When it
-/// runs the tests, that is tested.
+/// Runs a memory server if the program was started as one; it ends with its parent. Otherwise tests
+/// that.
 #[test]
 fn memory_server() {
     let (Ok(folder), Ok(number)) = (std::env::var(FOLDER), std::env::var(NUMBER)) else {
@@ -33,7 +34,7 @@ fn memory_server() {
     let node = NodeId(number.parse().expect("a number"));
     let world = memory_server_of(node, Sharing::File);
     let end_with_owner = || {
-        // Whoever started it says nothing, and is gone when this ends.
+        // The parent writes nothing; the read returns when it has ended.
         let _ = std::io::stdin().read(&mut [0]);
         std::process::exit(0);
     };
@@ -41,7 +42,7 @@ fn memory_server() {
     let port = ShmPort::new(Path::new(&folder), Arc::new(admission(node)), &world);
     let mut ports: [Box<dyn Port>; 1] = [Box::new(port.expect("a free place"))];
     println!("{READY}");
-    std::io::stdout().flush().expect("somebody reads");
+    std::io::stdout().flush().expect("the parent reads");
     let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
     port::serve(&mut ports, &stop, Patience::default(), &counters);
 }
@@ -53,7 +54,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Two of them with an empty database, as this process sees it.
+    /// Starts two memory servers with an empty database, as this process sees it.
     pub fn start() -> (Self, Database<LocalEnv>) {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Relaxed);
@@ -84,7 +85,7 @@ impl Processes {
         let output = child.stdout.take().expect("a pipe");
         self.children.push(child);
         let mut lines = BufReader::new(output).lines();
-        // The line stands behind what the test harness says.
+        // The line follows output of the test harness.
         let is_ready = lines.any(|line| line.is_ok_and(|line| line.ends_with(READY)));
         assert!(is_ready, "memory server {number} has ended");
     }
@@ -97,7 +98,7 @@ impl Drop for Processes {
             let _ = child.kill();
             let _ = child.wait();
         }
-        // What cannot be removed is in nobody's way.
+        // A folder that cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

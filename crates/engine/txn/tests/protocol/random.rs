@@ -1,4 +1,4 @@
-//! Random transactions over a few rows, in hostile worlds; everything they saw is checked.
+//! Random transactions over a few rows, in hostile worlds; all their results are checked.
 
 use crate::support::cluster::Cluster;
 use crate::support::history::{Execution, cycle, violations};
@@ -8,7 +8,7 @@ use layout::{IndexKind, Storage};
 use sim::{Carrier, SimConfig};
 use txn::{DatabaseConfig, Isolation, Oracle};
 
-/// What a run is made of, besides its seed.
+/// The parameters of a run, besides its seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     pub storage: Storage,
@@ -18,29 +18,29 @@ pub struct Mix {
     pub sessions: usize,
     pub transactions: usize,
     pub keys: i32,
-    /// Small buckets and leaves, much collection, a time limit that transactions exceed.
+    /// Small buckets and leaves, frequent collection, and an E that transactions exceed.
     pub is_tight: bool,
-    /// Rows have a column out of line.
+    /// Rows have a long column.
     pub has_notes: bool,
     /// Whether lanes of a compute server share a slot.
     pub shares_slot: bool,
-    /// Whether vectors are frozen by a collector.
+    /// Whether a collector freezes the vectors.
     pub has_collector: bool,
     /// Whether a task of each compute server fetches them for its lanes.
     pub fetches: bool,
-    /// Copies of vectors, which those fetch.
+    /// Number of copies of vectors for these tasks.
     pub vector_copies: u32,
-    /// Whether rows keep the memory of their old versions.
+    /// Whether rows keep their version buffers.
     pub keeps_versions: bool,
     /// Whether lanes keep the leaves that they have written last.
     pub keeps_leaves: bool,
-    /// Slots of a bucket, if they are not drawn.
+    /// Slots of a bucket, if they are not random.
     pub slots: Option<u32>,
-    /// Whether each memory server has a copy of the table, of which sessions read different ones.
+    /// Whether the table is copied, and sessions read different copies.
     pub is_copied: bool,
 }
 
-/// A generator of its own, so that programs do not depend on the world's.
+/// A random generator of its own, so that programs do not depend on the world's.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -82,7 +82,7 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
 }
 
 impl Mix {
-    /// A world with this mix's table in it.
+    /// A world with this mix's table.
     pub fn open(&self, config: SimConfig, servers: u16, dice: &mut Dice) -> (Cluster, Tables) {
         let mut database = DatabaseConfig {
             oracle: self.oracle,
@@ -112,7 +112,7 @@ impl Mix {
         (cluster, tables)
     }
 
-    /// The transaction that fills the table: two rows of three.
+    /// The transaction that fills the table: two of three rows.
     pub fn setup(&self) -> Program {
         Program::filling((0..self.keys.min(KEY_MAX)).filter(|id| id % 3 != 2))
     }
@@ -152,7 +152,7 @@ pub fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
     }
 }
 
-/// Snapshot isolation in a roomy table.
+/// Snapshot isolation in a table with room.
 pub const SNAPSHOT: Mix = Mix {
     storage: Storage::Tree,
     isolation: Isolation::Snapshot,
@@ -222,12 +222,12 @@ fn values_out_of_line_are_those_of_their_rows() {
 }
 
 #[test]
-fn collection_takes_no_value_that_is_seen() {
+fn collection_frees_no_visible_value() {
     check_all(Mix { has_notes: true, ..TIGHT }, 0..300);
 }
 
 #[test]
-fn collection_takes_no_value_of_hot_rows_that_is_seen() {
+fn collection_frees_no_visible_value_of_hot_rows() {
     check_all(Mix { has_notes: true, keys: 3, ..TIGHT }, 0..500);
 }
 
@@ -252,7 +252,7 @@ fn a_collector_freezes_vectors_for_lanes_that_share_a_slot() {
     check_all(Mix { shares_slot: true, sessions: 5, ..frozen }, 0..300);
 }
 
-/// Vectors that a collector freezes and each compute server fetches for all its lanes.
+/// A collector freezes the vectors, and each compute server fetches them for all its lanes.
 const FETCHED: Mix = Mix {
     oracle: Oracle::Frozen,
     has_collector: true,
@@ -272,18 +272,18 @@ const FETCHED_TIGHT: Mix =
     Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FETCHED };
 
 #[test]
-fn collection_takes_nothing_that_a_fetched_vector_sees() {
+fn collection_frees_nothing_that_a_fetched_vector_covers() {
     check_all(FETCHED_TIGHT, 0..300);
 }
 
-/// Each of the two compute servers reads a copy of its own.
+/// Each of the two compute servers reads a different copy.
 #[test]
 fn vectors_fetched_from_copies_are_snapshots() {
     check_all(Mix { vector_copies: 2, ..FETCHED }, 0..300);
 }
 
 #[test]
-fn collection_takes_nothing_that_a_vector_from_a_copy_sees() {
+fn collection_frees_nothing_that_a_copied_vector_covers() {
     check_all(Mix { vector_copies: 2, ..FETCHED_TIGHT }, 0..300);
 }
 
@@ -297,23 +297,23 @@ fn rows_that_keep_their_old_versions_show_the_right_ones() {
     check_all(Mix { keeps_versions: true, keys: 3, ..TIGHT }, 0..300);
 }
 
-/// Rows, leaves and vectors as the fastest configuration has them.
+/// Rows, leaves and vectors as in the fastest configuration.
 pub const FASTEST: Mix = Mix { keeps_versions: true, keeps_leaves: true, ..FETCHED };
 
 #[test]
-fn inserts_beside_kept_leaves_are_as_those_beside_leaves_that_were_read() {
+fn inserts_into_kept_leaves_show_snapshots() {
     check_all(Mix { keeps_leaves: true, ..SNAPSHOT }, 0..300);
     check_all(Mix { keeps_leaves: true, ..TIGHT }, 0..300);
 }
 
 #[test]
-fn kept_leaves_bear_witness_for_serializable_transactions() {
+fn kept_leaves_are_witnesses_of_serializable_transactions() {
     let serializable = Mix { isolation: Isolation::Serializable, keeps_leaves: true, ..TIGHT };
     check_all(serializable, 0..300);
 }
 
 #[test]
-fn what_is_fastest_shows_snapshots() {
+fn the_fastest_configuration_shows_snapshots() {
     check_all(FASTEST, 0..300);
     let tight =
         Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FASTEST };

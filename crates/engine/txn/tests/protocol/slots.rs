@@ -1,4 +1,4 @@
-//! Slots of the vector where lanes come at the same time.
+//! Slots of the vector when lanes start at the same time.
 
 use crate::support::cluster::Cluster;
 use fabric::Env;
@@ -8,13 +8,13 @@ use std::rc::Rc;
 use txn::DatabaseConfig;
 
 const LANES: u64 = 4;
-/// A compute server whose lanes share has two.
+/// A compute server whose lanes share slots has two.
 const SLOTS_EACH: u32 = 2;
 
-/// The first lanes of a compute server once took two slots each when they started at once, and all but two stayed taken
-/// for ever.
+/// A regression test: when the first lanes of a compute server started at the same time, each took
+/// two slots, and all but two stayed taken for ever.
 #[test]
-fn first_lanes_that_start_at_once_take_the_slots_of_one_compute_server() {
+fn first_lanes_that_start_together_take_slots_once() {
     for seed in 0..50 {
         let shares = DatabaseConfig { shares_slot: true, slots: 8, ..DatabaseConfig::default() };
         let cluster = Cluster::new(SimConfig::hostile(seed).named("first lanes"), 1, shares);

@@ -1,5 +1,6 @@
-//! Litmus tests with threads of this machine, on memory of this process and of two others. Each anomaly has two to four threads that run into it if
-//! anything can, round after round; each round is judged as a whole by what its transactions saw.
+//! Litmus tests with threads of this machine, on memory of this process and of two others. Each
+//! anomaly has two to four threads that can run into it, round after round; each round is checked
+//! as a whole, by the results of its transactions.
 
 use crate::processes::Processes;
 use crate::support::history::{Execution, cycle, shared_groups, violations};
@@ -13,19 +14,19 @@ use std::sync::{Mutex, MutexGuard};
 use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane, Outcome};
 
-/// How long the threads of one litmus meet, per storage and isolation.
+/// Time for which the threads of one litmus meet, per storage and isolation.
 const DURATION_NS: u64 = 60_000_000;
-/// A machine on which they have not met by then runs one thread at a time.
+/// If threads have not met by then, the machine runs one thread at a time.
 const PATIENCE_NS: u64 = 20_000_000_000;
-/// Transactions of a thread in one round.
+/// Number of transactions of a thread in one round.
 const TRANSACTIONS: usize = 24;
-/// Rounds between two collections of garbage by everybody.
+/// Number of rounds between two collections of garbage by all threads.
 const COLLECTION_ROUNDS: usize = 4;
 
 /// One litmus at a time: with more threads than processors, transactions hardly ever meet.
 static PROCESSORS: Mutex<()> = Mutex::new(());
 
-/// What threads do again and again: the lists of a session come in turn, each is a transaction.
+/// The transactions of each thread, which it repeats in turn.
 struct Litmus {
     name: &'static str,
     setup: Vec<Step>,
@@ -53,7 +54,7 @@ impl Litmus {
         }
     }
 
-    /// Runs rounds for a while, and until transactions have met.
+    /// Runs rounds for [`DURATION_NS`], and until transactions have met.
     fn run(
         &self,
         database: &Database<LocalEnv>,
@@ -102,7 +103,7 @@ impl Litmus {
         assert_eq!((report.errors, report.locked), (Vec::new(), Vec::new()), "{}", self.name);
     }
 
-    /// Brings the table into its first state, as a transaction of the history whose own reads do not count.
+    /// Resets the table, as a transaction of the history whose own reads do not count.
     fn reset(&self, lane: &mut Lane<LocalEnv>, tables: Tables) -> Execution {
         let kept: BTreeSet<i32> = self.setup.iter().filter_map(key_of).collect();
         let others = (0..=KEY_MAX).filter(|id| !kept.contains(id)).map(Step::Delete);
@@ -115,7 +116,7 @@ impl Litmus {
                 return execution;
             }
         }
-        panic!("{}: nobody else runs, and the table cannot be reset", self.name);
+        panic!("{}: no other thread runs, and the table cannot be reset", self.name);
     }
 
     fn judge(&self, history: &[Execution], isolation: Isolation, context: &str) {
@@ -136,12 +137,13 @@ fn key_of(step: &Step) -> Option<i32> {
     }
 }
 
-/// Threads ran at once: a commit of one came between two transactions of another.
+/// Whether threads ran at the same time: a commit of one came between two transactions of another.
 fn have_met(history: &[Execution]) -> bool {
     let is_writer = |execution: &&Execution| {
         execution.outcome == Outcome::Committed && !execution.writes.is_empty()
     };
-    // Of session `session`, whether any transaction sees `version`, and whether any does not.
+    // Whether a transaction of `session` exists that sees `version`, or that does not, as
+    // `expected` says.
     let sees = |session: usize, version, expected: bool| {
         let own = history.iter().filter(|execution| execution.session == session);
         let mut snapshots = own.filter_map(|execution| execution.snapshot.as_ref());
@@ -157,7 +159,7 @@ fn have_met(history: &[Execution]) -> bool {
     })
 }
 
-/// Lets threads begin each round at one moment.
+/// Lets threads begin each round at the same time.
 struct Rounds {
     threads: usize,
     round: AtomicUsize,
@@ -167,7 +169,7 @@ struct Rounds {
     history: Mutex<Vec<Execution>>,
 }
 
-/// Lets the threads go home, also when a judgement fails.
+/// Ends the threads, even if a check fails.
 struct Ending<'a>(&'a Rounds);
 
 impl Drop for Ending<'_> {
@@ -192,7 +194,7 @@ impl Rounds {
         self.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Waits, without leaving the processor for longer than others need it; false when all is over.
+    /// Waits, and yields the processor to other threads; returns false when all rounds are over.
     fn wait(&self, is_reached: impl Fn() -> bool) -> bool {
         while !is_reached() {
             if self.is_over.load(SeqCst) {
@@ -203,7 +205,7 @@ impl Rounds {
         true
     }
 
-    /// Has every thread play one round; answers what they saw and did.
+    /// Lets every thread play one round; returns its executions.
     fn play(&self, round: usize) -> Vec<Execution> {
         self.done.store(0, SeqCst);
         self.ready.store(0, SeqCst);
@@ -213,7 +215,7 @@ impl Rounds {
         std::mem::take(&mut *self.history())
     }
 
-    /// Waits for the next round after `round` and for all who play it.
+    /// Waits for the round after `round` and for all its threads.
     fn join(&self, round: usize) -> bool {
         let has_begun = self.wait(|| self.round.load(SeqCst) > round);
         self.ready.fetch_add(1, SeqCst);
@@ -221,7 +223,7 @@ impl Rounds {
     }
 }
 
-/// What a thread does: round after round, its transactions in turn.
+/// The work of a thread: round after round, its transactions in turn.
 fn work(
     database: &Database<LocalEnv>,
     tables: Tables,
@@ -241,7 +243,7 @@ fn work(
             let program = Program::new(number, isolation, lists[turn % lists.len()].clone());
             seen.push(run_now(execute(&mut lane, tables, session, &program)));
             if turn % 4 == session % 4 {
-                // Threads that share a processor take turns, too.
+                // Yield, so that threads that share a processor meet too.
                 std::thread::yield_now();
             }
         }
@@ -253,7 +255,7 @@ fn work(
     }
 }
 
-/// Ends the rounds when its thread panics, so that nobody waits for it.
+/// Ends the rounds if its thread panics, so that no other thread waits for it.
 struct EndingWithAPanic<'a>(&'a Rounds);
 
 impl Drop for EndingWithAPanic<'_> {

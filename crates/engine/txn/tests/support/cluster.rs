@@ -13,12 +13,12 @@ use txn::{CatalogError, Database, DatabaseConfig, Lane, TableId, TableSpec};
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 1 << 20;
 
-/// A simulated world with a database in it. One endpoint sets up and checks; the others work.
+/// A simulated world with a database. One endpoint sets up and checks; the others run sessions.
 pub struct Cluster {
     pub world: World,
     pub database: Database<DynEnv>,
     pub admin: Endpoint,
-    /// Whether sessions rely on a collector of frozen vectors; for those whose compute servers have several.
+    /// Whether sessions rely on a collector of frozen vectors, as on large clusters.
     pub has_collector: bool,
     /// Whether a task of each compute server fetches vectors.
     pub fetches: bool,
@@ -41,15 +41,16 @@ impl Cluster {
         self.world.block_on(&self.admin, future)
     }
 
-    /// A handle from another compute server, on an endpoint of its own. Each has another memory server as its nearest.
+    /// A handle of compute server `index`, on an endpoint of its own. Each has a different memory
+    /// server as its nearest.
     pub fn compute(&self, index: u16) -> Database<DynEnv> {
         let node = self.world.compute_node(index % 4);
         let nearest = index % self.database.server_count() as u16;
         self.database.elsewhere(self.world.endpoint(node).into_dyn()).nearest_to(nearest)
     }
 
-    /// Freezes vectors beside the oracle for as long as sessions run; in a process of its own where it has to do with
-    /// other memory servers.
+    /// Freezes vectors while sessions run: beside the oracle, or with copies of vectors in a
+    /// process of its own, because it then reaches several memory servers.
     fn start_collector(&self, running: Rc<Cell<usize>>) {
         let oracle = layout::NodeId(0);
         let env = match self.database.config().vector_copies {
@@ -63,8 +64,8 @@ impl Cluster {
         });
     }
 
-    /// The database of a session: compute servers of their own have one each, and where lanes share slots every
-    /// other session is on the same compute server.
+    /// The database of a session. Each session is on a compute server of its own; but where lanes
+    /// share slots, the sessions alternate between two compute servers.
     fn of_session(&self, homes: &[Database<DynEnv>], session: usize) -> Database<DynEnv> {
         match self.database.config().shares_slot {
             false => self.compute(session as u16),
@@ -72,14 +73,13 @@ impl Cluster {
         }
     }
 
-    /// Makes a table.
     pub fn create(&self, spec: TableSpec) -> Tables {
         let (storage, name) = (spec.design.storage, spec.schema.name().to_owned());
         let created = self.admin(self.database.create_table(spec));
         self.created(storage, &name, created)
     }
 
-    /// Makes a table of which each memory server has a copy.
+    /// Creates a table with a copy on each memory server.
     pub fn create_copied(&self, spec: TableSpec) -> Tables {
         let (storage, name) = (spec.design.storage, spec.schema.name().to_owned());
         let servers: Vec<u16> = (0..self.database.server_count() as u16).collect();
@@ -95,7 +95,8 @@ impl Cluster {
     ) -> Tables {
         let table = created.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
         let by_group = self.database.index(name, "by_group");
-        let has_notes = !self.database.schema(table).expect("just made").long_columns().is_empty();
+        let has_notes =
+            !self.database.schema(table).expect("it was created").long_columns().is_empty();
         let keeps_leaves = self.database.root().config.keeps_leaves;
         Tables { table, by_group, storage, has_notes, keeps_leaves }
     }
@@ -105,13 +106,12 @@ impl Cluster {
         self.admin(execute(lane, tables, usize::MAX, program))
     }
 
-    /// A lane of the administrator.
     pub fn lane(&self) -> Lane<DynEnv> {
         self.admin(self.database.lane()).expect("there are slots")
     }
 
-    /// Fills the table, runs each list of programs in a session of its own on a compute server of its
-    /// own, reads everything at the end; answers what all of them saw. Structures are checked.
+    /// Fills the table, runs each list of programs in a session, and reads everything at the end;
+    /// returns all executions. The caller checks the structures.
     pub fn run(
         &self,
         tables: Tables,

@@ -1,36 +1,37 @@
-//! What transactions saw and did, and whether that is snapshot isolation, or serializable.
+//! Histories of executed transactions, with checks for snapshot isolation and serializability.
 //!
-//! Versions are known, so nothing is guessed: a version is before another if the snapshot of the second
-//! one's writer covers it, and what a read must answer follows from the reader's snapshot alone.
+//! The history has all versions, so nothing is guessed: a version precedes another if the snapshot
+//! of the second version's writer covers it, and the expected result of a read follows from the
+//! reader's snapshot alone.
 
 use super::program::{KEY_MAX, Program};
 use layout::VersionWord;
 use std::collections::{BTreeMap, BTreeSet};
 use txn::{Abort, Isolation, Outcome, Snapshot};
 
-/// What a row holds.
+/// The content of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Cell {
     pub value: i64,
     pub group: i64,
 }
 
-/// What a statement saw of rows that its transaction had not written.
+/// The result of a statement, without rows that its own transaction has written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Observation {
-    /// The row, or that there is none.
+    /// A row, or its absence.
     Row(i32, Option<Cell>),
-    /// That there is none, if the transaction commits.
+    /// The absence of a row, which must hold if the transaction commits.
     Free(i32),
-    /// That there is a row.
+    /// The existence of a row.
     Present(i32),
-    /// All rows of a group; `own` rows were left out.
+    /// All rows of a group, except the rows in `own`.
     Group { group: i64, found: BTreeMap<i32, Cell>, own: BTreeSet<i32> },
-    /// The same row twice in one answer.
+    /// The same row twice in one result.
     Twice(i32),
 }
 
-/// One run of one transaction.
+/// One attempt at a transaction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Execution {
     pub session: usize,
@@ -66,11 +67,11 @@ impl Execution {
     }
 }
 
-/// The rows that one snapshot consists of.
+/// The rows of a snapshot.
 type State = BTreeMap<i32, Cell>;
 
-/// What is wrong with a history as one of snapshot isolation with comparable snapshots and sessions that
-/// see their own commits. Nothing may be `Unknown`.
+/// Violations of snapshot isolation with comparable snapshots and sessions that see their own
+/// commits. No outcome may be `Unknown`.
 pub fn violations(history: &[Execution]) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(incomparable(history));
@@ -102,7 +103,7 @@ pub fn violations(history: &[Execution]) -> Vec<String> {
     found
 }
 
-/// Long forks.
+/// Finds a long fork.
 fn incomparable(history: &[Execution]) -> Option<String> {
     let snapshots: Vec<&Snapshot> = history.iter().filter_map(|e| e.snapshot.as_ref()).collect();
     for (number, one) in snapshots.iter().enumerate() {
@@ -130,8 +131,8 @@ fn sessions_going_back(history: &[Execution]) -> Option<String> {
     None
 }
 
-/// Per row, the committed writers in the order of their versions; an error if two wrote the same row and
-/// neither saw the other: a lost update.
+/// The committed writers of each row, in the order of their versions. An error if two writers of a
+/// row did not see each other: a lost update.
 fn chains(history: &[Execution]) -> Result<BTreeMap<i32, Vec<usize>>, String> {
     let mut chains = BTreeMap::<i32, Vec<usize>>::new();
     for (number, writer) in history.iter().enumerate().filter(|(_, writer)| writer.is_writer()) {
@@ -199,7 +200,7 @@ fn contradiction(observation: &Observation, state: &State) -> Option<String> {
     }
 }
 
-/// Values of the group column that two rows share, in the state of any snapshot.
+/// Values of the group column that two rows share in any snapshot.
 pub fn shared_groups(history: &[Execution]) -> Vec<String> {
     let Ok(chains) = chains(history) else { return vec!["lost update".to_owned()] };
     let mut shared = Vec::new();
@@ -215,7 +216,7 @@ pub fn shared_groups(history: &[Execution]) -> Vec<String> {
     shared
 }
 
-/// The transactions of a cycle of dependencies, if there is one: then the committed transactions are not
+/// The transactions of a dependency cycle, if there is one: the committed transactions are then not
 /// serializable. Meant for histories without violations.
 pub fn cycle(history: &[Execution]) -> Option<Vec<i64>> {
     let chains = chains(history).ok()?;
@@ -240,7 +241,8 @@ pub fn cycle(history: &[Execution]) -> Option<Vec<i64>> {
         .map(|cycle| cycle.into_iter().map(|number| history[number].number).collect())
 }
 
-/// Edges from the writer of what was read, and to the next writer that would have changed the answer.
+/// Adds the edges from the writer of the version read, and to the next writer that changes the
+/// result.
 fn add_reads(
     history: &[Execution],
     chains: &BTreeMap<i32, Vec<usize>>,

@@ -1,5 +1,5 @@
-//! What the proofs of the protocol share: simulated clusters, small transactions as data, and a checker
-//! of what they saw.
+//! Shared code of the protocol tests: simulated clusters, small transactions as data, and a checker
+//! of their histories.
 
 pub mod cluster;
 pub mod history;
@@ -16,15 +16,15 @@ use txn::TableSpec;
 
 /// Position of the column with a row's value, unique over all writes of a run.
 pub const VALUE: usize = 1;
-/// Position of the column with a row's group, which indexes are made over.
+/// Position of the column with a row's group, which the tests index.
 pub const GROUP: usize = 2;
 
-/// Position of the column that says what a row's note is, where rows have notes.
+/// Position of the column with the seed of a row's note, in tables with notes.
 pub const SEED: usize = 3;
-/// Position of the notes, which are kept out of line.
+/// Position of the notes, which are stored out of line.
 pub const NOTE: usize = 4;
 
-/// The note that belongs to a seed: none, empty, or some hundred bytes that no other seed has.
+/// The note of a seed: null, empty, or some hundred bytes that no other seed has.
 pub fn note(seed: i64) -> Option<String> {
     let length = (seed * 7 % 301) as usize;
     let text = |_| format!("{seed} ").repeat(length).chars().take(length).collect();
@@ -34,7 +34,6 @@ pub fn note(seed: i64) -> Option<String> {
 /// The three ways to store a table.
 pub const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
 
-/// The key of row `id`.
 pub fn key(id: i32) -> Key {
     KeyBuilder::new().int4(id).key()
 }
@@ -44,7 +43,7 @@ pub fn group_key(group: i64) -> Key {
     KeyBuilder::new().int8(group).key()
 }
 
-/// A table of keys, values and groups, small enough that hash tables grow and leaves split soon.
+/// A table of keys, values and groups, so small that hash tables grow and leaves split soon.
 pub fn table(name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableSpec {
     let columns = vec![
         Column::new("id", ColumnType::Int4),
@@ -73,7 +72,6 @@ pub fn table_with_notes(name: &str, storage: Storage, indexes: Vec<IndexDesign>)
     TableSpec { schema, ..plain }
 }
 
-/// An index over groups.
 pub fn index(kind: IndexKind, unique: bool) -> IndexDesign {
     let name = "by_group".to_owned();
     IndexDesign {

@@ -1,4 +1,4 @@
-//! A database whose memory servers are reached over TCP, by several lanes of two engine threads.
+//! A database on memory servers behind TCP, used by several lanes of two engine threads.
 
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
@@ -19,13 +19,13 @@ use std::task::Poll;
 use std::thread::JoinHandle;
 use txn::{Database, DatabaseConfig, Lane, Outcome, Root, TableSpec};
 
-/// Sleeps early, so that many tests share few processors, and is soon at its end.
+/// Sleeps early, so that many tests share few processors, and wakes soon.
 const PATIENCE: Patience = Patience { spin_ns: 5_000, awake_ns: 50_000, sleep_ns_max: 2_000_000 };
 
-/// Between two looks for something to do.
+/// Interval at which the other thread polls for a job.
 const LOOK_NS: u64 = 100_000;
 
-/// Memory servers on threads of their own; they end with their owner.
+/// Memory servers on threads of their own, which end when this is dropped.
 pub struct Network {
     pub database: Database<DynEnv>,
     engine: Engine<TcpTransport>,
@@ -33,10 +33,10 @@ pub struct Network {
     _servers: Vec<Server>,
 }
 
-/// Another thread with an engine of its own. It ends with its owner.
+/// Another thread with an engine of its own, which ends when this is dropped.
 struct Other {
     jobs: Sender<(Tables, Sessions)>,
-    /// It begins with a job.
+    /// One message at the start of each job.
     begins: Receiver<()>,
     seen: Receiver<Vec<Execution>>,
 }
@@ -115,7 +115,7 @@ fn engine(config: &TcpConfig, endpoint: u64) -> Engine<TcpTransport> {
 }
 
 impl Network {
-    /// Memory servers with an empty database.
+    /// Starts memory servers with an empty database.
     pub fn new() -> Self {
         let servers: Vec<Server> = (0..SERVERS).map(|node| Server::start(NodeId(node))).collect();
         let caller = Caller {
@@ -140,7 +140,6 @@ impl Network {
         Self { database, engine, other, _servers: servers }
     }
 
-    /// Makes a table.
     pub fn create(&self, spec: TableSpec) -> Tables {
         let storage = spec.design.storage;
         let name = spec.schema.name().to_owned();
@@ -149,8 +148,8 @@ impl Network {
         Tables { table, by_group, storage, has_notes: false, keeps_leaves: false }
     }
 
-    /// Fills the table, runs each list of programs in a lane of its own, every other one on another thread if the
-    /// run is to be of two, reads everything at the end; answers what all of them saw.
+    /// Fills the table, runs each list of programs in a lane, and reads everything at the end;
+    /// returns all executions. With `is_of_two`, every other lane is on the other thread.
     pub fn run(
         &self,
         tables: Tables,
@@ -188,7 +187,7 @@ impl Network {
     }
 }
 
-/// The next job, if there is one. What lanes have to do when they go home is done meanwhile.
+/// The next job; `None` at the end. Lanes withdraw their announcements while this waits.
 async fn next<T>(database: &Database<DynEnv>, jobs: &Receiver<T>) -> Option<T> {
     loop {
         match jobs.try_recv() {
@@ -199,10 +198,10 @@ async fn next<T>(database: &Database<DynEnv>, jobs: &Receiver<T>) -> Option<T> {
     }
 }
 
-/// Programs of sessions, with their numbers.
+/// Programs of sessions, with the sessions' numbers.
 type Sessions = Vec<(usize, Vec<Program>)>;
 
-/// Runs sessions beside each other.
+/// Runs sessions concurrently on one thread.
 fn play_all(
     engine: &Engine<TcpTransport>,
     database: &Database<DynEnv>,
@@ -223,7 +222,7 @@ fn play_all(
 
 type Play<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Waits for all.
+/// Waits for all of them.
 async fn join(mut plays: Vec<Play<'_>>) {
     poll_fn(|context| {
         plays.retain_mut(|play| play.as_mut().poll(context).is_pending());

@@ -1,4 +1,4 @@
-//! Small transactions as data, and what runs them in any world.
+//! Small transactions as data, and the code that runs them in any world.
 
 use super::history::{Cell, Execution, Observation};
 use super::{GROUP, NOTE, SEED, VALUE, group_key, key, note};
@@ -10,52 +10,47 @@ use txn::{
     TxnError,
 };
 
-/// Keys are 0 to here; whoever reads everything looks at all of them.
+/// The largest key; keys begin at 0.
 pub const KEY_MAX: i32 = 11;
 
-/// The table that programs work on.
+/// The table of the programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     pub table: TableId,
     pub by_group: Option<IndexId>,
     pub storage: Storage,
-    /// Rows have a column out of line, whose values are checked with every read.
+    /// Rows have a long column, whose values every read checks.
     pub has_notes: bool,
-    /// Lanes keep leaves: an insert learns only at its commit whether the key is free.
+    /// Lanes keep leaves, so only the commit of an insert shows whether the key was free.
     pub keeps_leaves: bool,
 }
 
-/// One statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Reads one row.
     Read(i32),
-    /// Reads rows together.
     ReadMany(Vec<i32>),
     /// Reads a range; of a hash table the whole table.
     Scan(i32, i32),
     /// Reads all rows of a group through the index.
     Lookup(i64),
-    /// Writes a new value; a row that is not there is inserted.
+    /// Updates a row, or inserts it if it is absent.
     Put(i32),
-    /// As `Put`, and moves the row to a group.
+    /// Like `Put`; also moves the row to a group.
     PutInto(i32, i64),
-    /// Inserts without reading first.
     Insert(i32, i64),
-    /// Deletes the row if it is there.
+    /// Deletes the row if it exists.
     Delete(i32),
-    /// Lets others run for up to so many nanoseconds.
+    /// Sleeps for a random time up to this number of nanoseconds.
     Pause(u64),
 }
 
-/// A transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
-    /// Makes its values unique.
+    /// The program's number, which makes its values unique.
     pub number: i64,
     pub isolation: Isolation,
     pub steps: Vec<Step>,
-    /// Times it is tried again after an abort.
+    /// Maximal number of retries after aborts.
     pub retries: u32,
     /// The session collects garbage afterwards.
     pub collects: bool,
@@ -72,7 +67,7 @@ impl Program {
         Self { retries: 1000, ..Self::new(900, Isolation::Snapshot, steps) }
     }
 
-    /// Reads every row one by one.
+    /// Reads every row: by key, and in a scan.
     pub fn reading_all() -> Self {
         let steps = vec![Step::ReadMany((0..=KEY_MAX).collect()), Step::Scan(0, KEY_MAX)];
         Self { retries: 1000, ..Self::new(990, Isolation::Snapshot, steps) }
@@ -101,7 +96,7 @@ pub async fn execute_all<E: Env>(
             }
         }
         if program.collects {
-            // What cannot be collected now is collected later.
+            // A later collection collects the rest.
             let _ = lane.collect_garbage().await;
         }
     }
@@ -137,16 +132,16 @@ pub async fn execute<E: Env>(
     }
     execution.outcome = txn.commit().await;
     if execution.outcome == Outcome::Committed && !run.own.is_empty() {
-        execution.version = lane.last_commit().expect("it has come back");
+        execution.version = lane.last_commit().expect("the lane is here");
     }
     execution.writes = run.own;
     execution
 }
 
-/// A program while it runs.
+/// A running program.
 struct Run {
     tables: Tables,
-    /// What the transaction itself has written.
+    /// The transaction's own writes.
     own: BTreeMap<i32, Option<Cell>>,
     number: i64,
     statements: i64,
@@ -192,7 +187,7 @@ impl Run {
         Ok(())
     }
 
-    /// Notes what was seen of a row; of an own one, checks it.
+    /// Records an observation of a row; if the transaction has written the row, checks it instead.
     fn observe(&self, id: i32, found: Option<Cell>, seen: &mut Vec<Observation>) {
         match self.own.get(&id) {
             Some(own) => assert_eq!(*own, found, "a transaction sees its own write of row {id}"),
@@ -285,7 +280,7 @@ impl Run {
         Ok(())
     }
 
-    /// Reads the notes of rows and compares them with what the rows say they are.
+    /// Reads the notes of rows and compares them with the rows' seeds.
     async fn check_notes<E: Env>(
         &self,
         txn: &mut Transaction<'_, E>,
@@ -357,7 +352,7 @@ impl Run {
         let mut record = txn.update(row);
         record.set_int(VALUE, next.value);
         record.set_int(GROUP, next.group);
-        // Every third write leaves the note as it is.
+        // Every third write keeps the note.
         if self.tables.has_notes && next.value % 3 != 0 {
             record.set_int(SEED, next.value);
             match note(next.value) {

@@ -1,15 +1,15 @@
-//! A memory server, whatever it is reached by.
+//! A memory server, for any fabric.
 
 use fabric::{Admission, LocalWorld, ServerConfig, Sharing};
 use layout::{NodeId, RegionId};
 use std::sync::Arc;
 use txn::server::services;
 
-/// Memory servers of a cluster.
+/// Number of memory servers of a cluster.
 pub const SERVERS: u16 = 2;
 const SERVER_BYTES: u64 = 64 << 20;
 
-/// Whom the server admits.
+/// The server's data for admitting clients.
 pub fn admission(node: NodeId) -> Admission {
     Admission {
         node,
@@ -23,7 +23,7 @@ pub fn admission(node: NodeId) -> Admission {
     }
 }
 
-/// Its memory and services.
+/// The server's memory and services.
 pub fn memory_server(node: NodeId, sharing: Sharing) -> Arc<LocalWorld> {
     let config =
         ServerConfig { node, server_count: SERVERS, bytes: SERVER_BYTES, sharing, seed: 1 };

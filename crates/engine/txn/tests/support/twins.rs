@@ -1,5 +1,6 @@
-//! Tables of every storage that all transactions change alike: whoever sees a change in one of them sees it
-//! in all, by every way of reading, or sees half of a transaction.
+//! Tables of every storage in which all transactions make the same changes: a transaction that sees
+//! a change in one table sees it in all, by every way of reading, or it sees half of another
+//! transaction.
 
 use super::cluster::Cluster;
 use super::history::Cell;
@@ -12,38 +13,37 @@ use txn::{
     TxnError,
 };
 
-/// Groups are 0 to here.
+/// The number of groups; groups begin at 0.
 pub const GROUPS: i64 = 5;
 
-/// What the tables hold.
+/// The content of the tables.
 pub type Rows = BTreeMap<i32, Cell>;
-/// What a transaction does: new contents of rows, or their deletion.
+/// The changes of a transaction: new contents of rows, or their deletion.
 pub type Changes = BTreeMap<i32, Option<Cell>>;
 
-/// The tables, in the order of [`STORAGES`], with an index over groups each.
+/// The tables, in the order of [`STORAGES`], each with an index over groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Twins {
     pub tables: [TableId; 3],
     pub indexes: [IndexId; 3],
 }
 
-/// The names of the tables.
 pub const NAMES: [&str; 3] = ["inlined", "outside", "tree"];
 
 impl Twins {
-    /// Makes the tables.
     pub fn create(cluster: &Cluster) -> Self {
         let kinds = [IndexKind::Tree, IndexKind::Hash, IndexKind::Tree];
         let make = |number: usize| {
             let indexes = vec![index(kinds[number], false)];
             let made = cluster.create(table(NAMES[number], STORAGES[number], indexes));
-            (made.table, made.by_group.expect("it was made with the table"))
+            (made.table, made.by_group.expect("it was created"))
         };
         let made = [0, 1, 2].map(make);
         Self { tables: made.map(|made| made.0), indexes: made.map(|made| made.1) }
     }
 
-    /// Does the same to all tables in one transaction; `posting` is called right before the commit.
+    /// Makes the same changes to all tables in one transaction; calls `posting` right before the
+    /// commit.
     pub async fn change<E: Env>(
         &self,
         lane: &mut Lane<E>,
@@ -62,7 +62,7 @@ impl Twins {
         txn.commit().await
     }
 
-    /// Puts the changes into a transaction; answers them without deletions of rows that are not there.
+    /// Writes the changes in a transaction; returns them without deletions of absent rows.
     pub async fn write<E: Env>(
         &self,
         txn: &mut Transaction<'_, E>,
@@ -75,7 +75,7 @@ impl Twins {
         Ok(effective)
     }
 
-    /// Changes one table on its own.
+    /// Changes a single table.
     pub async fn change_one<E: Env>(
         lane: &mut Lane<E>,
         table: TableId,
@@ -91,7 +91,7 @@ impl Twins {
         }
     }
 
-    /// As [`Twins::read_all_in`], in a transaction of its own.
+    /// Like [`Twins::read_all_in`], in a transaction of its own.
     pub async fn read_all<E: Env>(&self, lane: &mut Lane<E>, id_end: i32) -> Result<Rows, Abort> {
         let mut txn = lane.begin(Isolation::Snapshot).await?;
         let rows = self.read_all_in(&mut txn, id_end).await?;
@@ -107,11 +107,12 @@ impl Twins {
         (txn.row(row).int(0) as i32, cell_of(txn, row))
     }
 
-    /// Reads everything by every way there is: rows 0 to below `id_end` one by one, all
-    /// rows, ranges in both directions, groups.
+    /// Reads everything in every way: rows 0 to below `id_end` one by one, all rows, ranges in both
+    /// directions, groups.
     ///
     /// # Panics
-    /// When two ways do not see the same.
+    ///
+    /// If two ways give different results.
     pub async fn read_all_in<E: Env>(
         &self,
         txn: &mut Transaction<'_, E>,
@@ -233,7 +234,7 @@ fn cell_of<E: Env>(txn: &Transaction<'_, E>, row: RowId) -> Cell {
     Cell { value: record.int(VALUE), group: record.int(GROUP) }
 }
 
-/// The abort that a statement may end with; anything else is an error of ours.
+/// The abort of a failed statement. Panics on any other error.
 pub fn expected(error: TxnError) -> Abort {
     error.abort().unwrap_or_else(|| panic!("{error}"))
 }

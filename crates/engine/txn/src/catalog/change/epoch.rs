@@ -1,4 +1,4 @@
-//! Epochs of the catalog: a change is known when all lanes have taken note of its epoch.
+//! Epochs of the catalog: a change is known once all lanes have acknowledged its epoch.
 //!
 //! Decision: docs/decisions/0263-catalog-changes-give-up-at-once-on-a-lane-that-has-been.md
 
@@ -12,24 +12,24 @@ use memory::Label;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Nanoseconds between two looks at the lanes.
+/// Interval between two reads of the lanes' words.
 const LOOK_INTERVAL_NS: u64 = 100_000;
 
-/// Lanes that have not acknowledged what a change wants them to know, by slot. A change waits for a
-/// lane that has died at work once, later changes do not.
+/// Lanes that have not acknowledged the newest epoch, by slot. One change waits for a lane that
+/// died during a transaction; later changes do not.
 #[derive(Debug, Default)]
 pub(crate) struct SilentLanes(Mutex<BTreeMap<u32, Silence>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Silence {
-    /// What the lane has acknowledged last. With every transaction that it begins it acknowledges
-    /// the newest epoch, so that as long as this stays the same and is too old, it runs none that
-    /// has begun since.
+    /// The epoch that the lane has acknowledged last. It acknowledges the newest epoch with every
+    /// transaction that it begins, so while this epoch is unchanged and too old, the lane runs no
+    /// transaction that has begun since.
     acknowledged: u64,
     since_ns: u64,
 }
 
-/// A lane that works and does not know the newest epoch.
+/// A lane that runs a transaction or upkeep and does not know the newest epoch.
 #[derive(Clone, Copy)]
 struct SilentLane {
     slot: u32,
@@ -37,7 +37,8 @@ struct SilentLane {
 }
 
 impl SilentLanes {
-    /// Notes all lanes that are silent now; returns since when the one is that fell silent last.
+    /// Records all lanes that are silent now; returns the time at which the last of them fell
+    /// silent.
     fn note(&self, silent: &[SilentLane], now_ns: u64) -> u64 {
         let mut known = self.0.lock().expect("no holder panics");
         let note = |&SilentLane { slot, acknowledged }: &SilentLane| {
@@ -50,17 +51,17 @@ impl SilentLanes {
 }
 
 impl<E: Env> Database<E> {
-    /// Starts an epoch without the owners of `released` and waits until every lane knows it; then
-    /// their memory is free. If some lane does not come to know it in time, it is with the next
-    /// change.
+    /// Starts an epoch whose catalog lacks the owners of `released`, waits until every lane knows
+    /// it, and frees their memory. If a lane does not acknowledge the epoch in time, a later change
+    /// frees the memory.
     pub(super) async fn start_epoch(
         &self,
         released: Vec<Label>,
     ) -> Result<Arc<Catalog>, CatalogError> {
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
-        // Other compute servers may have lanes that this one has not heard of. Those that are yet
-        // to come begin in the new epoch.
+        // Other compute servers may have lanes that this one does not know yet. Lanes that are
+        // added later begin in the new epoch.
         let slots = batch.read(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
         let batch = self.env.execute(batch).await?;
         self.shared.note_slots(batch.word(slots.at) as u32);
@@ -83,8 +84,8 @@ impl<E: Env> Database<E> {
     }
 
     /// Waits until no lane runs a transaction that began before `epoch`: every lane is idle, has
-    /// acknowledged the epoch, or has run for longer than a transaction may, perhaps since an
-    /// earlier change.
+    /// acknowledged the epoch, or has been silent for longer than E, perhaps since an earlier
+    /// change.
     async fn wait_for_lanes(&self, epoch: u64) -> Result<(), CatalogError> {
         let slots = self.shared.slots_in_use();
         let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));
@@ -92,7 +93,8 @@ impl<E: Env> Database<E> {
         loop {
             let mut batch = Batch::new();
             let lanes = batch.read(first, slots.max(1) * LANE_WORDS);
-            // A lane says that it works on before it says that it is at rest.
+            // A lane sets its working word before it clears its active word, so read the active
+            // words first.
             batch.fence();
             let works = batch.read(first, slots.max(1) * LANE_WORDS);
             let batch = self.env.execute(batch).await?;

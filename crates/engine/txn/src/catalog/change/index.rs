@@ -1,4 +1,4 @@
-//! Indexes come and go, each in steps.
+//! Creating and dropping indexes, in steps.
 
 use crate::catalog::definition::{IndexDefinition, IndexState, TableDefinition};
 use crate::catalog::{CatalogError, INDEXES_MAX, IndexId, index_label};
@@ -15,7 +15,7 @@ impl<E: Env> Database<E> {
         design: IndexDesign,
     ) -> Result<IndexId, CatalogError> {
         let table = table.to_owned();
-        self.to_its_end(|database| async move { database.make_index(&table, design).await }).await
+        self.run_to_end(|database| async move { database.make_index(&table, design).await }).await
     }
 
     async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
@@ -41,7 +41,7 @@ impl<E: Env> Database<E> {
         });
         match added.await {
             Ok(()) => {}
-            // Whether the shard has it is not known.
+            // It is unknown whether the shard has the definition, so keep the memory.
             Err(error @ CatalogError::Unreachable(_)) => return Err(error),
             Err(error) => {
                 self.free_memory(label).await?;
@@ -49,18 +49,19 @@ impl<E: Env> Database<E> {
             }
         }
         if let Err(error) = self.complete_index(&table, &index).await {
-            // If lanes do not take note of that in time, its memory goes back with the next change.
+            // If lanes do not acknowledge that in time, the next change frees its memory.
             let _ = self.withdraw_index(&table, &index).await;
             return Err(error);
         }
         match self.start_epoch(Vec::new()).await {
-            // Transactions that begin from now on may read the index; earlier ones need not know.
+            // Transactions that begin from now on may read the index; earlier ones need not know
+            // that.
             Ok(_) | Err(CatalogError::Unacknowledged) => Ok(IndexId(number)),
             Err(error) => Err(error),
         }
     }
 
-    /// Everybody keeps the index up to date; fills it; says that it can be read.
+    /// Waits until all transactions maintain the index, fills it, and makes it readable.
     async fn complete_index(
         &self,
         table: &TableDefinition,
@@ -80,8 +81,8 @@ impl<E: Env> Database<E> {
         readable.await
     }
 
-    /// Takes an index out of the catalog that nobody could read yet, unless somebody else is
-    /// dropping it.
+    /// Removes an index that was never readable from the catalog, unless another client is dropping
+    /// it.
     async fn withdraw_index(
         &self,
         table: &TableDefinition,
@@ -95,7 +96,7 @@ impl<E: Env> Database<E> {
         }
     }
 
-    /// Takes an index in this state out of its table's definition.
+    /// Removes an index in this state from its table's definition.
     async fn remove_definition(
         &self,
         table: &TableDefinition,
@@ -118,7 +119,7 @@ impl<E: Env> Database<E> {
         index: &str,
     ) -> Result<(), CatalogError> {
         let (table, index) = (table.to_owned(), index.to_owned());
-        self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
+        self.run_to_end(|database| async move { database.remove_index(&table, &index).await }).await
     }
 
     async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
@@ -138,7 +139,7 @@ impl<E: Env> Database<E> {
     }
 }
 
-/// Refuses an index that the table has already, or has no room for.
+/// Refuses an index whose name the table already has, or for which it has no room.
 fn check_room(table: &TableDefinition, index: &str) -> Result<(), CatalogError> {
     if table.indexes.iter().any(|other| other.design.name == index) {
         return Err(CatalogError::Exists(format!("index {index}")));
@@ -151,9 +152,10 @@ fn check_room(table: &TableDefinition, index: &str) -> Result<(), CatalogError> 
     Ok(())
 }
 
-/// Indexes come and go part by part, and those of a table in parts must be the same in all.
+/// Refuses tables in parts: their indexes must be the same in all parts, and changes are part by
+/// part.
 fn refuse_parts(table: &TableDefinition) -> Result<(), CatalogError> {
-    let reason = "the indexes of a table in parts are made with it, and go with it";
+    let reason = "indexes of a table in parts are created and dropped with the table";
     match table.design.part {
         None => Ok(()),
         Some(_) => Err(CatalogError::WrongKind(reason)),
@@ -169,7 +171,7 @@ fn index_numbered<'a>(
     table.indexes.iter_mut().find(|other| other.number == index.number).ok_or(missing)
 }
 
-/// The index was dropped while it was changed.
+/// The error for an index that was dropped during a change.
 pub(crate) fn no_index(index: &IndexDefinition, table: &TableDefinition) -> CatalogError {
     CatalogError::NoIndex(format!("{} on {}", index.design.name, table.name))
 }

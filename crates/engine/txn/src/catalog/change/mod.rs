@@ -1,12 +1,13 @@
-//! Changing the catalog while transactions run: tables and indexes come and go in steps, each of
-//! which waits until every lane has taken note of it.
+//! Changing the catalog while transactions run: tables and indexes are created and dropped in
+//! steps. Each step waits until every lane has acknowledged it.
 //!
-//! Changes run side by side. Each step that alters a definition reads it, and is refused by the
-//! shard if somebody else altered it in between; then it reads again. An index that others may
-//! meanwhile have dropped, alone or with its table, is always looked for again by its number.
+//! Changes run concurrently. Each step that alters a definition reads it first; the shard refuses
+//! the step if another client has altered the definition in between, and the step reads it again. A
+//! step always looks up an index again by its number, because another client may have dropped the
+//! index, alone or with its table.
 //!
-//! To read it: what all changes have in common, here; [`table`] and [`index`] (the changes),
-//! [`storage`] (the memory that they make), [`epoch`] (that lanes take note).
+//! Read the common functions here first, then [`table`] and [`index`] (the changes), [`storage`]
+//! (the memory that they allocate), [`epoch`] (the acknowledgement by lanes).
 
 mod epoch;
 mod index;
@@ -26,9 +27,9 @@ use layout::NodeId;
 use memory::catalog::Change;
 
 impl<E: Env> Database<E> {
-    /// Runs a change to its end, even if nobody waits for it any more: what is left half done would
-    /// stay.
-    pub(crate) async fn to_its_end<T: 'static, F>(
+    /// Runs a change to its end, even if the caller drops the future: a half-finished change would
+    /// remain.
+    pub(crate) async fn run_to_end<T: 'static, F>(
         &self,
         change: impl FnOnce(Self) -> F,
     ) -> Result<T, CatalogError>
@@ -39,14 +40,14 @@ impl<E: Env> Database<E> {
         if E::IMMEDIATE { change.await } else { detached(&self.env, change, drop).await }
     }
 
-    /// The definition of a table as the catalog now has it, with its version.
+    /// The current definition of a table, with its version.
     async fn definition(&self, table: &str) -> Result<(u64, TableDefinition), CatalogError> {
         let definitions = self.shared.definitions(&self.env).await?;
         let found = definitions.into_iter().find(|(_, definition)| definition.name == table);
         found.ok_or_else(|| CatalogError::NoTable(table.to_owned()))
     }
 
-    /// Puts a definition into its shard, in place of the version that was read.
+    /// Stores a definition in its shard, if the shard still has `version`.
     async fn put(
         &self,
         version: u64,
@@ -61,8 +62,9 @@ impl<E: Env> Database<E> {
         Ok(change)
     }
 
-    /// Alters the definition of a table, as often as somebody else was faster. It fails without
-    /// effect if `alter` does, or if the table is gone; another one of the same name is not meant.
+    /// Alters the definition of a table; repeats that as long as other clients are faster. Fails
+    /// without effect if `alter` fails, or if the table was dropped, even if there is a new table
+    /// of the same name.
     async fn alter(
         &self,
         table: &TableDefinition,
@@ -84,13 +86,14 @@ impl<E: Env> Database<E> {
         memory::catalog::shard_of(name, self.shared.servers.len() as u16)
     }
 
-    /// Numbers that no table or index has had before: lanes may still know of those that were
-    /// dropped.
+    /// Draws numbers that no table or index has ever had, because lanes may still know dropped
+    /// ones.
     async fn draw_number(&self, word: u32, count: u64) -> Result<u32, CatalogError> {
         let mut batch = Batch::new();
         let drawn = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(word)), count);
         let batch = self.env.execute(batch).await?;
-        u32::try_from(batch.found(drawn))
-            .map_err(|_| CatalogError::Limit("numbers are used up".to_owned()))
+        u32::try_from(batch.found(drawn)).map_err(|_| {
+            CatalogError::Limit("all numbers of tables or indexes are used up".to_owned())
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! The memory of tables and indexes that are being made.
+//! Allocates the memory of new tables and indexes.
 
 use crate::catalog::definition::{
     ENTRY_SLOTS, HashRoot, IndexDefinition, IndexState, IndexStorage, TableStorage, TreeRoot,
@@ -13,7 +13,7 @@ use layout::{
 };
 use memory::Pool;
 
-/// Share of used slots that a hash index is planned for, in percent.
+/// Planned share of used slots in a hash index, in percent.
 const ENTRY_LOAD_PERCENT: u64 = 60;
 
 impl<E: Env> Database<E> {

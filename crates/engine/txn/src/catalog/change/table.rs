@@ -1,4 +1,4 @@
-//! Tables come and go.
+//! Creating and dropping tables.
 //!
 //! Decision: docs/decisions/0244-parts-of-a-table-are-tables.md
 
@@ -17,16 +17,16 @@ impl<E: Env> Database<E> {
         &self,
         spec: TableSpec,
     ) -> Result<TableId, CatalogError> {
-        self.to_its_end(|database| async move {
-            let made = database.make_tables(vec![spec]).await?;
+        self.run_to_end(|database| async move {
+            let made = database.create_tables(vec![spec]).await?;
             Ok(made[0].table)
         })
         .await
     }
 
-    /// Makes tables that nobody knows of before all are stored; answers their names and numbers. If
-    /// one cannot be made, those before it are taken back.
-    pub(crate) async fn make_tables(
+    /// Creates tables, which no transaction finds before all of them are stored; returns their
+    /// names and numbers. If one cannot be created, removes those before it.
+    pub(crate) async fn create_tables(
         &self,
         specs: Vec<TableSpec>,
     ) -> Result<Vec<NamedTable>, CatalogError> {
@@ -36,8 +36,8 @@ impl<E: Env> Database<E> {
                 Ok(table) => made.push(table),
                 Err(error) => {
                     if !made.is_empty() {
-                        // What went wrong first says more; what could not be taken back is dropped
-                        // by the table's name.
+                        // Ignore this error: the first one says more, and a drop by the table's
+                        // name removes the rest.
                         let _ = self.remove_tables(&made).await;
                     }
                     return Err(error);
@@ -45,15 +45,15 @@ impl<E: Env> Database<E> {
             }
         }
         let started = self.start_epoch(Vec::new()).await;
-        self.keep_tables_max(&made).await?;
+        self.enforce_table_limit(&made).await?;
         match started {
-            // Transactions that begin from now on have the table; earlier ones need not know.
+            // Transactions that begin from now on see the table; earlier ones need not know it.
             Ok(_) | Err(CatalogError::Unacknowledged) => Ok(made),
             Err(error) => Err(error),
         }
     }
 
-    /// Makes a table's memory, and stores its definition; answers its name and number.
+    /// Allocates a table's memory and stores its definition; returns its name and number.
     async fn store_table(&self, spec: TableSpec) -> Result<NamedTable, CatalogError> {
         check_design(&spec, self.shared.servers.len())?;
         let catalog = self.refresh().await?;
@@ -74,8 +74,8 @@ impl<E: Env> Database<E> {
         let storages = match self.create_storages(&spec, number, first_index).await {
             Ok(storages) => storages,
             Err(error) => {
-                // Nobody knows of the table: what was made of it goes at once.
-                self.unmake_table(&spec, number, first_index).await?;
+                // No definition names the table, so free its memory at once.
+                self.free_table_memory(&spec, number, first_index).await?;
                 return Err(error);
             }
         };
@@ -91,24 +91,24 @@ impl<E: Env> Database<E> {
             indexes,
         };
         if self.put(ABSENT, &definition).await? == Change::Conflict {
-            // Somebody else made a table of this name meanwhile.
-            self.unmake_table(&spec, number, first_index).await?;
+            // Another client has created a table of this name meanwhile.
+            self.free_table_memory(&spec, number, first_index).await?;
             self.refresh().await?;
             return Err(CatalogError::Exists(format!("table {name}")));
         }
         Ok(NamedTable { name, table: TableId(number) })
     }
 
-    /// Takes back tables that were stored in the last epoch if there are too many with them: others
-    /// may have stored theirs since the tables were counted. The catalog of that epoch has all that
-    /// were stored before, so that the last one of too many knows of all others. Those who come to
-    /// the limit together may all be refused.
-    async fn keep_tables_max(&self, made: &[NamedTable]) -> Result<(), CatalogError> {
+    /// Removes tables that were stored in the last epoch if they exceed the maximum: other clients
+    /// may have stored theirs after this one counted the tables. The catalog of that epoch has all
+    /// tables stored before, so the last of the excess tables always sees all others. Clients that
+    /// reach the maximum together may all be refused.
+    async fn enforce_table_limit(&self, made: &[NamedTable]) -> Result<(), CatalogError> {
         if self.shared.cached_catalog().names().count() <= self.shared.config.tables {
             return Ok(());
         }
         match self.remove_tables(made).await {
-            // Somebody else may have dropped it.
+            // Another client may have dropped it.
             Ok(()) | Err(CatalogError::NoTable(_) | CatalogError::Unacknowledged) => {
                 Err(too_many_tables(self.shared.config.tables))
             }
@@ -116,8 +116,8 @@ impl<E: Env> Database<E> {
         }
     }
 
-    /// Gives back the memory of a table that no definition names.
-    async fn unmake_table(
+    /// Frees the memory of a table that no definition names.
+    async fn free_table_memory(
         &self,
         spec: &TableSpec,
         number: u32,
@@ -132,7 +132,7 @@ impl<E: Env> Database<E> {
 
     pub(crate) async fn drop_table_generic(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
-        self.to_its_end(|database| async move {
+        self.run_to_end(|database| async move {
             let all = parts_of(&database.shared.definitions(&database.env).await?, &name);
             if all.is_empty() {
                 return Err(CatalogError::NoTable(name));
@@ -144,7 +144,7 @@ impl<E: Env> Database<E> {
 
     pub(crate) async fn drop_tables_generic(&self, names: &[&str]) -> Result<(), CatalogError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        self.to_its_end(|database| async move {
+        self.run_to_end(|database| async move {
             let definitions = database.shared.definitions(&database.env).await?;
             let mut all = Vec::new();
             for table in names.iter().flat_map(|name| parts_of(&definitions, name)) {
@@ -153,7 +153,7 @@ impl<E: Env> Database<E> {
                 }
             }
             match database.remove_tables(&all).await {
-                // Somebody else was faster with all of them.
+                // Another client has dropped all of them.
                 Err(CatalogError::NoTable(_)) => Ok(()),
                 removed => removed,
             }
@@ -167,8 +167,8 @@ impl<E: Env> Database<E> {
         for NamedTable { name, table } in tables {
             match self.remove_definition_of(name, table.0).await {
                 Ok(of) => labels.extend(of),
-                // Somebody else was faster with this one. What else went wrong may be over for the
-                // next.
+                // Another client has dropped this one, or the removal failed. Go on: it may succeed
+                // for the next.
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
@@ -182,7 +182,7 @@ impl<E: Env> Database<E> {
         }
     }
 
-    /// Takes a table out of the catalog; answers what its memory was handed out for.
+    /// Removes a table from the catalog; returns the labels of its memory.
     async fn remove_definition_of(
         &self,
         name: &str,
@@ -200,7 +200,8 @@ impl<E: Env> Database<E> {
             }
         };
         self.env.reach(ChangeStep::DefinitionRemoved).await;
-        // It is what the catalog had last, so these are all indexes, also those still to be filled.
+        // The removed definition is the last one of the table, so it has all indexes, including
+        // those that are being filled.
         let indexes = definition.indexes.iter().map(|index| index_label(index.number));
         Ok(indexes.chain([table_label(definition.number)]).collect())
     }

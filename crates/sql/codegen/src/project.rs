@@ -181,7 +181,8 @@ pub mod {name};
 
 use namdb::procedures::Code;
 
-/// The code of each workload, as `namdb_lab::run` and the options of `namdb::procedures::Database::open` take it.
+/// The code of each workload, for `namdb_lab::run` and the options of
+/// `namdb::procedures::Database::open`.
 pub fn code() -> Vec<Code> {{
     vec![namdb::procedures::code::<{name}::Tables>()]
 }}

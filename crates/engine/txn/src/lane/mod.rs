@@ -48,7 +48,7 @@ pub enum LaneError {
 pub struct Lane<E: Env> {
     env: E,
     /// Gone for good once a future was dropped whose work goes on: it then goes home on its own.
-    inner: Option<Box<LaneInner<E>>>,
+    pub(crate) inner: Option<Box<LaneInner<E>>>,
 }
 
 impl<E: Env> Lane<E> {

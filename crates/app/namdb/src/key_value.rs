@@ -4,6 +4,7 @@
 //! until `commit`, which either takes all of them or none.
 
 use crate::database::{Db, DbIdentity};
+use crate::declared::open_or_create;
 use crate::error::TransactionError;
 use crate::session::{Session, Transaction};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
@@ -48,6 +49,22 @@ impl KeyValueTable {
     ) -> Result<Self, CatalogError> {
         let schema = schema(name, key_bytes_max, value_bytes_max)?;
         let id = db.create_table(TableSpec { schema, design, indexes: Vec::new() })?;
+        Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
+    }
+
+    /// The table of this name, which is created unless it is there, see
+    /// [`RecordTable::open_or_create`](crate::RecordTable::open_or_create).
+    ///
+    /// # Errors
+    /// [`CatalogError::Design`] if the table is there with other columns or lengths.
+    pub fn open_or_create(
+        db: &Db,
+        name: &str,
+        key_bytes_max: u32,
+        value_bytes_max: u32,
+        design: PhysicalDesign,
+    ) -> Result<Self, CatalogError> {
+        let id = open_or_create(db, schema(name, key_bytes_max, value_bytes_max)?, design)?;
         Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 

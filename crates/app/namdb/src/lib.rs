@@ -1,6 +1,6 @@
 //! namdb: a main-memory transactional database for fast networks, to embed in a program.
 //!
-//! [`open`] gives a [`Db`]; clone it wherever it is needed. Ordinary threads take a [`Session`] each and run
+//! [`open`] gives a [`Db`] in this process, [`connect`] one of a cluster; clone it wherever it is needed. Ordinary threads take a [`Session`] each and run
 //! transactions as closures; async programs take an [`AsyncSession`]. There are three ways to see data:
 //! rows and columns ([`Transaction`]), structures ([`record!`]), and plain bytes ([`KeyValue`]).
 //! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory server
@@ -51,10 +51,13 @@ pub mod procedures;
 pub mod record;
 pub mod session;
 
+mod cluster;
+mod declared;
 mod lanes;
 mod long_values;
 
 pub use asynchronous::AsyncSession;
+pub use cluster::connect;
 pub use config::{Config, OpenError, Retry};
 pub use database::{Db, open};
 pub use error::TransactionError;

@@ -2,8 +2,7 @@
 //!
 //! Decision: docs/decisions/0041-long-values-are-fetched-on-request.md
 
-use crate::session::Transaction;
-use fabric::run_now;
+use crate::session::{Transaction, wait};
 use layout::{LongValues, RecordRef};
 use txn::{RowId, TableId, TxnError};
 
@@ -16,7 +15,7 @@ impl Transaction<'_> {
         column: usize,
         value: &mut Vec<u8>,
     ) -> Result<bool, TxnError> {
-        run_now(self.open().read_long(row, column, value))
+        wait!(self, running => running.read_long(row, column, value))
     }
 
     /// Reads values of columns out of line at once. `values` gets one entry for each.
@@ -25,12 +24,12 @@ impl Transaction<'_> {
         wanted: &[(RowId, usize)],
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
-        run_now(self.open().read_long_many(wanted, values))
+        wait!(self, running => running.read_long_many(wanted, values))
     }
 
     /// Reads all values of a row's columns out of line, for [`RecordRef::with_long`].
     pub fn read_long_row(&mut self, row: RowId, values: &mut LongValues) -> Result<(), TxnError> {
-        run_now(self.open().read_long_row(row, values))
+        wait!(self, running => running.read_long_row(row, values))
     }
 
     /// Every row of a table with its values out of line, without keeping any of them.
@@ -39,6 +38,6 @@ impl Transaction<'_> {
         table: TableId,
         mut visit: impl FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        run_now(self.open().for_each_long(table, &mut visit))
+        wait!(self, running => running.for_each_long(table, &mut visit))
     }
 }

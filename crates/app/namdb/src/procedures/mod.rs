@@ -20,7 +20,6 @@
 //! code       generated code of workloads of one's own
 //! database   tables and procedures of a folder, opened
 //! open       making tables and loading them
-//! cluster    tables that memory servers of a cluster have
 //! session    the calls of one thread
 //! call       a procedure, its arguments, and how it ended
 //! argument   values that are bound
@@ -31,7 +30,6 @@
 
 mod argument;
 mod call;
-mod cluster;
 mod code;
 mod database;
 mod error;

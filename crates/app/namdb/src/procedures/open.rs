@@ -1,10 +1,11 @@
 //! Makes the tables of a folder, and loads them.
 
-use super::cluster::{Fault, Joined, Mapped, Remote, Seat};
 use super::database::{Options, Tables};
 use super::error::OpenFailure;
+use crate::cluster::{Fault, Joined, Place, Remote, Seat};
 use crate::config::{Config, SERVER_BYTES_MIN};
 use crate::database::Db;
+use crate::error::TransactionError;
 use crate::host;
 use fabric::{Env, run_now};
 use folder_benchmark::Stored;
@@ -24,10 +25,8 @@ const PARTS_PER_THREAD: u64 = 16;
 
 /// Where the tables are.
 pub(super) enum World {
-    /// In this process.
+    /// In this process, or in memory servers of this host, whose regions are mapped.
     Local(Db),
-    /// In memory of others on this host, which is mapped.
-    Mapped(Box<Mapped>),
     /// Where a network reaches.
     Remote(Arc<Remote>),
 }
@@ -36,9 +35,8 @@ impl World {
     /// Of each memory server, by what the owner of what is there is called; nothing where nobody is called.
     pub fn owners(&self) -> Vec<Option<NodeId>> {
         match self {
-            Self::Local(_) => Vec::new(),
-            Self::Mapped(mapped) => mapped.owners(),
-            Self::Remote(remote) => remote.owners(),
+            Self::Local(db) => db.engine().place().map(Place::owner_nodes).unwrap_or_default(),
+            Self::Remote(remote) => remote.place().owner_nodes(),
         }
     }
 }
@@ -55,10 +53,10 @@ pub(super) fn open(stored: &Stored, options: &Options) -> Result<World, OpenFail
 }
 
 fn abroad(file: &Path, stored: &Stored, options: &Options) -> Result<World, Fault> {
-    match Joined::open(file, stored)? {
-        Joined::Mapped(mapped) => {
-            make(&mapped.db, stored, options)?;
-            Ok(World::Mapped(mapped))
+    match Joined::open(file, options.sessions, |servers| stored.is_shipped(servers))? {
+        Joined::Mapped(db) => {
+            make(&db, stored, options)?;
+            Ok(World::Local(db))
         }
         Joined::Remote(remote) => {
             make_remote(&remote, stored, options)?;
@@ -77,10 +75,10 @@ fn make(db: &Db, stored: &Stored, options: &Options) -> Result<(), OpenFailure> 
     }
     // Each thread has a lane of its own, which sessions take over.
     let work = |parts: &Parts| {
-        let lane = db.lanes().borrow(|| db.handle());
-        let mut lane = lane.map_err(|error| WorkloadError::Configuration(error.to_string()))?;
+        let failed = |error: TransactionError| WorkloadError::Configuration(error.to_string());
+        let mut lane = db.borrow_lane().map_err(failed)?;
         let loaded = run_now(parts.load(stored, &db.handle(), &mut lane));
-        db.lanes().give_back(lane);
+        db.give_back_lane(lane);
         loaded
     };
     load(options.sessions, &work).map_err(OpenFailure::Load)
@@ -99,7 +97,7 @@ fn make_remote(remote: &Arc<Remote>, stored: &Stored, options: &Options) -> Resu
     let failed = |fault: Fault| WorkloadError::Configuration(fault.to_string());
     let work = |parts: &Parts| {
         let mut seat = Seat::open(remote).map_err(failed)?;
-        let mut lane = seat.lane().map_err(failed)?;
+        let mut lane = seat.lane().map_err(|error| failed(error.into()))?;
         let loaded = seat.engine.block_on(parts.load(stored, &seat.database, &mut lane));
         seat.give_back(lane);
         loaded

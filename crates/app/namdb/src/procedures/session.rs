@@ -3,10 +3,10 @@
 //! Decision: docs/decisions/0224-a-session-in-this-process-borrows-a-lane-per-call.md
 
 use super::call::Call;
-use super::cluster::Seat;
 use super::database::Database;
 use super::error::{CallFailure, Misuse, OpenFailure};
 use super::open::World;
+use crate::cluster::Seat;
 use crate::database::Db;
 use fabric::{Env, run_now};
 use folder_benchmark::shipping::{Shipped, Shipper};
@@ -61,7 +61,6 @@ impl Session {
     pub(super) fn open(database: Database) -> Result<Self, OpenFailure> {
         let home = match &database.shared.world {
             World::Local(db) => Home::Local(db.clone()),
-            World::Mapped(mapped) => Home::Local(mapped.db.clone()),
             World::Remote(remote) => {
                 Home::Remote(Box::new(Seat::open(remote).map_err(OpenFailure::Session)?))
             }
@@ -146,21 +145,21 @@ impl Inner {
         callers.set_retries(retries);
         match home {
             Home::Local(db) => {
-                let mut lane = match db.lanes().borrow(|| db.handle()) {
+                let mut lane = match db.borrow_lane() {
                     Ok(lane) => lane,
                     Err(error) => return no_lane(&error),
                 };
                 let ended = run_now(call_on(callers, &mut lane, procedure, arguments, results));
                 // A lane whose last transaction nobody has decided takes no other.
                 if !ended.is_undecided() {
-                    db.lanes().give_back(lane);
+                    db.give_back_lane(lane);
                 }
                 ended
             }
             Home::Remote(seat) => {
                 let mut lane = match seat.lane() {
                     Ok(lane) => lane,
-                    Err(error) => return no_lane(&*error),
+                    Err(error) => return no_lane(&error),
                 };
                 let call = call_on(callers, &mut lane, procedure, arguments, results);
                 let ended = seat.engine.block_on(call);

@@ -20,14 +20,13 @@ impl Cluster {
     pub fn up(name: &str, fabric: &str) -> Self {
         let name = format!("namdb-connect-{name}-{fabric}-{}.toml", std::process::id());
         let cluster = Self { file: std::env::temp_dir().join(name) };
-        cluster.start(fabric);
+        cluster.start(&format!("--fabric {fabric} --memory-servers 2 --memory 64M"));
         cluster
     }
 
-    pub fn start(&self, fabric: &str) {
-        let file = self.file.display();
-        let up = format!("cluster up --file {file} --fabric {fabric} --memory-servers 2");
-        let up = namdb(&format!("{up} --memory 64M"));
+    /// Starts it again, where `options` describe no new one.
+    pub fn start(&self, options: &str) {
+        let up = namdb(&format!("cluster up --file {} {options}", self.file.display()));
         assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
     }
 

@@ -227,8 +227,9 @@ impl Db {
         on_handle!(self, handle => handle.create_table(spec))
     }
 
-    /// Drops a table and all its indexes. Those who use it are waited for, but no longer than a transaction may run:
-    /// with [`CatalogError::Unacknowledged`] it is gone all the same, and its memory is free with a later change.
+    /// Drops a table and all its indexes. Waits for transactions that use it, but no longer than a
+    /// transaction may run: with [`CatalogError::Unacknowledged`] it is gone all the same, and its
+    /// memory is free with a later change.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         on_handle!(self, handle => handle.drop_table(name))
     }

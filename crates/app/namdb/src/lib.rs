@@ -1,11 +1,13 @@
 //! namdb: a main-memory transactional database for fast networks, to embed in a program.
 //!
-//! [`open`] gives a [`Db`] in this process, [`connect`] one of a cluster; clone it wherever it is needed. Ordinary threads take a [`Session`] each and run
-//! transactions as closures; async programs take an [`AsyncSession`]. There are three ways to see data:
-//! rows and columns ([`Transaction`]), structures ([`record!`]), and plain bytes ([`KeyValue`]).
-//! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory server
-//! be lost at the wrong moment, unknown. It ends with its process: this is memory. With the feature `procedures`, programs call
-//! SQL procedures by name, see [`procedures`].
+//! [`open`] gives a [`Db`] in this process, [`connect`] one of a cluster; clone it wherever it is
+//! needed. Ordinary threads take a [`Session`] each and run transactions as closures; async programs
+//! take an [`AsyncSession`]. There are three ways to see data: rows and columns ([`Transaction`]),
+//! structures ([`record!`]), and plain bytes ([`KeyValue`]).
+//!
+//! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory
+//! server be lost at the wrong moment, unknown. Data is in memory and ends with the processes that
+//! hold it. With the feature `procedures`, programs call SQL procedures by name, see [`procedures`].
 //!
 //! ```
 //! use namdb::{Isolation, RecordTable, Retry, Text, record};

@@ -1,8 +1,9 @@
-//! What a program is told when its cluster is not there, is full, or dies.
+//! Errors of a program whose cluster is not there, is full, or dies.
 #![allow(clippy::disallowed_methods, reason = "errors have deadlines by the real clock")]
 
 use super::cluster::Cluster;
 use super::tables::{Counter, count_up};
+use membership::ClusterFile;
 use namdb::{Db, Isolation, OpenError, RecordTable, Retry, TransactionError};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -67,6 +68,30 @@ fn a_cluster_in_shared_memory_whose_slots_are_taken_says_so() {
 #[test]
 fn a_cluster_over_messages_whose_slots_are_taken_says_so() {
     all_slots_are_taken("tcp", 1, 64);
+}
+
+/// The entry of a member in the registry is its lease.
+#[test]
+fn a_lost_lease_is_reported() {
+    let cluster = Cluster::up("lease", "tcp");
+    let db = namdb::connect(&cluster.file).expect("the cluster runs");
+    let counters = RecordTable::<Counter>::open_or_create(&db, Default::default());
+    let counters = counters.expect("it is new");
+    let mut session = db.session();
+    count_up(&mut session, counters).expect("the cluster runs");
+    let directory = ClusterFile::load(&cluster.file, &[]).expect("it is written").directory;
+    std::fs::remove_file(directory.join("registry/compute-0")).expect("it is the first one");
+    let start = Instant::now();
+    let error = loop {
+        match count_up(&mut session, counters) {
+            Ok(_) => assert!(start.elapsed() < PATIENCE, "nobody misses the lease"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, TransactionError::ClusterLost(_)), "{error:?}");
+    assert!(error.to_string().contains("lost its lease of"), "{error}");
+    drop((session, db));
+    assert!(namdb::connect(&cluster.file).is_ok(), "it joins as a new member");
 }
 
 /// A memory server dies between two statements of a transaction.

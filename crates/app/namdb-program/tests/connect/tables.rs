@@ -80,7 +80,7 @@ fn programs_share_a_table_over_messages() {
     programs_share_a_table("tcp");
 }
 
-/// What a database of this process does, one of a cluster does, too.
+/// A database of a cluster does the same as one of this process.
 fn a_database_is_complete(fabric: &str) {
     let cluster = Cluster::up("complete", fabric);
     let db = namdb::connect(&cluster.file).expect("the cluster runs");

@@ -80,8 +80,8 @@ const LANES_MAPPED: u32 = 16;
 ///
 /// Later, [`TransactionError::ClusterLost`](crate::TransactionError::ClusterLost) says that a
 /// memory server has died or that this process has lost its lease; connect again once the cluster
-/// runs. A process that loses its lease over `shm` exits with code 4, since nothing else could stop
-/// it from writing to memory of which it is no longer a member.
+/// runs. A process that loses its lease over `shm` exits with code 4: mapped memory cannot be taken
+/// back from it.
 pub fn connect(file: impl AsRef<Path>) -> Result<Db, OpenError> {
     let file = file.as_ref();
     let joined = Joined::open(file, LANES_MAPPED, |_| false);

@@ -45,8 +45,7 @@ pub(crate) struct Place {
     lease: Option<Lease>,
     has_left: Arc<AtomicBool>,
     registry: Registry,
-    database: DatabaseRoot,
-    trouble: Arc<OnceLock<String>>,
+    standing: Arc<Standing>,
     _follower: Follower,
 }
 
@@ -62,10 +61,11 @@ impl Place {
         let (identity, clock) = (lease.member().identity, lease.clock());
         let map = registry.map()?;
         let database = map.database()?.ok_or("the database is gone")?.clone();
-        let (epoch, trouble) = (Arc::new(AtomicU64::new(map.epoch)), Arc::default());
-        let _follower = follow(&registry, identity, (&epoch, &trouble), database.clone())?;
+        let epoch = Arc::new(AtomicU64::new(map.epoch));
+        let standing = Arc::new(Standing::new(&cluster, identity, database.clone()));
+        let _follower = follow(&registry, epoch.clone(), standing.clone())?;
         let has_left = Arc::<AtomicBool>::default();
-        watch_lease(clock, has_left.clone(), &cluster, Arc::clone(&trouble))?;
+        watch_lease(clock, has_left.clone(), standing.clone())?;
         let owners = match is_shipped(database.servers.len()) {
             true => map.owners(cluster.fabric).into_iter().map(Option::<&Member>::cloned).collect(),
             false => Vec::new(),
@@ -81,8 +81,7 @@ impl Place {
             lease,
             has_left,
             registry,
-            database,
-            trouble,
+            standing,
             _follower,
         })
     }
@@ -105,7 +104,7 @@ impl Place {
     /// Why this process can run no further transaction, if it cannot.
     #[inline]
     pub fn trouble(&self) -> Option<&str> {
-        self.trouble.get().map(String::as_str)
+        self.standing.trouble.get().map(String::as_str)
     }
 
     /// As [`Place::trouble`], after an operation has not reached a memory server: asks the registry
@@ -116,7 +115,7 @@ impl Place {
                 sleep_ms(LOSS_LOOK_MS);
             }
             if let Ok(map) = self.registry.map() {
-                note_loss(&map, &self.database, &self.trouble);
+                self.standing.note(&map);
             }
             if self.trouble().is_some() {
                 break;
@@ -204,55 +203,74 @@ fn wait_for_database(registry: &Registry, servers: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Follows the cluster: its epoch, and whether the database is lost.
-fn follow(
-    registry: &Registry,
+/// Whether this process can still run transactions.
+struct Standing {
     identity: u64,
-    (epoch, trouble): (&Arc<AtomicU64>, &Arc<OnceLock<String>>),
     database: DatabaseRoot,
-) -> std::io::Result<Follower> {
-    let (epoch, trouble) = (epoch.clone(), trouble.clone());
-    registry.follow(FOLLOW_PAUSE, move |map| {
-        // A former member must not learn the epoch that would make memory servers accept it.
-        if map.member(identity).is_some() {
-            epoch.fetch_max(map.epoch, Ordering::AcqRel);
-        }
-        note_loss(map, &database, &trouble);
-    })
+    is_mapped: bool,
+    lease_lost: String,
+    /// Why it cannot. Once set it stays.
+    trouble: OnceLock<String>,
 }
 
-fn note_loss(map: &ClusterMap, database: &DatabaseRoot, trouble: &OnceLock<String>) {
-    if let Err(loss) = map.ensure_whole(database) {
-        let _ = trouble.set(loss.to_string());
+impl Standing {
+    fn new(cluster: &ClusterFile, identity: u64, database: DatabaseRoot) -> Self {
+        let lease_lost = format!(
+            "this process has lost its lease of {} s in cluster {}: it did not reach the registry in time; connect again",
+            cluster.lease_seconds, cluster.name
+        );
+        let (is_mapped, trouble) = (cluster.fabric == FabricKind::Shm, OnceLock::new());
+        Self { identity, database, is_mapped, lease_lost, trouble }
+    }
+
+    /// Takes note of the members; returns whether this process is one.
+    fn note(&self, map: &ClusterMap) -> bool {
+        let is_member = map.member(self.identity).is_some();
+        if !is_member {
+            let _ = self.trouble.set(self.lease_lost.clone());
+        } else if let Err(loss) = map.ensure_whole(&self.database) {
+            let _ = self.trouble.set(loss.to_string());
+        }
+        is_member
+    }
+
+    /// The lease is lost. Operations after its end could be mistaken for those of a later member.
+    /// Over a network memory servers refuse them, and sessions report the loss. Mapped memory
+    /// cannot be taken back, so the process ends.
+    fn lose_lease(&self) {
+        tracing::error!("{}", self.lease_lost);
+        if self.is_mapped {
+            host::exit_with(&self.lease_lost, LEASE_LOST_EXIT_CODE);
+        }
+        let _ = self.trouble.set(self.lease_lost.clone());
     }
 }
 
+/// Follows the cluster: its epoch and its members.
+fn follow(
+    registry: &Registry,
+    epoch: Arc<AtomicU64>,
+    standing: Arc<Standing>,
+) -> std::io::Result<Follower> {
+    registry.follow(FOLLOW_PAUSE, move |map| {
+        // A former member must not learn the epoch with which memory servers would accept it.
+        if standing.note(map) {
+            epoch.fetch_max(map.epoch, Ordering::AcqRel);
+        }
+    })
+}
+
 /// Watches the lease until the process leaves.
-///
-/// What a process does after the end of its lease cannot be told from the work of a later member.
-/// Over a network memory servers refuse it, and sessions report the loss. Mapped memory cannot be
-/// taken back, so the process ends.
 fn watch_lease(
     clock: LeaseClock,
     has_left: Arc<AtomicBool>,
-    cluster: &ClusterFile,
-    trouble: Arc<OnceLock<String>>,
+    standing: Arc<Standing>,
 ) -> std::io::Result<()> {
-    let lost = format!(
-        "this process has lost its lease of {} s in cluster {}: the registry could not be reached in time; connect again",
-        cluster.lease_seconds, cluster.name
-    );
-    let is_mapped = cluster.fabric == FabricKind::Shm;
     let watch = move || {
         while !has_left.load(Ordering::Acquire) {
             // A process that leaves lets its lease end.
             if clock.left() == Some(Duration::ZERO) && !has_left.load(Ordering::Acquire) {
-                tracing::error!("{lost}");
-                if is_mapped {
-                    host::exit_with(&lost, LEASE_LOST_EXIT_CODE);
-                }
-                let _ = trouble.set(lost);
-                return;
+                return standing.lose_lease();
             }
             sleep_ms(LEASE_LOOK_MS);
         }

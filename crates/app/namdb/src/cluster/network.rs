@@ -24,8 +24,6 @@ const SLOT_LOOK_NS: u64 = 10_000_000;
 pub(crate) struct Remote {
     network: Network,
     endpoints: AtomicU64,
-    /// Connected threads, counting one for each connection to all memory servers.
-    seats: AtomicU32,
     /// Slots of the cluster that this process has.
     slots: AtomicU32,
     place: Place,
@@ -33,16 +31,12 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub fn new(network: Network, place: Place) -> Self {
-        let (endpoints, seats, slots) = Default::default();
-        Self { network, endpoints, seats, slots, place }
+        let (endpoints, slots) = Default::default();
+        Self { network, endpoints, slots, place }
     }
 
     pub fn place(&self) -> &Place {
         &self.place
-    }
-
-    pub fn seats(&self) -> u32 {
-        self.seats.load(Ordering::Acquire)
     }
 
     pub fn slots(&self) -> u32 {
@@ -114,7 +108,6 @@ impl Seat {
         let Place { root, .. } = &remote.place;
         let database =
             Database::open(DynEnv::new(engine.endpoint()), root).nearest_to(remote.place.nearest());
-        remote.seats.fetch_add(1, Ordering::AcqRel);
         let remote = remote.clone();
         let seat = Self { lane: None, has_slot: false, database, engine, remote };
         seat.engine.block_on(seat.database.refresh())?;
@@ -176,6 +169,5 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.release_slot();
-        self.remote.seats.fetch_sub(1, Ordering::AcqRel);
     }
 }

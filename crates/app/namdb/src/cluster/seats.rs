@@ -98,7 +98,8 @@ pub(crate) fn close(remote: &Arc<Remote>) {
         drop(seat);
     }
     let start = Moment::now();
-    while remote.seats() > 0 && start.elapsed_ms() < CLOSE_WAIT_MS {
+    // Every seat has a reference. The last one leaves the cluster.
+    while Arc::strong_count(remote) > 1 && start.elapsed_ms() < CLOSE_WAIT_MS {
         sleep_ms(CLOSE_LOOK_MS);
     }
 }

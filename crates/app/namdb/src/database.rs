@@ -40,6 +40,7 @@ struct Shared {
 }
 
 /// How memory is reached. A transaction chooses once; its statements are calls of a concrete type.
+#[expect(clippy::large_enum_variant, reason = "a database has one, behind a pointer")]
 pub(crate) enum Engine {
     /// In this process, or mapped: verbs complete at once.
     Local(Local),

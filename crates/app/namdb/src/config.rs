@@ -79,7 +79,15 @@ pub enum OpenError {
         "a transaction may run for {TRANSACTION_TIME_MIN_MS} to {TRANSACTION_TIME_MAX_MS} milliseconds, {0} were asked for"
     )]
     TransactionTime(u64),
-    /// The memory could not be reserved or initialised.
+    /// The cluster of a file could not be joined, see [`connect`](crate::connect).
+    #[error("cannot join the cluster of {file}: {fault}")]
+    Connect {
+        /// The cluster file.
+        file: String,
+        /// What failed, and what to do.
+        fault: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The memory could not be had, or not be laid out.
     #[error("the memory servers could not be started: {0}")]
     Start(String),
 }

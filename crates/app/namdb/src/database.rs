@@ -1,16 +1,22 @@
-//! A database inside this process: open it, create tables, open sessions.
+//! A database, in this process or of a cluster: its tables, its sessions.
 
+use crate::cluster::{BorrowedSeat, LEAVE_NS, Place, Remote, close_seats};
 use crate::config::{Config, OpenError};
-use crate::lanes::LanePool;
+use crate::error::TransactionError;
+use crate::lanes::{LanePool, WAIT_MS_MAX};
 use crate::session::Session;
 use fabric::{LocalEnv, run_now};
 use layout::{IndexDesign, Schema};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use txn::catalog::Catalog;
 use txn::local::OpenConfig;
-use txn::{CatalogError, Database, DatabaseConfig, IndexId, TableId, TableMemory, TableSpec};
+use txn::{
+    CatalogError, Database, DatabaseConfig, IndexId, Lane, Root, TableId, TableMemory, TableSpec,
+};
 
-/// An open database. Clones share it; the data is lost when the last clone is dropped.
+/// An open database. Clones are the same database. One of [`open`] ends with its last clone, and so
+/// does its data; of one of [`connect`](crate::connect) the process then leaves the cluster.
 #[derive(Clone)]
 pub struct Db {
     shared: Arc<Shared>,
@@ -29,10 +35,95 @@ impl DbIdentity {
 
 struct Shared {
     identity: DbIdentity,
-    /// An engine handle belongs to one thread; this one is only cloned.
+    engine: Engine,
+    config: Config,
+}
+
+/// How memory is reached. A transaction chooses once; its statements are calls of a concrete type.
+#[expect(clippy::large_enum_variant, reason = "a database has one, behind a pointer")]
+pub(crate) enum Engine {
+    /// In this process, or mapped: verbs complete at once.
+    Local(Local),
+    /// Over a network.
+    Remote(Arc<Remote>),
+}
+
+pub(crate) struct Local {
+    /// Handles are per thread; this one only makes others.
     root: Mutex<Database<LocalEnv>>,
     lanes: LanePool,
-    config: Config,
+    /// The cluster whose regions are mapped; `None` if memory is of this process.
+    place: Option<Place>,
+}
+
+impl Local {
+    fn new(root: Database<LocalEnv>, lanes: u32, place: Option<Place>) -> Self {
+        Self { root: Mutex::new(root), lanes: LanePool::new(lanes), place }
+    }
+
+    /// A handle with an endpoint of its own.
+    pub(crate) fn handle(&self) -> Database<LocalEnv> {
+        self.root.lock().expect("making a handle does not panic").for_thread()
+    }
+
+    pub(crate) fn borrow_lane(&self) -> Result<Lane<LocalEnv>, TransactionError> {
+        let borrowed = self.lanes.borrow(|| self.handle());
+        borrowed.map_err(|error| match self.place {
+            Some(_) => error.in_cluster(WAIT_MS_MAX),
+            None => error,
+        })
+    }
+
+    pub(crate) fn give_back_lane(&self, lane: Lane<LocalEnv>) {
+        self.lanes.give_back(lane);
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        if self.place.is_some() {
+            self.lanes.close();
+            // If a memory server is unreachable, the cluster is lost, and its slots with it.
+            let _ = run_now(self.handle().leave(LEAVE_NS));
+        }
+    }
+}
+
+impl Engine {
+    /// The cluster, if this process has joined one.
+    #[inline]
+    pub(crate) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Local(local) => local.place.as_ref(),
+            Self::Remote(remote) => Some(remote.place()),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Engine::Remote(remote) = &self.engine {
+            close_seats(remote);
+        }
+    }
+}
+
+/// Runs a call of the engine's handle, and waits for its result.
+macro_rules! on_handle {
+    ($db:expr, $handle:ident => $call:expr) => {
+        match &$db.shared.engine {
+            Engine::Local(local) => {
+                let $handle = local.handle();
+                run_now($call)
+            }
+            Engine::Remote(remote) => {
+                let seat = BorrowedSeat::take(remote)
+                    .map_err(|fault| CatalogError::Unreachable(fault.to_string()))?;
+                let $handle = &seat.database;
+                seat.engine.block_on($call)
+            }
+        }
+    };
 }
 
 /// Opens a database in this process.
@@ -81,30 +172,34 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
     };
     let root =
         txn::local::open(&open_config).map_err(|error| OpenError::Start(error.to_string()))?;
-    let lanes = LanePool::new(config.lanes);
-    Ok(Db::new(root, lanes, config))
+    Ok(Db::new(Engine::Local(Local::new(root, config.lanes, None)), config))
 }
 
 impl Db {
-    fn new(root: Database<LocalEnv>, lanes: LanePool, config: Config) -> Self {
-        let (identity, root) = (DbIdentity::next(), Mutex::new(root));
-        Self { shared: Arc::new(Shared { identity, root, lanes, config }) }
+    fn new(engine: Engine, config: Config) -> Self {
+        Self { shared: Arc::new(Shared { identity: DbIdentity::next(), engine, config }) }
     }
 
     /// Wraps a database that another process created and that this process maps into its memory.
     /// Sessions work as usual.
     pub fn of(root: Database<LocalEnv>) -> Self {
-        let settings = root.config();
-        let config = Config {
-            servers: root.root().servers.len() as u16,
-            server_bytes: root.env().world().region_bytes(layout::RegionId(0)),
-            lanes: settings.lanes,
-            transaction_time_max_ms: settings.transaction_time_max_ns / 1_000_000,
-            oracle: settings.oracle,
-            seed: 1,
-        };
-        let lanes = LanePool::new(config.lanes);
-        Self::new(root, lanes, config)
+        let (lanes, bytes) =
+            (root.config().lanes, root.env().world().region_bytes(layout::RegionId(0)));
+        let config = joined_config(&root.root(), lanes, bytes);
+        Self::new(Engine::Local(Local::new(root, lanes, None)), config)
+    }
+
+    /// The database of a cluster whose regions are mapped.
+    pub(crate) fn mapped(root: Database<LocalEnv>, lanes: u32, place: Place) -> Self {
+        let config = joined_config(&place.root, lanes, place.server_bytes());
+        Self::new(Engine::Local(Local::new(root, lanes, Some(place))), config)
+    }
+
+    /// The database of a cluster that a network reaches.
+    pub(crate) fn over_network(remote: Arc<Remote>) -> Self {
+        let place = remote.place();
+        let config = joined_config(&place.root, place.root.slots, place.server_bytes());
+        Self::new(Engine::Remote(remote), config)
     }
 
     /// The configuration it was opened with.
@@ -118,58 +213,98 @@ impl Db {
         Session::new(self.clone())
     }
 
-    /// The engine's own handle, with its own endpoint, for programs that run lanes themselves.
+    /// The engine's own handle, with an endpoint of its own, for programs that run lanes themselves.
+    ///
+    /// # Panics
+    /// If a network reaches the database, see [`connect`](crate::connect).
     pub fn handle(&self) -> Database<LocalEnv> {
-        self.shared.root.lock().expect("begetting a handle does not panic").for_thread()
+        match &self.shared.engine {
+            Engine::Local(local) => local.handle(),
+            Engine::Remote(_) => panic!("a database over a network has no handle without waits"),
+        }
     }
 
     /// Creates a table and its indexes. Sessions may run meanwhile.
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
-        run_now(self.handle().create_table(spec))
+        on_handle!(self, handle => handle.create_table(spec))
     }
 
-    /// Drops a table and all its indexes. Waits for the transactions that use it, at most the
-    /// maximal duration of a transaction. On [`CatalogError::Unacknowledged`] the table is dropped,
-    /// and a later change of the catalog frees its memory.
+    /// Drops a table and all its indexes. Waits for transactions that use it, but no longer than a
+    /// transaction may run: with [`CatalogError::Unacknowledged`] it is gone all the same, and its
+    /// memory is free with a later change.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
-        run_now(self.handle().drop_table(name))
+        on_handle!(self, handle => handle.drop_table(name))
     }
 
     /// Creates an index and fills it. Sessions may run meanwhile.
     pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        run_now(self.handle().create_index(table, design))
+        on_handle!(self, handle => handle.create_index(table, design))
     }
 
     /// Drops an index. Sessions may run meanwhile.
     pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
-        run_now(self.handle().drop_index(table, index))
+        on_handle!(self, handle => handle.drop_index(table, index))
     }
 
-    /// Finds a table by its name.
+    /// The table with this name; `None` if there is none, or a cluster cannot be reached.
     pub fn table(&self, name: &str) -> Option<TableId> {
-        self.handle().table(name)
+        self.catalog().ok()?.table(name)
     }
 
-    /// Finds an index by the names of its table and of itself.
+    /// The index with this name on the table with that name; `None` as for [`Db::table`].
     pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
-        self.handle().index(table, index)
+        self.catalog().ok()?.index(table, index)
     }
 
-    /// The columns of a table; `None` if it does not exist.
+    /// The columns of a table; `None` as for [`Db::table`].
     pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
-        self.handle().schema(table)
+        self.catalog().ok()?.info(table).map(|info| info.schema.clone())
     }
 
     /// Memory that each table and index uses.
     pub fn memory_usage(&self) -> Result<Vec<TableMemory>, CatalogError> {
-        run_now(self.handle().memory_usage())
+        on_handle!(self, handle => handle.memory_usage())
+    }
+
+    /// The catalog, with the changes that other processes have made.
+    pub(crate) fn catalog(&self) -> Result<Arc<Catalog>, CatalogError> {
+        on_handle!(self, handle => handle.refresh())
     }
 
     pub(crate) fn identity(&self) -> DbIdentity {
         self.shared.identity
     }
 
-    pub(crate) fn lanes(&self) -> &LanePool {
-        &self.shared.lanes
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.shared.engine
+    }
+
+    /// A lane of a database that no network separates from this process.
+    #[cfg(feature = "procedures")]
+    pub(crate) fn borrow_lane(&self) -> Result<Lane<LocalEnv>, TransactionError> {
+        match &self.shared.engine {
+            Engine::Local(local) => local.borrow_lane(),
+            Engine::Remote(_) => unreachable!("procedures run there on seats"),
+        }
+    }
+
+    /// Takes back such a lane.
+    #[cfg(feature = "procedures")]
+    pub(crate) fn give_back_lane(&self, lane: Lane<LocalEnv>) {
+        if let Engine::Local(local) = &self.shared.engine {
+            local.give_back_lane(lane);
+        }
+    }
+}
+
+/// The configuration of a database that other processes have made.
+fn joined_config(root: &Root, lanes: u32, server_bytes: u64) -> Config {
+    Config {
+        servers: root.servers.len() as u16,
+        server_bytes,
+        lanes,
+        transaction_time_max_ms: root.config.transaction_time_max_ns / 1_000_000,
+        oracle: root.config.oracle,
+        seed: 1,
     }
 }

@@ -35,7 +35,26 @@ pub enum TransactionError {
     /// No further lane could be opened.
     #[error("no lane could be opened: {0}")]
     Lane(#[from] LaneError),
-    /// The closure panicked on its engine thread, which therefore sent no answer.
+    /// This thread could not connect to the memory servers of its cluster.
+    #[error("cannot connect to the memory servers: {0}")]
+    Connection(String),
+    /// The cluster has lost a memory server, or this process its place in the cluster: no
+    /// transaction of this [`Db`](crate::Db) can run any more. This one left no trace.
+    #[error("{0}")]
+    ClusterLost(String),
+    /// The programs that have joined the cluster have all its slots, which limit the transactions
+    /// at a time.
+    #[error(
+        "all {slots} slots of the cluster are taken, and none became free within {waited_ms} ms; end programs or \
+         threads that do not need theirs"
+    )]
+    SlotsTaken {
+        /// Slots of the cluster.
+        slots: u32,
+        /// How long this transaction waited.
+        waited_ms: u64,
+    },
+    /// The engine thread ended before it answered: the closure panicked there.
     #[error("the closure panicked on its engine thread; the transaction was rolled back")]
     Panicked,
 }
@@ -47,7 +66,15 @@ pub(crate) fn counted(count: u32, noun: &str) -> String {
 }
 
 impl TransactionError {
-    /// The reason, if the transaction aborted.
+    /// Names the slots of a cluster, if no lane could be opened for want of one.
+    pub(crate) fn in_cluster(self, waited_ms: u64) -> Self {
+        match self {
+            Self::Lane(LaneError::Exhausted(slots)) => Self::SlotsTaken { slots, waited_ms },
+            other => other,
+        }
+    }
+
+    /// The abort, if it was one.
     pub fn abort(&self) -> Option<Abort> {
         match self {
             Self::Aborted { reason, .. } => Some(*reason),

@@ -4,6 +4,7 @@
 //! This file is the only one of the crate that calls the operating system for them.
 #![allow(clippy::disallowed_methods, reason = "this is where the real world enters")]
 
+use std::io::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -27,6 +28,11 @@ impl Moment {
     /// Seconds since this moment.
     pub fn elapsed_s(self) -> f64 {
         self.0.elapsed().as_secs_f64()
+    }
+
+    /// Milliseconds since then.
+    pub fn elapsed_ms(self) -> u64 {
+        self.0.elapsed().as_millis() as u64
     }
 
     /// Nanoseconds from `earlier` to this moment.
@@ -54,6 +60,13 @@ pub fn clock_name() -> String {
 /// Suspends this thread.
 pub fn sleep_ms(duration_ms: u64) {
     std::thread::sleep(Duration::from_millis(duration_ms));
+}
+
+/// Ends this process, with a sentence on standard error.
+pub(crate) fn exit_with(sentence: &str, code: i32) -> ! {
+    // Without standard error the exit code has to do.
+    let _ = writeln!(std::io::stderr(), "namdb: {sentence}");
+    std::process::exit(code)
 }
 
 /// Seconds since 1970 in UTC by the host's clock.

@@ -4,6 +4,7 @@
 //! `commit`, which applies all of them or none.
 
 use crate::database::{Db, DbIdentity};
+use crate::declared::open_or_create;
 use crate::error::TransactionError;
 use crate::session::{Session, Transaction};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
@@ -52,8 +53,23 @@ impl KeyValueTable {
         Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
-    /// Opens the table with this name; `None` unless it exists and was created by
-    /// [`KeyValueTable::create`].
+    /// The table of this name, which is created unless it is there, see
+    /// [`RecordTable::open_or_create`](crate::RecordTable::open_or_create).
+    ///
+    /// # Errors
+    /// [`CatalogError::Design`] if the table is there with other columns or lengths.
+    pub fn open_or_create(
+        db: &Db,
+        name: &str,
+        key_bytes_max: u32,
+        value_bytes_max: u32,
+        design: PhysicalDesign,
+    ) -> Result<Self, CatalogError> {
+        let id = open_or_create(db, schema(name, key_bytes_max, value_bytes_max)?, design)?;
+        Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
+    }
+
+    /// The table of this name, if it was created as a table of bytes.
     pub fn open(db: &Db, name: &str) -> Option<Self> {
         let id = db.table(name)?;
         let found = db.schema(id)?;

@@ -12,13 +12,16 @@
 //! - docs/decisions/0224-a-session-in-this-process-borrows-a-lane-per-call.md
 
 use crate::error::TransactionError;
+use crate::host::Moment;
 use fabric::{LocalEnv, run_now};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
-use txn::{Database, Lane};
+use txn::{Database, Lane, LaneError};
 
-/// Maximal wait of a session for a free lane.
-const WAIT_MS_MAX: u64 = 10_000;
+/// How long a session waits for a lane before it reports that none is to be had.
+pub(crate) const WAIT_MS_MAX: u64 = 10_000;
+/// Between two attempts at a slot, where other processes have all.
+const SLOT_LOOK_MS: u64 = 10;
 
 /// The lanes of one database.
 pub(crate) struct LanePool {
@@ -44,29 +47,38 @@ impl LanePool {
     /// no lane is idle and the maximum is not reached.
     pub(crate) fn borrow(
         &self,
-        database: impl FnOnce() -> Database<LocalEnv>,
+        database: impl Fn() -> Database<LocalEnv>,
     ) -> Result<Lane<LocalEnv>, TransactionError> {
         let mut state = self.lock();
+        if let Some(lane) = state.idle.pop() {
+            return Ok(lane);
+        }
+        let start = Moment::now();
         loop {
+            let mut wait_ms = WAIT_MS_MAX.saturating_sub(start.elapsed_ms());
+            if state.lane_count < self.lane_count_max {
+                state.lane_count += 1;
+                drop(state);
+                let opened = run_now(database().lane());
+                let Err(error) = opened else { return Ok(opened?) };
+                state = self.lock();
+                state.lane_count -= 1;
+                if !matches!(error, LaneError::Exhausted(_)) || wait_ms == 0 {
+                    return Err(error.into());
+                }
+                wait_ms = wait_ms.min(SLOT_LOOK_MS);
+            } else if wait_ms == 0 {
+                return Err(TransactionError::Busy { waited_ms: WAIT_MS_MAX });
+            }
+            // Lanes that others take first do not make the wait longer.
+            let none_idle = |state: &mut State| state.idle.is_empty();
+            let wait = Duration::from_millis(wait_ms);
+            let waited = self.returned.wait_timeout_while(state, wait, none_idle);
+            state = waited.expect("no holder of the pool panics").0;
             if let Some(lane) = state.idle.pop() {
                 return Ok(lane);
             }
-            if state.lane_count < self.lane_count_max {
-                state.lane_count += 1;
-                break;
-            }
-            let wait = Duration::from_millis(WAIT_MS_MAX);
-            // The wait does not restart if other sessions take a returned lane first.
-            let none_idle = |state: &mut State| state.idle.is_empty();
-            let waited = self.returned.wait_timeout_while(state, wait, none_idle);
-            state = waited.expect("no holder of the pool panics").0;
-            if state.idle.is_empty() {
-                return Err(TransactionError::Busy { waited_ms: WAIT_MS_MAX });
-            }
         }
-        drop(state);
-        // A lane that fails to open stays counted: the next attempt would fail too.
-        Ok(run_now(database().lane())?)
     }
 
     /// Returns a lane to the pool.
@@ -76,6 +88,12 @@ impl LanePool {
         let _ = run_now(lane.rest());
         self.lock().idle.push(lane);
         self.returned.notify_one();
+    }
+
+    /// Sends all idle lanes home, where their database finds them.
+    pub(crate) fn close(&self) {
+        let idle = std::mem::take(&mut self.lock().idle);
+        drop(idle);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

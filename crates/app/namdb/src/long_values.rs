@@ -3,8 +3,7 @@
 //!
 //! Decision: docs/decisions/0041-long-values-are-fetched-on-request.md
 
-use crate::session::Transaction;
-use fabric::run_now;
+use crate::session::{Transaction, wait};
 use layout::{LongValues, RecordRef};
 use txn::{RowId, TableId, TxnError};
 
@@ -17,7 +16,7 @@ impl Transaction<'_> {
         column: usize,
         value: &mut Vec<u8>,
     ) -> Result<bool, TxnError> {
-        run_now(self.open().read_long(row, column, value))
+        wait!(self, running => running.read_long(row, column, value))
     }
 
     /// Reads several long values in shared round trips. `values` gets one entry per wanted value.
@@ -26,12 +25,12 @@ impl Transaction<'_> {
         wanted: &[(RowId, usize)],
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
-        run_now(self.open().read_long_many(wanted, values))
+        wait!(self, running => running.read_long_many(wanted, values))
     }
 
     /// Reads all long values of a row, for [`RecordRef::with_long`].
     pub fn read_long_row(&mut self, row: RowId, values: &mut LongValues) -> Result<(), TxnError> {
-        run_now(self.open().read_long_row(row, values))
+        wait!(self, running => running.read_long_row(row, values))
     }
 
     /// Like [`Transaction::for_each`], with the rows' long values.
@@ -40,6 +39,6 @@ impl Transaction<'_> {
         table: TableId,
         mut visit: impl FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        run_now(self.open().for_each_long(table, &mut visit))
+        wait!(self, running => running.for_each_long(table, &mut visit))
     }
 }

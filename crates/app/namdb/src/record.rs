@@ -1,6 +1,7 @@
 //! Typed tables: a Rust structure whose fields are the columns of a row.
 
 use crate::database::{Db, DbIdentity};
+use crate::declared::open_or_create;
 use crate::session::Transaction;
 use layout::{
     Key, KeyBuilder, LongValues, PhysicalDesign, RecordMut, RecordRef, Schema, SchemaError,
@@ -66,7 +67,17 @@ impl<R: Record> RecordTable<R> {
         Ok(Self { id, database: db.identity(), record: PhantomData })
     }
 
-    /// Opens the table of the records; `None` unless it exists with exactly these columns.
+    /// The records' table, which is created unless it is there. Programs that do so at the same
+    /// time get the same table. `design` is that of a new table; one that is there keeps its own.
+    ///
+    /// # Errors
+    /// [`CatalogError::Design`] if the table is there with other columns, with the first difference.
+    pub fn open_or_create(db: &Db, design: PhysicalDesign) -> Result<Self, CatalogError> {
+        let id = open_or_create(db, R::schema()?, design)?;
+        Ok(Self { id, database: db.identity(), record: PhantomData })
+    }
+
+    /// The records' table, if it was created with these very columns.
     pub fn open(db: &Db) -> Option<Self> {
         let id = db.table(R::TABLE)?;
         let found = db.schema(id)?;
@@ -164,7 +175,7 @@ impl Transaction<'_> {
     /// If the row comes from another transaction or another table.
     pub fn record<R: Record>(&mut self, table: RecordTable<R>, row: RowId) -> Result<R, TxnError> {
         self.check_table(table)?;
-        let is_of_table = self.open().table(row) == table.id;
+        let is_of_table = self.table(row) == table.id;
         assert!(is_of_table, "the row is of another table than that of the records {}", R::TABLE);
         if self.row(row).schema().long_columns().is_empty() {
             return Ok(R::read(self.row(row)));

@@ -1,8 +1,10 @@
 //! Sessions of ordinary threads: transactions as closures, retried on conflicts.
 
+use crate::cluster::{BorrowedSeat, Place, RemoteTransaction, rest_seat};
 use crate::config::Retry;
-use crate::database::{Db, DbIdentity};
+use crate::database::{Db, DbIdentity, Engine, Local};
 use crate::error::TransactionError;
+use crate::host::Moment;
 use fabric::{Env, LocalEnv, run_now};
 use layout::{Key, RecordMut, RecordRef, Schema};
 use txn::{
@@ -13,12 +15,15 @@ use txn::{
 /// Runs transactions one after another. A session is `Send`; each thread needs its own.
 pub struct Session {
     db: Db,
+    /// Kept after [`Session::begin`]. Over a network, the thread keeps it with its connections.
     lane: Option<Lane<LocalEnv>>,
+    /// Of the last transaction over a network.
+    remote_violation: Option<UniqueViolation>,
 }
 
 impl Session {
     pub(crate) fn new(db: Db) -> Self {
-        Self { db, lane: None }
+        Self { db, lane: None, remote_violation: None }
     }
 
     /// The database that the session belongs to.
@@ -49,142 +54,214 @@ impl Session {
         retry: Retry,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, TxnError>,
     ) -> Result<T, TransactionError> {
-        let database = self.db.identity();
-        let lane = self.lane()?;
         let mut attempts = 0;
-        // Only a failed first attempt reads the clock; a transaction that commits at once does not.
-        let mut first_end_ns = None;
+        // The clock is read where the first attempt has failed, and not by those that succeed.
+        let mut first_end = None;
         let result = loop {
             attempts += 1;
-            let reason = match attempt(lane, database, isolation, &mut body) {
+            let reason = match self.attempt(isolation, &mut body) {
                 Err(TransactionError::Aborted { reason, .. }) => reason,
                 decided => break decided,
             };
-            let now_ns = lane.env().now_ns();
-            let elapsed_ns = now_ns - *first_end_ns.get_or_insert(now_ns);
+            let now = Moment::now();
+            let elapsed_ns = now.since_ns(*first_end.get_or_insert(now));
             if !reason.is_retryable() || !retry.allows(attempts, elapsed_ns) {
-                break Err(TransactionError::Aborted { reason, attempts });
+                break Err(self.given_up(reason, attempts));
             }
-            back_off(lane.env(), retry.wait_bound_ns(attempts));
+            self.back_off(retry.wait_bound_ns(attempts));
         };
         self.release_lane(matches!(result, Err(TransactionError::Unknown)));
         result
     }
 
-    /// Begins a transaction that the caller commits or drops. It is not retried. The session keeps
-    /// its lane until its next [`Session::transaction`] or [`Session::rest`], or until it is
-    /// dropped.
+    fn attempt<T>(
+        &mut self,
+        isolation: Isolation,
+        body: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, TxnError>,
+    ) -> Result<T, TransactionError> {
+        let mut transaction = self.begin(isolation)?;
+        match body(&mut transaction) {
+            Ok(value) => match transaction.commit() {
+                Outcome::Committed => Ok(value),
+                Outcome::Aborted(reason) => Err(self.aborted(reason)),
+                Outcome::Unknown => Err(TransactionError::Unknown),
+            },
+            Err(error) => {
+                transaction.abort();
+                match error {
+                    TxnError::Abort(reason) => {
+                        Err(TransactionError::Aborted { reason, attempts: 1 })
+                    }
+                    error => Err(TransactionError::Statement(error)),
+                }
+            }
+        }
+    }
+
+    fn aborted(&self, reason: Abort) -> TransactionError {
+        match self.last_unique_violation() {
+            Some(violation) if reason == Abort::UniqueViolation => {
+                TransactionError::UniqueViolation(violation.clone())
+            }
+            _ => TransactionError::Aborted { reason, attempts: 1 },
+        }
+    }
+
+    /// The error of a transaction that is not tried again.
+    fn given_up(&self, reason: Abort, attempts: u32) -> TransactionError {
+        if reason == Abort::Unreachable
+            && let Some(place) = self.db.engine().place()
+            && let Some(trouble) = place.trouble_after_unreachable()
+        {
+            return TransactionError::ClusterLost(trouble.to_owned());
+        }
+        TransactionError::Aborted { reason, attempts }
+    }
+
+    fn back_off(&self, bound_ns: u64) {
+        if bound_ns == 0 {
+            return;
+        }
+        match self.db.engine() {
+            Engine::Local(_) => {
+                // An attempt has failed, so the session has its lane.
+                let lane = self.lane.as_ref().expect("the session keeps its lane");
+                run_now(lane.env().sleep_ns(lane.env().random() % bound_ns));
+            }
+            Engine::Remote(remote) => {
+                // If the thread cannot connect, the next attempt says why.
+                let Ok(seat) = BorrowedSeat::take(remote) else { return };
+                let env = seat.database.env();
+                seat.engine.block_on(env.sleep_ns(env.random() % bound_ns));
+            }
+        }
+    }
+
+    /// Begins a transaction that the caller commits or drops. Nothing is tried again, and the session
+    /// keeps its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
     pub fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_>, TransactionError> {
-        let database = self.db.identity();
-        begin(self.lane()?, database, isolation)
+        let (database, engine) = (self.db.identity(), self.db.engine());
+        if let Some(trouble) = engine.place().and_then(Place::trouble) {
+            return Err(TransactionError::ClusterLost(trouble.to_owned()));
+        }
+        let running = match engine {
+            Engine::Local(local) => {
+                let lane = lane(&mut self.lane, local)?;
+                let begun = run_now(lane.begin(isolation));
+                Running::Local(
+                    begun.map_err(|reason| TransactionError::Aborted { reason, attempts: 1 })?,
+                )
+            }
+            Engine::Remote(remote) => {
+                let violation = &mut self.remote_violation;
+                let begun = RemoteTransaction::begin(remote, isolation, violation)?;
+                Running::Remote(Box::new(begun))
+            }
+        };
+        Ok(Transaction { running, database })
     }
 
     /// Returns the lane that the session has kept since [`Session::begin`]. Sessions that keep all
     /// lanes make every other session wait.
     pub fn rest(&mut self) {
-        self.release_lane(false);
+        self.release();
     }
 
     /// Hints that the next transaction reads these rows, for transactions with few reads: the
     /// processor fetches them into its caches while the transaction takes its snapshot. As after
     /// [`Session::begin`], the session then keeps its lane.
     pub fn prefetch(&mut self, reads: &[(TableId, Key)]) {
-        // If no lane is free, the transaction that follows reports it.
-        if let Ok(lane) = self.lane() {
+        // If there is no lane, the transaction reports it.
+        if let Engine::Local(local) = self.db.engine()
+            && let Ok(lane) = lane(&mut self.lane, local)
+        {
             lane.prefetch(reads);
         }
     }
 
     /// The key of the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`].
     pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
-        self.lane.as_ref()?.last_unique_violation()
-    }
-
-    fn lane(&mut self) -> Result<&mut Lane<LocalEnv>, TransactionError> {
-        let lane = match self.lane.take() {
-            Some(lane) => lane,
-            None => self.db.lanes().borrow(|| self.db.handle())?,
-        };
-        Ok(self.lane.insert(lane))
+        match &self.lane {
+            Some(lane) => lane.last_unique_violation(),
+            None => self.remote_violation.as_ref(),
+        }
     }
 
     /// Returns the lane. A lane whose last outcome is unknown runs no further transaction and is
     /// dropped.
     fn release_lane(&mut self, is_undecided: bool) {
-        match self.lane.take() {
-            Some(lane) if !is_undecided => self.db.lanes().give_back(lane),
-            _ => {}
+        let lane = self.lane.take().filter(|_| !is_undecided);
+        if let (Engine::Local(local), Some(lane)) = (self.db.engine(), lane) {
+            local.give_back_lane(lane);
+        }
+    }
+
+    /// As [`Session::release_lane`], and over a network the thread gives its slot back if this
+    /// process has many.
+    fn release(&mut self) {
+        self.release_lane(false);
+        if let Engine::Remote(remote) = self.db.engine() {
+            rest_seat(remote);
         }
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.release_lane(false);
+        self.release();
     }
 }
 
-fn begin(
-    lane: &mut Lane<LocalEnv>,
-    database: DbIdentity,
-    isolation: Isolation,
-) -> Result<Transaction<'_>, TransactionError> {
-    match run_now(lane.begin(isolation)) {
-        Ok(inner) => Ok(Transaction { inner: Some(inner), database }),
-        Err(reason) => Err(TransactionError::Aborted { reason, attempts: 1 }),
-    }
+/// The lane of a session, which borrows one if it has none.
+fn lane<'session>(
+    kept: &'session mut Option<Lane<LocalEnv>>,
+    local: &Local,
+) -> Result<&'session mut Lane<LocalEnv>, TransactionError> {
+    let lane = match kept.take() {
+        Some(lane) => lane,
+        None => local.borrow_lane()?,
+    };
+    Ok(kept.insert(lane))
 }
 
-fn attempt<T>(
-    lane: &mut Lane<LocalEnv>,
-    database: DbIdentity,
-    isolation: Isolation,
-    body: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, TxnError>,
-) -> Result<T, TransactionError> {
-    let mut transaction = begin(lane, database, isolation)?;
-    match body(&mut transaction) {
-        Ok(value) => match transaction.commit() {
-            Outcome::Committed => Ok(value),
-            Outcome::Aborted(reason) => Err(aborted(lane, reason)),
-            Outcome::Unknown => Err(TransactionError::Unknown),
-        },
-        Err(error) => {
-            transaction.abort();
-            match error {
-                TxnError::Abort(reason) => Err(TransactionError::Aborted { reason, attempts: 1 }),
-                error => Err(TransactionError::Statement(error)),
+/// What runs a transaction.
+pub(crate) enum Running<'lane> {
+    /// The transaction has ended.
+    Ended,
+    Local(txn::Transaction<'lane, LocalEnv>),
+    Remote(Box<RemoteTransaction<'lane>>),
+}
+
+pub(crate) const ENDED_ONCE: &str = "a transaction ends by being consumed";
+
+/// Runs a statement, and waits for its result. The local path has one branch, which also tells
+/// whether the transaction has ended.
+macro_rules! wait {
+    ($transaction:expr, $running:ident => $call:expr) => {
+        match &mut $transaction.running {
+            $crate::session::Running::Local($running) => fabric::run_now($call),
+            $crate::session::Running::Remote(remote) => {
+                let (engine, mut statement) = remote.statement();
+                let $running = &mut statement;
+                engine.block_on($call)
             }
+            $crate::session::Running::Ended => unreachable!("{}", $crate::session::ENDED_ONCE),
         }
-    }
+    };
 }
-
-fn aborted(lane: &Lane<LocalEnv>, reason: Abort) -> TransactionError {
-    match lane.last_unique_violation() {
-        Some(violation) if reason == Abort::UniqueViolation => {
-            TransactionError::UniqueViolation(violation.clone())
-        }
-        _ => TransactionError::Aborted { reason, attempts: 1 },
-    }
-}
-
-fn back_off(env: &LocalEnv, bound_ns: u64) {
-    if bound_ns > 0 {
-        run_now(env.sleep_ns(env.random() % bound_ns));
-    }
-}
+pub(crate) use wait;
 
 /// A running transaction: the methods of [`txn::Transaction`] without `await`. Dropping it rolls it
 /// back.
 pub struct Transaction<'lane> {
-    /// `Some` until the transaction ends.
-    inner: Option<txn::Transaction<'lane, LocalEnv>>,
+    pub(crate) running: Running<'lane>,
     database: DbIdentity,
 }
 
-impl<'lane> Transaction<'lane> {
-    /// Reads the row with this key; `None` if it does not exist.
+impl Transaction<'_> {
+    /// The row with this key, if there is one.
     pub fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        run_now(self.open().read(table, key))
+        wait!(self, running => running.read(table, key))
     }
 
     /// Reads independent rows in shared round trips. `found` gets one entry per read.
@@ -193,27 +270,39 @@ impl<'lane> Transaction<'lane> {
         reads: &[(TableId, Key)],
         found: &mut Vec<Option<RowId>>,
     ) -> Result<(), TxnError> {
-        run_now(self.open().read_many(reads, found))
+        wait!(self, running => running.read_many(reads, found))
     }
 
     /// A row's columns, including this transaction's own writes.
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
-        self.inner.as_ref().expect(ENDED_ONCE).row(row)
+        match &self.running {
+            Running::Local(local) => local.row(row),
+            Running::Remote(remote) => remote.row(row),
+            Running::Ended => unreachable!("{ENDED_ONCE}"),
+        }
     }
 
     /// The columns of a table; `None` if it does not exist.
     pub fn schema(&self, table: TableId) -> Option<&Schema> {
-        self.inner.as_ref().expect(ENDED_ONCE).schema(table)
+        match &self.running {
+            Running::Local(local) => local.schema(table),
+            Running::Remote(remote) => remote.schema(table),
+            Running::Ended => unreachable!("{ENDED_ONCE}"),
+        }
     }
 
     /// Marks a row as updated and returns its columns for writing.
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
-        self.open().update(row)
+        match &mut self.running {
+            Running::Local(local) => local.update(row),
+            Running::Remote(remote) => remote.update(row),
+            Running::Ended => unreachable!("{ENDED_ONCE}"),
+        }
     }
 
     /// Inserts a row; set its columns with [`Transaction::update`].
     pub fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
-        run_now(self.open().insert(table, key))
+        wait!(self, running => running.insert(table, key))
     }
 
     /// Inserts several rows in shared round trips. `rows` gets one entry per row.
@@ -222,18 +311,22 @@ impl<'lane> Transaction<'lane> {
         inserts: &[(TableId, Key)],
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
-        run_now(self.open().insert_many(inserts, rows))
+        wait!(self, running => running.insert_many(inserts, rows))
     }
 
     /// Deletes a row that this transaction has read or inserted.
     pub fn delete(&mut self, row: RowId) {
-        self.open().delete(row);
+        match &mut self.running {
+            Running::Local(local) => local.delete(row),
+            Running::Remote(remote) => remote.statement().1.delete(row),
+            Running::Ended => unreachable!("{ENDED_ONCE}"),
+        }
     }
 
     /// Scans a key range in key order, including this transaction's own writes.
     /// [`Transaction::record`] has an example.
     pub fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
-        run_now(self.open().scan(scan, rows))
+        wait!(self, running => running.scan(scan, rows))
     }
 
     /// Scans independent key ranges in shared round trips.
@@ -242,7 +335,7 @@ impl<'lane> Transaction<'lane> {
         scans: &[Scan],
         rows: &mut Vec<Vec<RowId>>,
     ) -> Result<(), TxnError> {
-        run_now(self.open().scan_many(scans, rows))
+        wait!(self, running => running.scan_many(scans, rows))
     }
 
     /// Finds the rows with a key of a secondary index: one value per column of the index, encoded
@@ -254,7 +347,7 @@ impl<'lane> Transaction<'lane> {
         key: &Key,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
-        run_now(self.open().lookup(index, key, rows))
+        wait!(self, running => running.lookup(index, key, rows))
     }
 
     /// Visits every row of a table in the snapshot, without keeping the rows. The visit ignores
@@ -264,12 +357,16 @@ impl<'lane> Transaction<'lane> {
         table: TableId,
         mut visit: impl FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        run_now(self.open().for_each(table, &mut visit))
+        wait!(self, running => running.for_each(table, &mut visit))
     }
 
     /// Commits and returns the outcome.
     pub fn commit(mut self) -> Outcome {
-        run_now(self.inner.take().expect(ENDED_ONCE).commit_and_rest())
+        match std::mem::replace(&mut self.running, Running::Ended) {
+            Running::Local(local) => run_now(local.commit_and_rest()),
+            Running::Remote(remote) => remote.commit(),
+            Running::Ended => unreachable!("{ENDED_ONCE}"),
+        }
     }
 
     /// Rolls back; counted as [`Abort::User`].
@@ -293,17 +390,23 @@ impl<'lane> Transaction<'lane> {
         }
     }
 
-    #[inline]
-    pub(crate) fn open(&mut self) -> &mut txn::Transaction<'lane, LocalEnv> {
-        self.inner.as_mut().expect(ENDED_ONCE)
+    /// The table that a row is of.
+    pub(crate) fn table(&mut self, row: RowId) -> TableId {
+        match &mut self.running {
+            Running::Local(local) => local.table(row),
+            Running::Remote(remote) => remote.statement().1.table(row),
+            Running::Ended => unreachable!("{ENDED_ONCE}"),
+        }
     }
 
     fn roll_back(&mut self) {
-        self.inner.take().into_iter().for_each(|inner| run_now(inner.abort_and_rest()));
+        match std::mem::replace(&mut self.running, Running::Ended) {
+            Running::Local(local) => run_now(local.abort_and_rest()),
+            // It rolls back where it is dropped.
+            Running::Remote(_) | Running::Ended => {}
+        }
     }
 }
-
-const ENDED_ONCE: &str = "a transaction ends by being consumed";
 
 impl Drop for Transaction<'_> {
     /// Also withdraws the lane's announced stamp, so that no version is kept for this snapshot.

@@ -33,6 +33,11 @@ pub enum RegistryError {
     /// The directory of a development cluster cannot be used.
     #[error("the directory {path} cannot be used: {why}")]
     Directory { path: String, why: String },
+    /// The registry is in etcd, and this program has no client for it.
+    #[error(
+        "the registry is in etcd at {place}, which this program cannot reach; build it with the feature `etcd` of `namdb`"
+    )]
+    BuiltWithoutEtcd { place: String },
     /// A file named in the registry's settings cannot be used.
     #[error("{path} cannot be used: {why}")]
     File { path: String, why: String },

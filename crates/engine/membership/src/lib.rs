@@ -64,7 +64,9 @@ mod clock;
 pub mod cluster_file;
 mod cluster_map;
 mod error;
+#[cfg(feature = "etcd")]
 mod etcd_gateway;
+#[cfg_attr(not(feature = "etcd"), path = "no_etcd.rs")]
 mod etcd_store;
 mod file_store;
 mod follower;

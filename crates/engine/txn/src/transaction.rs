@@ -54,6 +54,12 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         Self { owned }
     }
 
+    /// The transaction that the lane runs already.
+    pub(crate) fn running(owned: &'lane mut Option<Box<LaneInner<E>>>) -> Self {
+        debug_assert!(owned.is_some(), "a transaction that has not committed has its lane");
+        Self { owned }
+    }
+
     #[inline]
     pub(crate) fn lane(&mut self) -> &mut LaneInner<E> {
         self.owned.as_mut().expect("a transaction that has not committed has its lane")
@@ -74,7 +80,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
 
     /// The columns of a table, if it exists.
     pub fn schema(&self, table: TableId) -> Option<&Schema> {
-        self.lane_ref().open.catalog.info(table).map(|info| &*info.schema)
+        self.lane_ref().schema(table)
     }
 
     /// The table of a row.
@@ -84,8 +90,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// If `row` is of another transaction.
     #[inline]
     pub fn table(&self, row: RowId) -> TableId {
-        let lane = self.lane_ref();
-        lane.txn.accesses[lane.txn.access(row)].table
+        self.lane_ref().table(row)
     }
 
     /// A row's columns, including the transaction's own changes.
@@ -96,14 +101,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// [`Abort::Unreachable`].
     #[inline(always)]
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
-        let lane = self.lane_ref();
-        let access = &lane.txn.accesses[lane.txn.access(row)];
-        debug_assert!(access.state != State::Absent);
-        let info = lane.open.info(access.table);
-        let words = lane.txn.batch.words(access.current());
-        let payload = info.row.payload() as usize;
-        let end = words.len().min(payload + info.row.payload_words as usize);
-        RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
+        self.lane_ref().row(row)
     }
 
     /// A row's columns, mutable. The commit detects conflicts.
@@ -114,12 +112,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// columns, or as [`Transaction::row`].
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
-        let lane = self.lane();
-        let access = lane.txn.access(row);
-        let payload = lane.make_fresh(access);
-        let LaneInner { open, txn, .. } = lane;
-        let info = open.info(txn.accesses[access].table);
-        RecordMut::new(&info.schema, txn.batch.words_mut(payload)).with_stage(&mut txn.stage)
+        self.lane().update(row)
     }
 
     /// Deletes a row.
@@ -186,8 +179,41 @@ async fn rest<E: Env>(owned: &mut Option<Box<LaneInner<E>>>) {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Copies the row of an access for the transaction's changes, at the first one; returns the
-    /// span of the payload.
+    /// See [`Transaction::schema`].
+    pub(crate) fn schema(&self, table: TableId) -> Option<&Schema> {
+        self.open.catalog.info(table).map(|info| &*info.schema)
+    }
+
+    /// See [`Transaction::table`].
+    #[inline]
+    pub(crate) fn table(&self, row: RowId) -> TableId {
+        self.txn.accesses[self.txn.access(row)].table
+    }
+
+    /// See [`Transaction::row`].
+    #[inline(always)]
+    pub(crate) fn row(&self, row: RowId) -> RecordRef<'_> {
+        let access = &self.txn.accesses[self.txn.access(row)];
+        debug_assert!(access.state != State::Absent);
+        let info = self.open.info(access.table);
+        let words = self.txn.batch.words(access.current());
+        let payload = info.row.payload() as usize;
+        let end = words.len().min(payload + info.row.payload_words as usize);
+        RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
+    }
+
+    /// See [`Transaction::update`].
+    #[inline(always)]
+    pub(crate) fn update(&mut self, row: RowId) -> RecordMut<'_> {
+        let access = self.txn.access(row);
+        let payload = self.make_fresh(access);
+        let Self { open, txn, .. } = self;
+        let info = open.info(txn.accesses[access].table);
+        RecordMut::new(&info.schema, txn.batch.words_mut(payload)).with_stage(&mut txn.stage)
+    }
+
+    /// Makes a copy of an access's row that the transaction may change; returns the payload's
+    /// words.
     #[inline(always)]
     pub(crate) fn make_fresh(&mut self, number: AccessId) -> Span {
         let access = self.txn.accesses[number];

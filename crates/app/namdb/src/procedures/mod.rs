@@ -22,10 +22,9 @@
 //! the outcome is unknown.
 //!
 //! ```text
-//! code       generated code of the embedder's own workloads
-//! database   opening a folder: tables and procedures
-//! open       creating and loading the tables
-//! cluster    tables on the memory servers of a cluster
+//! code       generated code of workloads of one's own
+//! database   tables and procedures of a folder, opened
+//! open       making tables and loading them
 //! session    the calls of one thread
 //! call       binding arguments, executing, reading rows
 //! argument   argument values
@@ -36,7 +35,6 @@
 
 mod argument;
 mod call;
-mod cluster;
 mod code;
 mod database;
 mod error;

@@ -1,10 +1,11 @@
 //! Creates the tables of a folder and loads them.
 
-use super::cluster::{Fault, Joined, Mapped, Remote, RemoteSession};
 use super::database::{Options, Tables};
 use super::error::OpenFailure;
+use crate::cluster::{Fault, Joined, Place, Remote, Seat};
 use crate::config::{Config, SERVER_BYTES_MIN};
 use crate::database::Db;
+use crate::error::TransactionError;
 use crate::host;
 use fabric::{Env, run_now};
 use folder_benchmark::Stored;
@@ -24,11 +25,9 @@ const PARTS_PER_THREAD: u64 = 16;
 
 /// Where the tables are stored.
 pub(super) enum World {
-    /// In this process.
+    /// In this process, or in memory servers of this host, whose regions are mapped.
     Local(Db),
-    /// In other processes' memory on this host, which is mapped.
-    Mapped(Box<Mapped>),
-    /// On servers that are reached over a network.
+    /// Where a network reaches.
     Remote(Arc<Remote>),
 }
 
@@ -36,9 +35,8 @@ impl World {
     /// The nodes to which calls are shipped, per memory server; empty if no call is shipped.
     pub fn owners(&self) -> Vec<Option<NodeId>> {
         match self {
-            Self::Local(_) => Vec::new(),
-            Self::Mapped(mapped) => mapped.owners(),
-            Self::Remote(remote) => remote.owners(),
+            Self::Local(db) => db.engine().place().map(Place::owner_nodes).unwrap_or_default(),
+            Self::Remote(remote) => remote.place().owner_nodes(),
         }
     }
 }
@@ -55,10 +53,10 @@ pub(super) fn open(stored: &Stored, options: &Options) -> Result<World, OpenFail
 }
 
 fn open_in_cluster(file: &Path, stored: &Stored, options: &Options) -> Result<World, Fault> {
-    match Joined::open(file, stored)? {
-        Joined::Mapped(mapped) => {
-            prepare(&mapped.db, stored, options)?;
-            Ok(World::Mapped(mapped))
+    match Joined::open(file, options.sessions, |servers| stored.is_shipped(servers))? {
+        Joined::Mapped(db) => {
+            prepare(&db, stored, options)?;
+            Ok(World::Local(db))
         }
         Joined::Remote(remote) => {
             prepare_remote(&remote, stored, options)?;
@@ -77,10 +75,10 @@ fn prepare(db: &Db, stored: &Stored, options: &Options) -> Result<(), OpenFailur
     }
     // Each thread uses a lane of its own, which sessions use later.
     let work = |parts: &Parts| {
-        let lane = db.lanes().borrow(|| db.handle());
-        let mut lane = lane.map_err(|error| WorkloadError::Configuration(error.to_string()))?;
+        let failed = |error: TransactionError| WorkloadError::Configuration(error.to_string());
+        let mut lane = db.borrow_lane().map_err(failed)?;
         let loaded = run_now(parts.load(stored, &db.handle(), &mut lane));
-        db.lanes().give_back(lane);
+        db.give_back_lane(lane);
         loaded
     };
     load(options.sessions, &work).map_err(OpenFailure::Load)
@@ -89,7 +87,7 @@ fn prepare(db: &Db, stored: &Stored, options: &Options) -> Result<(), OpenFailur
 /// Creates and loads tables over a network, as the options say.
 fn prepare_remote(remote: &Arc<Remote>, stored: &Stored, options: &Options) -> Result<(), Fault> {
     if options.tables != Tables::Present {
-        let session = RemoteSession::open(remote)?;
+        let session = Seat::open(remote)?;
         let made = session.engine.block_on(stored.create_tables(&session.database));
         made.map_err(OpenFailure::Tables)?;
     }
@@ -98,10 +96,10 @@ fn prepare_remote(remote: &Arc<Remote>, stored: &Stored, options: &Options) -> R
     }
     let failed = |fault: Fault| WorkloadError::Configuration(fault.to_string());
     let work = |parts: &Parts| {
-        let mut session = RemoteSession::open(remote).map_err(failed)?;
-        let mut lane = session.lane().map_err(failed)?;
-        let loaded = session.engine.block_on(parts.load(stored, &session.database, &mut lane));
-        session.give_back(lane);
+        let mut seat = Seat::open(remote).map_err(failed)?;
+        let mut lane = seat.lane().map_err(|error| failed(error.into()))?;
+        let loaded = seat.engine.block_on(parts.load(stored, &seat.database, &mut lane));
+        seat.give_back(lane);
         loaded
     };
     Ok(load(options.sessions, &work).map_err(OpenFailure::Load)?)

@@ -3,10 +3,10 @@
 //! Decision: docs/decisions/0224-a-session-in-this-process-borrows-a-lane-per-call.md
 
 use super::call::Call;
-use super::cluster::RemoteSession;
 use super::database::Database;
 use super::error::{CallFailure, Misuse, OpenFailure};
 use super::open::World;
+use crate::cluster::Seat;
 use crate::database::Db;
 use fabric::{Env, run_now};
 use folder_benchmark::shipping::{Shipped, Shipper};
@@ -46,7 +46,7 @@ enum Home {
     /// On a lane borrowed for each call.
     Local(Db),
     /// Over this thread's connections.
-    Remote(Box<RemoteSession>),
+    Remote(Box<Seat>),
 }
 
 /// The result of a call.
@@ -61,9 +61,8 @@ impl Session {
     pub(super) fn open(database: Database) -> Result<Self, OpenFailure> {
         let home = match &database.shared.world {
             World::Local(db) => Home::Local(db.clone()),
-            World::Mapped(mapped) => Home::Local(mapped.db.clone()),
             World::Remote(remote) => {
-                Home::Remote(Box::new(RemoteSession::open(remote).map_err(OpenFailure::Session)?))
+                Home::Remote(Box::new(Seat::open(remote).map_err(OpenFailure::Session)?))
             }
         };
         let callers = match &home {
@@ -148,21 +147,21 @@ impl Inner {
         callers.set_retries(retries);
         match home {
             Home::Local(db) => {
-                let mut lane = match db.lanes().borrow(|| db.handle()) {
+                let mut lane = match db.borrow_lane() {
                     Ok(lane) => lane,
                     Err(error) => return no_lane(&error),
                 };
                 let ended = run_now(call_on(callers, &mut lane, procedure, arguments, results));
                 // A lane with an undecided transaction runs no further one.
                 if !ended.is_undecided() {
-                    db.lanes().give_back(lane);
+                    db.give_back_lane(lane);
                 }
                 ended
             }
             Home::Remote(remote) => {
                 let mut lane = match remote.lane() {
                     Ok(lane) => lane,
-                    Err(error) => return no_lane(&*error),
+                    Err(error) => return no_lane(&error),
                 };
                 let call = call_on(callers, &mut lane, procedure, arguments, results);
                 let ended = remote.engine.block_on(call);

@@ -50,7 +50,7 @@ pub struct Lane<E: Env> {
     env: E,
     /// `None` for good if the caller dropped a future whose work goes on: that work returns the
     /// lane to the pool.
-    inner: Option<Box<LaneInner<E>>>,
+    pub(crate) inner: Option<Box<LaneInner<E>>>,
 }
 
 impl<E: Env> Lane<E> {

@@ -1,0 +1,299 @@
+//! Membership of this process in a cluster.
+
+use super::Fault;
+use crate::database::Db;
+use crate::host::{self, Moment, sleep_ms, spawn};
+use fabric::identity::Hello;
+use fabric::shm::{ConnectConfig, connect};
+use fabric::{Caller, run_now};
+use layout::NodeId;
+use membership::cluster_file::OracleKind;
+use membership::{
+    ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock, Member,
+    Registry, Role, server_addresses,
+};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use txn::{Database, DatabaseConfig, Oracle, Root};
+
+/// How long to wait for the registry, the memory servers and the database.
+const START_TIME: Duration = Duration::from_secs(5);
+/// Between two looks whether the database is there.
+const DATABASE_LOOK_MS: u64 = 10;
+/// Between two looks whether the lease is lost.
+const LEASE_LOOK_MS: u64 = 20;
+/// Between two looks at the cluster's members.
+const FOLLOW_PAUSE: Duration = Duration::from_millis(200);
+/// Looks at the members after an operation has not reached a memory server, and the time between
+/// two: a process that dies closes its connections a moment before its lease ends.
+const LOSS_LOOKS: u32 = 4;
+const LOSS_LOOK_MS: u64 = 100;
+/// The exit code of a process that has lost its lease, as of the program `namdb`.
+const LEASE_LOST_EXIT_CODE: i32 = 4;
+
+/// Membership, and the cluster as it was on joining. The process leaves when this is dropped.
+pub(crate) struct Place {
+    pub cluster: ClusterFile,
+    pub map: ClusterMap,
+    /// For each memory server, the compute server that executes operations shipped to it, if any.
+    owners: Vec<Option<Member>>,
+    pub root: Root,
+    epoch: Arc<AtomicU64>,
+    identity: u64,
+    lease: Option<Lease>,
+    has_left: Arc<AtomicBool>,
+    registry: Registry,
+    standing: Arc<Standing>,
+    _follower: Follower,
+}
+
+impl Place {
+    /// Waits until the memory servers and the database are there, then joins.
+    pub fn join(
+        cluster: ClusterFile,
+        is_shipped: impl FnOnce(usize) -> bool,
+    ) -> Result<Self, Fault> {
+        let registry = Registry::await_open(&cluster, START_TIME)?;
+        wait_for_database(&registry, cluster.memory.len())?;
+        let lease = registry.join(Member::client(), Duration::ZERO)?;
+        let (identity, clock) = (lease.member().identity, lease.clock());
+        let map = registry.map()?;
+        let database = map.database()?.ok_or("the database is gone")?.clone();
+        let epoch = Arc::new(AtomicU64::new(map.epoch));
+        let standing = Arc::new(Standing::new(&cluster, identity, database.clone()));
+        let _follower = follow(&registry, epoch.clone(), standing.clone())?;
+        let has_left = Arc::<AtomicBool>::default();
+        watch_lease(clock, has_left.clone(), standing.clone())?;
+        let owners = match is_shipped(database.servers.len()) {
+            true => map.owners(cluster.fabric).into_iter().map(Option::<&Member>::cloned).collect(),
+            false => Vec::new(),
+        };
+        let (root, lease) = (opened(&database), Some(lease));
+        Ok(Self {
+            cluster,
+            map,
+            owners,
+            root,
+            epoch,
+            identity,
+            lease,
+            has_left,
+            registry,
+            standing,
+            _follower,
+        })
+    }
+
+    pub fn fabric(&self) -> FabricKind {
+        self.cluster.fabric
+    }
+
+    /// Maps the regions of memory servers on this host, for this number of lanes.
+    pub fn map_regions(self, lanes: u32) -> Result<Db, Fault> {
+        let hellos = self.hellos(self.map.memory_servers());
+        let config = ConnectConfig::new(&self.cluster.directory, hellos);
+        let peers = self.hellos(self.peers());
+        let world = connect(&ConnectConfig { peers, needs_peers: false, ..config })?;
+        let database = Database::open(world.endpoint(), &self.root).nearest_to(self.nearest());
+        run_now(database.refresh())?;
+        Ok(Db::mapped(database, lanes, self))
+    }
+
+    /// Why this process can run no further transaction, if it cannot.
+    #[inline]
+    pub fn trouble(&self) -> Option<&str> {
+        self.standing.trouble.get().map(String::as_str)
+    }
+
+    /// As [`Place::trouble`], after an operation has not reached a memory server: asks the registry
+    /// instead of waiting for the next look.
+    pub fn trouble_after_unreachable(&self) -> Option<&str> {
+        for look in 0..LOSS_LOOKS {
+            if look > 0 {
+                sleep_ms(LOSS_LOOK_MS);
+            }
+            if let Ok(map) = self.registry.map() {
+                self.standing.note(&map);
+            }
+            if self.trouble().is_some() {
+                break;
+            }
+        }
+        self.trouble()
+    }
+
+    /// The compute servers that execute shipped operations, each once.
+    pub fn peers(&self) -> impl Iterator<Item = &Member> {
+        let owners = self.owners.iter().flatten().map(|owner| (owner.number, owner));
+        owners.collect::<BTreeMap<u16, &Member>>().into_values()
+    }
+
+    /// Their nodes, one for each memory server; empty if nothing is shipped.
+    #[cfg(feature = "procedures")]
+    pub fn owner_nodes(&self) -> Vec<Option<NodeId>> {
+        self.owners.iter().map(|owner| owner.as_ref().map(Member::node)).collect()
+    }
+
+    /// The memory server whose copies of tables this process reads.
+    pub fn nearest(&self) -> u16 {
+        self.map.nearest(self.identity)
+    }
+
+    /// Bytes of the smallest memory server.
+    pub fn server_bytes(&self) -> u64 {
+        let bytes = |member: &Member| match member.role {
+            Role::Memory { region_bytes, .. } => Some(region_bytes),
+            Role::Compute => None,
+        };
+        self.map.memory_servers().filter_map(bytes).min().unwrap_or_default()
+    }
+
+    /// The first message to each of these servers.
+    fn hellos<'a>(&self, servers: impl Iterator<Item = &'a Member>) -> Vec<Hello> {
+        let hello = |member: &Member| Hello {
+            node: member.node(),
+            cluster: self.cluster.id.0,
+            epoch: self.epoch.load(Ordering::Acquire),
+            server: member.identity,
+            key: member.key(),
+            caller: self.identity,
+            endpoint: 0,
+            process: std::process::id(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        servers.map(hello).collect()
+    }
+
+    /// This process and the addresses of the memory servers, for a network.
+    pub fn caller(&self) -> Result<Caller, Fault> {
+        Ok(Caller {
+            servers: server_addresses(self.map.memory_servers(), self.cluster.fabric)?,
+            cluster: self.cluster.id.0,
+            epoch: self.epoch.clone(),
+            identity: self.identity,
+            endpoint: 0,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.has_left.store(true, Ordering::Release);
+        // If the registry is unreachable, the others notice the end of the lease.
+        let _ = self.lease.take().map(Lease::leave);
+    }
+}
+
+fn wait_for_database(registry: &Registry, servers: usize) -> Result<(), Fault> {
+    registry.wait_for_memory_servers(servers, START_TIME, &mut |_| {})?;
+    let start = Moment::now();
+    while registry.map()?.database()?.is_none() {
+        if start.instant().elapsed() >= START_TIME {
+            return Err(format!(
+                "all memory servers run, but after {} s there is no database; see the log of memory server 0",
+                START_TIME.as_secs()
+            )
+            .into());
+        }
+        sleep_ms(DATABASE_LOOK_MS);
+    }
+    Ok(())
+}
+
+/// Whether this process can still run transactions.
+struct Standing {
+    identity: u64,
+    database: DatabaseRoot,
+    is_mapped: bool,
+    lease_lost: String,
+    /// Why it cannot. Once set it stays.
+    trouble: OnceLock<String>,
+}
+
+impl Standing {
+    fn new(cluster: &ClusterFile, identity: u64, database: DatabaseRoot) -> Self {
+        let lease_lost = format!(
+            "this process has lost its lease of {} s in cluster {}: it did not reach the registry in time; connect again",
+            cluster.lease_seconds, cluster.name
+        );
+        let (is_mapped, trouble) = (cluster.fabric == FabricKind::Shm, OnceLock::new());
+        Self { identity, database, is_mapped, lease_lost, trouble }
+    }
+
+    /// Takes note of the members; returns whether this process is one.
+    fn note(&self, map: &ClusterMap) -> bool {
+        let is_member = map.member(self.identity).is_some();
+        if !is_member {
+            let _ = self.trouble.set(self.lease_lost.clone());
+        } else if let Err(loss) = map.ensure_whole(&self.database) {
+            let _ = self.trouble.set(loss.to_string());
+        }
+        is_member
+    }
+
+    /// The lease is lost. Operations after its end could be mistaken for those of a later member.
+    /// Over a network memory servers refuse them, and sessions report the loss. Mapped memory
+    /// cannot be taken back, so the process ends.
+    fn lose_lease(&self) {
+        tracing::error!("{}", self.lease_lost);
+        if self.is_mapped {
+            host::exit_with(&self.lease_lost, LEASE_LOST_EXIT_CODE);
+        }
+        let _ = self.trouble.set(self.lease_lost.clone());
+    }
+}
+
+/// Follows the cluster: its epoch and its members.
+fn follow(
+    registry: &Registry,
+    epoch: Arc<AtomicU64>,
+    standing: Arc<Standing>,
+) -> std::io::Result<Follower> {
+    registry.follow(FOLLOW_PAUSE, move |map| {
+        // A former member must not learn the epoch with which memory servers would accept it.
+        if standing.note(map) {
+            epoch.fetch_max(map.epoch, Ordering::AcqRel);
+        }
+    })
+}
+
+/// Watches the lease until the process leaves.
+fn watch_lease(
+    clock: LeaseClock,
+    has_left: Arc<AtomicBool>,
+    standing: Arc<Standing>,
+) -> std::io::Result<()> {
+    let watch = move || {
+        while !has_left.load(Ordering::Acquire) {
+            // A process that leaves lets its lease end.
+            if clock.left() == Some(Duration::ZERO) && !has_left.load(Ordering::Acquire) {
+                return standing.lose_lease();
+            }
+            sleep_ms(LEASE_LOOK_MS);
+        }
+    };
+    spawn("namdb-lease", watch).map(drop)
+}
+
+/// The database's root in the registry, as the engine needs it.
+fn opened(root: &DatabaseRoot) -> Root {
+    let oracle = match root.snapshots {
+        OracleKind::Frozen => Oracle::Frozen,
+        OracleKind::DoubleCollect => Oracle::DoubleCollect,
+    };
+    Root {
+        oracle: root.oracle,
+        slots: root.slots,
+        // The servers of a cluster start no collector.
+        copies: Vec::new(),
+        servers: (0..root.servers.len() as u16).map(NodeId).collect(),
+        config: DatabaseConfig {
+            oracle,
+            transaction_time_max_ns: root.transaction_time_ms * 1_000_000,
+            ..DatabaseConfig::default()
+        },
+    }
+}

@@ -1,0 +1,81 @@
+//! Joins a cluster, and moves inhabitants between two cities. Start it several times at once: the
+//! programs share the table, and nobody gets lost.
+//!
+//! ```text
+//! target/release/namdb cluster up          writes namdb.toml
+//! cargo run --release -p cities            joins the cluster of namdb.toml
+//! target/release/namdb cluster down
+//! ```
+#![forbid(unsafe_code)]
+
+use namdb::{Db, Isolation, RecordTable, Retry, Text, record};
+use std::error::Error;
+use std::process::ExitCode;
+
+const MOVES: u32 = 1_000;
+
+record! {
+    /// A city and its inhabitants.
+    struct City in "city" {
+        key { name: Text<30> }
+        inhabitants: i64,
+    }
+}
+
+fn main() -> ExitCode {
+    let file = std::env::args().nth(1).unwrap_or_else(|| "namdb.toml".to_owned());
+    match run(&file) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cities: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(file: &str) -> Result<(), Box<dyn Error>> {
+    let db = namdb::connect(file)?;
+    let cities = RecordTable::<City>::open_or_create(&db, Default::default())?;
+    found_cities(&db, cities)?;
+    for _ in 0..MOVES {
+        move_one(&db, cities)?;
+    }
+    let (ghent, bruges) = inhabitants(&db, cities)?;
+    println!("Ghent has {ghent} inhabitants, Bruges {bruges}, together {}", ghent + bruges);
+    Ok(())
+}
+
+/// Adds the cities, unless another program has.
+fn found_cities(db: &Db, cities: RecordTable<City>) -> Result<(), Box<dyn Error>> {
+    db.session().transaction(Isolation::Serializable, Retry::default(), |txn| {
+        for (name, inhabitants) in [("Ghent", 265_000), ("Bruges", 119_000)] {
+            if txn.get(cities, City::key(name))?.is_none() {
+                txn.put(cities, &City { name: name.into(), inhabitants })?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// One inhabitant moves: both rows change, or neither does.
+fn move_one(db: &Db, cities: RecordTable<City>) -> Result<(), Box<dyn Error>> {
+    db.session().transaction(Isolation::Serializable, Retry::default(), |txn| {
+        let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("it was founded");
+        let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("it was founded");
+        ghent.inhabitants -= 1;
+        bruges.inhabitants += 1;
+        txn.put(cities, &ghent)?;
+        txn.put(cities, &bruges)
+    })?;
+    Ok(())
+}
+
+fn inhabitants(db: &Db, cities: RecordTable<City>) -> Result<(i64, i64), Box<dyn Error>> {
+    let read = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+        let ghent = txn.get(cities, City::key("Ghent"))?.expect("it was founded");
+        let bruges = txn.get(cities, City::key("Bruges"))?.expect("it was founded");
+        Ok((ghent.inhabitants, bruges.inhabitants))
+    })?;
+    Ok(read)
+}

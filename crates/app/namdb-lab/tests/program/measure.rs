@@ -76,7 +76,7 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     let one = refused("--profile connectx3-fdr --machines 1");
     assert!(one.contains("a cluster has 2 to 200 machines, not \"1\""), "{one}");
     let backwards = refused("--profile connectx3-fdr --machines 50..5");
-    assert!(backwards.contains("write 5..50"), "{backwards}");
+    assert!(backwards.contains("use 5..50"), "{backwards}");
     let lanes = refused("--lanes 4");
     assert!(lanes.contains("--lanes needs --profile or --cluster"), "{lanes}");
     let both = refused("--profile connectx3-fdr --cluster namdb.toml");

@@ -31,7 +31,7 @@ fn a_simulated_run_that_is_ended_goes_on_to_the_same_bytes() {
     let table = temporary("measured-table");
     let again = measure(&whole, &format!("{CLUSTER} --json - --table {}", table.display()));
     let told = text(&again.stderr);
-    assert!(told.contains(" has 0 points more, beside "), "nothing is measured twice: {told}");
+    assert!(told.contains(" has 0 points more than the "), "nothing is measured twice: {told}");
     let json: Value = serde_json::from_slice(&again.stdout).expect("the output is JSON");
     assert_eq!(json["format"], 1);
     assert_eq!(json["points"][0]["parameters"]["world"]["machines"], 2);

@@ -163,7 +163,7 @@ fn a_limit_on_address_space_is_kept_to() {
     let output = limited(550 << 10);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("MiB; make it smaller"), "{errors}");
+    assert!(errors.contains("MiB are available; make it smaller"), "{errors}");
 }
 
 #[test]

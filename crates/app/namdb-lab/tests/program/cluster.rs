@@ -505,7 +505,7 @@ fn a_host_without_rdma_is_told_which_check_looks_into_that() {
         let output = namdb(&command);
         let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{errors}");
-        assert!(errors.contains("fabric is `verbs`") && errors.contains("D01-rdma"), "{errors}");
+        assert!(errors.contains("fabric `verbs`") && errors.contains("D01-rdma"), "{errors}");
     }
     std::fs::remove_file(&file).expect("it is ours");
     std::fs::remove_dir_all(&directory).expect("it is ours");

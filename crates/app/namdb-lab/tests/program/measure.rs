@@ -31,7 +31,7 @@ fn a_simulated_run_that_is_ended_goes_on_to_the_same_bytes() {
     let table = temporary("measured-table");
     let again = measure(&whole, &format!("{CLUSTER} --json - --table {}", table.display()));
     let told = text(&again.stderr);
-    assert!(told.contains(" has 0 points more, beside "), "nothing is measured twice: {told}");
+    assert!(told.contains(" has 0 points more than the "), "nothing is measured twice: {told}");
     let json: Value = serde_json::from_slice(&again.stdout).expect("the output is JSON");
     assert_eq!(json["format"], 1);
     assert_eq!(json["points"][0]["parameters"]["world"]["machines"], 2);
@@ -76,7 +76,7 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     let one = refused("--profile connectx3-fdr --machines 1");
     assert!(one.contains("a cluster has 2 to 200 machines, not \"1\""), "{one}");
     let backwards = refused("--profile connectx3-fdr --machines 50..5");
-    assert!(backwards.contains("write 5..50"), "{backwards}");
+    assert!(backwards.contains("use 5..50"), "{backwards}");
     let lanes = refused("--lanes 4");
     assert!(lanes.contains("--lanes needs --profile or --cluster"), "{lanes}");
     let both = refused("--profile connectx3-fdr --cluster namdb.toml");

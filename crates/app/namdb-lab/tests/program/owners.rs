@@ -89,7 +89,7 @@ fn are_carried_out_over(fabric: &str) {
     }
     let output = cluster.run(&format!("{by_this_process} --remote-calls 20"));
     let (told, said) = (text(&output.stdout), text(&output.stderr));
-    assert!(said.contains("--remote-calls changes nothing"), "{said}");
+    assert!(said.contains("--remote-calls has no effect"), "{said}");
     assert!(told.contains("shipped to the compute servers that own their rows"), "{told}");
 }
 

@@ -79,15 +79,15 @@ pub enum OpenError {
         "a transaction may run for {TRANSACTION_TIME_MIN_MS} to {TRANSACTION_TIME_MAX_MS} milliseconds, {0} were asked for"
     )]
     TransactionTime(u64),
-    /// The cluster of a file could not be joined, see [`connect`](crate::connect).
+    /// [`connect`](crate::connect) could not join the cluster of a file.
     #[error("cannot join the cluster of {file}: {fault}")]
     Connect {
         /// The cluster file.
         file: String,
-        /// What failed, and what to do.
+        /// The cause and its remedy.
         fault: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The memory could not be had, or not be laid out.
+    /// The memory could not be reserved or initialised.
     #[error("the memory servers could not be started: {0}")]
     Start(String),
 }

@@ -1,4 +1,4 @@
-//! A database, in this process or of a cluster: its tables, its sessions.
+//! A database, in this process or in a cluster: open it, create tables, open sessions.
 
 use crate::cluster::{BorrowedSeat, LEAVE_NS, Place, Remote, close_seats};
 use crate::config::{Config, OpenError};
@@ -15,8 +15,8 @@ use txn::{
     CatalogError, Database, DatabaseConfig, IndexId, Lane, Root, TableId, TableMemory, TableSpec,
 };
 
-/// An open database. Clones are the same database. One of [`open`] ends with its last clone, and so
-/// does its data; of one of [`connect`](crate::connect) the process then leaves the cluster.
+/// An open database. Clones share it. When the last clone is dropped, a database of [`open`] loses
+/// its data, and the process leaves the cluster of a database of [`connect`](crate::connect).
 #[derive(Clone)]
 pub struct Db {
     shared: Arc<Shared>,
@@ -39,20 +39,21 @@ struct Shared {
     config: Config,
 }
 
-/// How memory is reached. A transaction chooses once; its statements are calls of a concrete type.
+/// The engine that reaches the memory. A transaction chooses once; its statements call a concrete
+/// type.
 #[expect(clippy::large_enum_variant, reason = "a database has one, behind a pointer")]
 pub(crate) enum Engine {
-    /// In this process, or mapped: verbs complete at once.
+    /// Memory of this process, or mapped into it: verbs complete at once.
     Local(Local),
-    /// Over a network.
+    /// Memory that a network reaches.
     Remote(Arc<Remote>),
 }
 
 pub(crate) struct Local {
-    /// Handles are per thread; this one only makes others.
+    /// An engine handle belongs to one thread; this one is only cloned.
     root: Mutex<Database<LocalEnv>>,
     lanes: LanePool,
-    /// The cluster whose regions are mapped; `None` if memory is of this process.
+    /// The cluster whose regions are mapped; `None` for memory of this process.
     place: Option<Place>,
 }
 
@@ -213,10 +214,10 @@ impl Db {
         Session::new(self.clone())
     }
 
-    /// The engine's own handle, with an endpoint of its own, for programs that run lanes themselves.
+    /// The engine's own handle, with its own endpoint, for programs that run lanes themselves.
     ///
     /// # Panics
-    /// If a network reaches the database, see [`connect`](crate::connect).
+    /// If a network reaches the database, as with [`connect`](crate::connect) over `tcp`.
     pub fn handle(&self) -> Database<LocalEnv> {
         match &self.shared.engine {
             Engine::Local(local) => local.handle(),
@@ -229,9 +230,9 @@ impl Db {
         on_handle!(self, handle => handle.create_table(spec))
     }
 
-    /// Drops a table and all its indexes. Waits for transactions that use it, but no longer than a
-    /// transaction may run: with [`CatalogError::Unacknowledged`] it is gone all the same, and its
-    /// memory is free with a later change.
+    /// Drops a table and all its indexes. Waits for the transactions that use it, at most the
+    /// maximal duration of a transaction. On [`CatalogError::Unacknowledged`] the table is dropped,
+    /// and a later change of the catalog frees its memory.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         on_handle!(self, handle => handle.drop_table(name))
     }
@@ -246,17 +247,17 @@ impl Db {
         on_handle!(self, handle => handle.drop_index(table, index))
     }
 
-    /// The table with this name; `None` if there is none, or a cluster cannot be reached.
+    /// Finds a table by its name; `None` also if the cluster is unreachable.
     pub fn table(&self, name: &str) -> Option<TableId> {
         self.catalog().ok()?.table(name)
     }
 
-    /// The index with this name on the table with that name; `None` as for [`Db::table`].
+    /// Finds an index by the names of its table and of itself; `None` as for [`Db::table`].
     pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
         self.catalog().ok()?.index(table, index)
     }
 
-    /// The columns of a table; `None` as for [`Db::table`].
+    /// The columns of a table; `None` if it does not exist, or as for [`Db::table`].
     pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
         self.catalog().ok()?.info(table).map(|info| info.schema.clone())
     }

@@ -38,12 +38,11 @@ pub enum TransactionError {
     /// This thread could not connect to the memory servers of its cluster.
     #[error("cannot connect to the memory servers: {0}")]
     Connection(String),
-    /// The cluster has lost a memory server, or this process its place in the cluster: no
-    /// transaction of this [`Db`](crate::Db) can run any more. This one left no trace.
+    /// The cluster has lost a memory server, or this process has lost its lease. This transaction
+    /// had no effect, and no further one of this [`Db`](crate::Db) can run.
     #[error("{0}")]
     ClusterLost(String),
-    /// The programs that have joined the cluster have all its slots, which limit the transactions
-    /// at a time.
+    /// Other programs have all slots of the cluster. Each lane needs one.
     #[error(
         "all {slots} slots of the cluster are taken, and none became free within {waited_ms} ms; end programs or \
          threads that do not need theirs"
@@ -51,10 +50,10 @@ pub enum TransactionError {
     SlotsTaken {
         /// Slots of the cluster.
         slots: u32,
-        /// How long this transaction waited.
+        /// Duration of the wait in milliseconds.
         waited_ms: u64,
     },
-    /// The engine thread ended before it answered: the closure panicked there.
+    /// The closure panicked on its engine thread, which therefore sent no answer.
     #[error("the closure panicked on its engine thread; the transaction was rolled back")]
     Panicked,
 }
@@ -66,7 +65,7 @@ pub(crate) fn counted(count: u32, noun: &str) -> String {
 }
 
 impl TransactionError {
-    /// Names the slots of a cluster, if no lane could be opened for want of one.
+    /// Reports exhausted lanes as exhausted slots of the cluster.
     pub(crate) fn in_cluster(self, waited_ms: u64) -> Self {
         match self {
             Self::Lane(LaneError::Exhausted(slots)) => Self::SlotsTaken { slots, waited_ms },
@@ -74,7 +73,7 @@ impl TransactionError {
         }
     }
 
-    /// The abort, if it was one.
+    /// The reason, if the transaction aborted.
     pub fn abort(&self) -> Option<Abort> {
         match self {
             Self::Aborted { reason, .. } => Some(*reason),

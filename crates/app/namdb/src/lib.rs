@@ -1,13 +1,13 @@
 //! namdb: a main-memory transactional database for fast networks, to embed in a program.
 //!
-//! [`open`] gives a [`Db`] in this process, [`connect`] one of a cluster; clone it wherever it is
-//! needed. Ordinary threads take a [`Session`] each and run transactions as closures; async programs
-//! take an [`AsyncSession`]. There are three ways to see data: rows and columns ([`Transaction`]),
-//! structures ([`record!`]), and plain bytes ([`KeyValue`]).
+//! [`open`] returns a [`Db`] in this process, [`connect`] one in a cluster; clone it wherever it is
+//! needed. Each thread takes a [`Session`] and runs transactions as closures; async programs take
+//! an [`AsyncSession`]. A program can address data in three ways: as rows and columns
+//! ([`Transaction`]), as Rust structures ([`record!`]), or as plain bytes ([`KeyValue`]).
 //!
-//! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory
-//! server be lost at the wrong moment, unknown. Data is in memory and ends with the processes that
-//! hold it. With the feature `procedures`, programs call SQL procedures by name, see [`procedures`].
+//! A transaction commits, aborts without effect, or, if a memory server is lost while it commits,
+//! has an unknown outcome. All data is in memory and is lost when the processes that hold it exit.
+//! With the feature `procedures`, programs call SQL procedures by name: see [`procedures`].
 //!
 //! ```
 //! use namdb::{Isolation, RecordTable, Retry, Text, record};

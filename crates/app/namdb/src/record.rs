@@ -67,17 +67,17 @@ impl<R: Record> RecordTable<R> {
         Ok(Self { id, database: db.identity(), record: PhantomData })
     }
 
-    /// The records' table, which is created unless it is there. Programs that do so at the same
-    /// time get the same table. `design` is that of a new table; one that is there keeps its own.
+    /// Opens the table of the records, or creates it with `design`. Programs that do so at the same
+    /// time get the same table. A table that exists keeps its design.
     ///
     /// # Errors
-    /// [`CatalogError::Design`] if the table is there with other columns, with the first difference.
+    /// [`CatalogError::Design`], with the first difference, if the table exists with other columns.
     pub fn open_or_create(db: &Db, design: PhysicalDesign) -> Result<Self, CatalogError> {
         let id = open_or_create(db, R::schema()?, design)?;
         Ok(Self { id, database: db.identity(), record: PhantomData })
     }
 
-    /// The records' table, if it was created with these very columns.
+    /// Opens the table of the records; `None` unless it exists with exactly these columns.
     pub fn open(db: &Db) -> Option<Self> {
         let id = db.table(R::TABLE)?;
         let found = db.schema(id)?;

@@ -137,8 +137,8 @@ impl Session {
         }
     }
 
-    /// Begins a transaction that the caller commits or drops. Nothing is tried again, and the session
-    /// keeps its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
+    /// Begins a transaction that the caller commits or drops. Nothing is retried. The session keeps
+    /// its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
     pub fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_>, TransactionError> {
         let (database, engine) = (self.db.identity(), self.db.engine());
         if let Some(trouble) = engine.place().and_then(Place::trouble) {
@@ -224,7 +224,7 @@ fn lane<'session>(
     Ok(kept.insert(lane))
 }
 
-/// What runs a transaction.
+/// A transaction in the engine that runs it.
 pub(crate) enum Running<'lane> {
     /// The transaction has ended.
     Ended,

@@ -240,11 +240,10 @@ macro_rules! wait {
     ($transaction:expr, $running:ident => $call:expr) => {
         match &mut $transaction.running {
             $crate::session::Running::Local($running) => fabric::run_now($call),
-            $crate::session::Running::Remote(remote) => {
-                let (engine, mut statement) = remote.statement();
+            $crate::session::Running::Remote(remote) => remote.run(|engine, mut statement| {
                 let $running = &mut statement;
                 engine.block_on($call)
-            }
+            }),
             $crate::session::Running::Ended => unreachable!("{}", $crate::session::ENDED_ONCE),
         }
     };

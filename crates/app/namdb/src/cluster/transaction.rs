@@ -48,6 +48,16 @@ impl<'session> RemoteTransaction<'session> {
         (&self.seat.engine, self.running.as_mut().expect(RUNS).statement())
     }
 
+    /// Runs a statement. Out of line, so that the local path beside its caller stays small.
+    #[inline(never)]
+    pub fn run<R>(
+        &mut self,
+        statement: impl FnOnce(&Engine<AnyTransport>, txn::Transaction<'_, DynEnv>) -> R,
+    ) -> R {
+        let (engine, transaction) = self.statement();
+        statement(engine, transaction)
+    }
+
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         self.running().row(row)
     }

@@ -226,16 +226,20 @@ impl Extents {
 }
 
 impl State {
-    /// Bytes of the free pieces that are large enough for any request to the reserve.
-    fn free_bytes(&self) -> u64 {
-        let pieces = self.free.values().filter(|&&bytes| bytes >= RESERVED_PIECE_BYTES_MIN);
+    /// Bytes of the free pieces of at least `least_bytes` bytes.
+    fn free_bytes(&self, least_bytes: u64) -> u64 {
+        let pieces = self.free.values().filter(|&&bytes| bytes >= least_bytes);
         pieces.sum::<u64>() + self.region_bytes - self.mark
     }
 
     /// Checks a request against the reserve: returns whether it takes memory from the reserve, or
     /// an error if `need` does not allow that.
     fn check_reserve(&self, bytes: u64, label: Label, need: Need) -> Result<bool, AllocateError> {
-        let free_bytes = self.free_bytes();
+        let least_bytes = match need {
+            Need::Growth => RESERVED_PIECE_BYTES_MIN,
+            Need::Update | Need::Delete => bytes.min(RESERVED_PIECE_BYTES_MIN),
+        };
+        let free_bytes = self.free_bytes(least_bytes);
         let left_bytes = free_bytes.saturating_sub(bytes);
         if left_bytes >= self.reserve_bytes {
             return Ok(false);
@@ -255,7 +259,10 @@ impl State {
         let largest = self.free.values().copied().fold(fresh_bytes, u64::max);
         let free_bytes = match self.reserve_bytes {
             0 => largest,
-            reserve_bytes => largest.min(self.free_bytes().saturating_sub(reserve_bytes)),
+            reserve_bytes => {
+                let free_bytes = self.free_bytes(RESERVED_PIECE_BYTES_MIN);
+                largest.min(free_bytes.saturating_sub(reserve_bytes))
+            }
         };
         AllocateError::Full { wanted_bytes, free_bytes, region_bytes: self.region_bytes }
     }

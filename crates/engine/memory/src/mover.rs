@@ -8,7 +8,7 @@ use crate::extent::{AllocateError, Extents, Label, Need};
 use crate::message::{Reader, Writer};
 use fabric::{Batch, CallError, Env, Mutant, Reply, Service, ServiceId};
 use layout::row::{BufferLayout, Cover, LINK, MOVED_FLAG, OVERFLOW_HEAD, RowLayout};
-use layout::{GlobalPtr, VersionWord};
+use layout::{GlobalPtr, VersionWord, region};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -107,7 +107,7 @@ impl MoverService {
     }
 
     /// Allocates an extent of the overflow region; returns its size too. If memory is full, takes
-    /// from the reserve an extent that holds a single entry.
+    /// the pages of a single entry from the reserve.
     fn overflow_extent<E: Env>(
         &self,
         env: &E,
@@ -118,8 +118,8 @@ impl MoverService {
         match self.extents.allocate_in(env, bytes, label, Need::Growth) {
             Ok(extent) => Ok((extent, bytes)),
             Err(_) => {
-                let extent = self.extents.allocate_in(env, entry_bytes, label, Need::Update)?;
-                Ok((extent, entry_bytes))
+                let bytes = entry_bytes.next_multiple_of(region::HEADER_BYTES);
+                Ok((self.extents.allocate_in(env, bytes, label, Need::Update)?, bytes))
             }
         }
     }

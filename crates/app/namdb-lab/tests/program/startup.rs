@@ -96,7 +96,7 @@ fn a_host_without_a_device() {
         return;
     }
     let site = Site::new("device", "verbs", "");
-    refuses(&site, "", &["D01-rdma-device", "fabric is `verbs`"]);
+    refuses(&site, "", &["D01-rdma-device", "the fabric `verbs`"]);
 }
 
 #[test]

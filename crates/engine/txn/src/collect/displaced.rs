@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 
 /// Maximal number of buffers detached with one batch: all cache lines of the rows fit in the
 /// first-level cache.
-const DETACHED_PER_BATCH: usize = 128;
+const DETACHED_PER_BATCH: usize = u128::BITS as usize;
 /// Maximal number of batches in one round.
 const BATCHES_PER_ROUND: usize = 8;
 
@@ -79,17 +79,18 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.env.execute(batch).await?;
         self.env.reach(CollectStep::BuffersLocked).await;
         batch.clear_verbs();
-        for number in 0..count as u32 {
-            let Some(waiting) = self.garbage.displaced.pop_front() else { break };
-            let found = VersionWord::from_word(batch.word(2 * number));
+        let (mut detached, mut busy) = (0u128, 0u128);
+        for number in 0..count {
+            let waiting = self.garbage.displaced[number];
+            let found = VersionWord::from_word(batch.word(2 * number as u32));
             if found != waiting.version && !self.env.mutant(Mutant::CollectDetachChanged) {
                 // The commit that holds the lock may abort and leave the row as it was.
                 if found.is_locked() && found != VersionWord::MOVED {
-                    self.garbage.displaced.push_back(waiting);
+                    busy |= 1 << number;
                 }
                 continue;
             }
-            if batch.word(2 * number + 1) != 0 {
+            if batch.word(2 * number as u32 + 1) != 0 {
                 self.empty_overflow(&waiting).await;
                 // Buffers in the pool must have empty lists, even if the mover could not free the
                 // entries.
@@ -97,11 +98,20 @@ impl<E: Env> LaneInner<E> {
             }
             batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
             batch.write_word(waiting.row, waiting.version.word());
-            self.free_buffer(waiting.table, waiting.buffer);
-            self.statistics.buffers_collected += 1;
+            detached |= 1 << number;
         }
         if !batch.is_empty() {
             batch = self.env.execute(batch).await?;
+        }
+        // Only now: another lane may use a freed buffer at once.
+        for number in 0..count {
+            let Some(waiting) = self.garbage.displaced.pop_front() else { break };
+            if detached & 1 << number != 0 {
+                self.free_buffer(waiting.table, waiting.buffer);
+                self.statistics.buffers_collected += 1;
+            } else if busy & 1 << number != 0 {
+                self.garbage.displaced.push_back(waiting);
+            }
         }
         self.env.reach(CollectStep::BuffersDetached).await;
         self.scratch.batch = Some(batch);

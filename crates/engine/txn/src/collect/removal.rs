@@ -95,6 +95,9 @@ impl<E: Env> LaneInner<E> {
         let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
         batch.write_word(place.bucket, unlocked);
         self.scratch.batch = Some(self.env.execute(batch).await?);
+        if removal == Removal::Done && !hash.rows {
+            self.free_tombstone_row(owner, retired);
+        }
         self.env.reach(CollectStep::EntryRemoved).await;
         Ok(removal)
     }
@@ -122,9 +125,9 @@ impl<E: Env> LaneInner<E> {
         Ok(true)
     }
 
-    /// Clears a slot and frees the row outside the bucket.
+    /// Clears a slot and marks the row outside the bucket.
     fn empty_slot(
-        &mut self,
+        &self,
         batch: &mut Batch,
         owner: Owner,
         retired: &Retired,
@@ -140,7 +143,7 @@ impl<E: Env> LaneInner<E> {
         let zeros = batch.reserve(hash.layout.slot_words);
         batch.words_mut(zeros).fill(0);
         batch.write(slot, zeros);
-        self.free_tombstone_row(batch, owner, retired);
+        self.mark_tombstone_row(batch, owner, retired);
     }
 
     /// Locks an insert word; returns its previous value, or `None` if another commit holds the
@@ -289,13 +292,8 @@ impl<E: Env> LaneInner<E> {
         if has_key { Removal::Gone } else { Removal::Done }
     }
 
-    /// Marks the row of a removed tombstone as moved and frees its memory.
-    pub(crate) fn free_tombstone_row(
-        &mut self,
-        batch: &mut Batch,
-        owner: Owner,
-        retired: &Retired,
-    ) {
+    /// Marks the row of a removed tombstone as moved.
+    pub(crate) fn mark_tombstone_row(&self, batch: &mut Batch, owner: Owner, retired: &Retired) {
         let Owner::Table(table) = owner else { return };
         let words = self.open.info(table).row.words();
         if !self.env.mutant(Mutant::CollectRowUnmarked) {
@@ -312,6 +310,13 @@ impl<E: Env> LaneInner<E> {
             }
             batch.write_word(retired.row, VersionWord::MOVED.word());
         }
+    }
+
+    /// Frees the row of a removed tombstone. Its mark must have been written: another lane may use
+    /// the memory at once.
+    pub(crate) fn free_tombstone_row(&mut self, owner: Owner, retired: &Retired) {
+        let Owner::Table(table) = owner else { return };
+        let words = self.open.info(table).row.words();
         if let Some(lane_table) = self.open.tables[table.position()].as_mut() {
             lane_table.pool.free(retired.row, words);
         }
@@ -383,13 +388,16 @@ impl<E: Env> LaneInner<E> {
         if removal == Removal::Done {
             self.env.reach(CollectStep::TombstoneLocked).await;
             index::tree::write_leaf_without(&mut batch, &tree, &leaf, &[position], stamp);
-            self.free_tombstone_row(&mut batch, owner, retired);
+            self.mark_tombstone_row(&mut batch, owner, retired);
             batch.write_word(leaf.ptr, timestamp.word());
         } else {
             batch.write_word(leaf.ptr, leaf.insert.word());
         }
         self.scratch.batch = Some(self.env.execute(batch).await?);
         self.env.reach(CollectStep::EntryRemoved).await;
+        if removal == Removal::Done {
+            self.free_tombstone_row(owner, retired);
+        }
         if removal == Removal::Done && count == 1 {
             self.absorb_neighbour(owner, key).await;
         }

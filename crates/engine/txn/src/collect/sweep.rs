@@ -56,8 +56,12 @@ impl SweptLeaf {
 
     /// The positions of the entries to remove.
     fn removed(&self) -> Vec<u32> {
-        let gone = self.entries.iter().filter(|entry| entry.removal == Removal::Done);
-        gone.map(|entry| entry.position).collect()
+        self.done().map(|entry| entry.position).collect()
+    }
+
+    /// The entries to remove.
+    fn done(&self) -> impl Iterator<Item = &SweptEntry> {
+        self.entries.iter().filter(|entry| entry.removal == Removal::Done)
     }
 }
 
@@ -233,15 +237,21 @@ impl<E: Env> LaneInner<E> {
             }
             let tree = self.open.tree(swept.owner());
             index::tree::write_leaf_without(&mut batch, &tree, &swept.leaf, &removed, stamp);
-            for entry in swept.entries.iter().filter(|entry| entry.removal == Removal::Done) {
-                self.free_tombstone_row(&mut batch, swept.owner(), &entry.retired);
+            for entry in swept.done() {
+                self.mark_tombstone_row(&mut batch, swept.owner(), &entry.retired);
             }
             batch.write_word(ptr, timestamp.word());
         }
         if batch.is_empty() {
             return Ok(batch);
         }
-        self.env.execute(batch).await
+        batch = self.env.execute(batch).await?;
+        for swept in leaves.iter().filter(|swept| swept.lock.is_some()) {
+            for entry in swept.done() {
+                self.free_tombstone_row(swept.owner(), &entry.retired);
+            }
+        }
+        Ok(batch)
     }
 }
 

@@ -142,7 +142,8 @@ impl<E: Env> LaneInner<E> {
                 return Ok(InsertBlock { bucket, block, slots, tags, linked_from, owner });
             }
         }
-        Err(Abort::Contended.into())
+        // The insert word guards a link to the last block, too.
+        self.new_block(bucket).await
     }
 
     /// Chains a new block to the last one of a bucket.

@@ -94,7 +94,7 @@ fn histories_of_clients_reveal_planted_bugs() {
         (Mutant::CommitPublishBeforeInstall, Snapshot, "G-single"),
         (Mutant::CommitValidateBeforeLocks, Serializable, "G2"),
         (Mutant::CommitSkipInsertWord, Snapshot, "G-single"),
-        (Mutant::HashMovedRowUnlocked, Snapshot, "lost-update"),
+        (Mutant::HashMovedRowUnlocked, Snapshot, "G-single"),
     ] {
         let level = match isolation {
             Snapshot => Level::Snapshot,

@@ -21,7 +21,7 @@ const FREED_LOOKED_AT: usize = 64;
 
 /// Most bytes of free pieces of one size that a sharing pool keeps. When it has more, it gives half
 /// of them to the other lanes.
-const FREE_BYTES_MAX: u64 = 1 << 20;
+const FREE_BYTES_MAX: u64 = 256 * 1024;
 /// Free pieces of one size that a sharing pool keeps, however large they are.
 const FREE_COUNT_MIN: u64 = 8;
 

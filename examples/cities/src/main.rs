@@ -8,7 +8,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use namdb::{Db, Isolation, RecordTable, Retry, Text, record};
+use namdb::{Db, Isolation, RecordTable, Retry, Session, Text, record};
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -37,8 +37,9 @@ fn run(file: &str) -> Result<(), Box<dyn Error>> {
     let db = namdb::connect(file)?;
     let cities = RecordTable::<City>::open_or_create(&db, Default::default())?;
     found_cities(&db, cities)?;
+    let mut session = db.session();
     for _ in 0..MOVES {
-        move_one(&db, cities)?;
+        move_one(&mut session, cities)?;
     }
     let (ghent, bruges) = inhabitants(&db, cities)?;
     println!("Ghent has {ghent} inhabitants, Bruges {bruges}, together {}", ghent + bruges);
@@ -59,8 +60,8 @@ fn found_cities(db: &Db, cities: RecordTable<City>) -> Result<(), Box<dyn Error>
 }
 
 /// One inhabitant moves: both rows change, or neither does.
-fn move_one(db: &Db, cities: RecordTable<City>) -> Result<(), Box<dyn Error>> {
-    db.session().transaction(Isolation::Serializable, Retry::default(), |txn| {
+fn move_one(session: &mut Session, cities: RecordTable<City>) -> Result<(), Box<dyn Error>> {
+    session.transaction(Isolation::Serializable, Retry::default(), |txn| {
         let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("it was founded");
         let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("it was founded");
         ghent.inhabitants -= 1;

@@ -7,7 +7,7 @@
 use crate::config::Retry;
 use crate::database::Db;
 use crate::error::TransactionError;
-use crate::host;
+use crate::host::{self, Moment, sleep_ms};
 use crate::session::{Session, Transaction};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,14 +15,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::thread::JoinHandle;
 use txn::{Isolation, TxnError};
 
 /// Maximal number of engine threads of a session. Each thread runs one job, and a database runs at
 /// most 64 transactions at a time.
 pub const THREAD_COUNT_MAX: usize = 1024;
+/// How long the last clone of a session waits for its engine threads to end.
+const END_WAIT_MS_MAX: u64 = 2_000;
 
-/// Runs transactions on engine threads. Clones share the threads, which end after the last clone is
-/// dropped.
+/// Runs transactions on engine threads, which clones share. Dropping the last clone ends them once
+/// they have run the waiting jobs, and waits up to 2 s for that.
 ///
 /// ```
 /// use namdb::{AsyncSession, Config, Isolation, KeyValueTable, Retry};
@@ -53,6 +56,7 @@ pub struct AsyncSession {
 /// The sending side of the queue. Dropping it closes the queue and ends the threads.
 struct Engine {
     queue: Arc<Queue>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
@@ -81,10 +85,12 @@ impl AsyncSession {
         let queue = Arc::new(Queue::default());
         // Built first: if a later thread cannot start, dropping it ends the threads already
         // started.
-        let engine = Arc::new(Engine { queue: queue.clone() });
+        let engine = Arc::new(Engine { queue: queue.clone(), threads: Mutex::default() });
         for index in 0..threads.max(1) {
             let (db, queue) = (db.clone(), queue.clone());
-            host::spawn(&format!("namdb-engine-{index}"), move || run_engine(&db, &queue))?;
+            let name = format!("namdb-engine-{index}");
+            let thread = host::spawn(&name, move || run_engine(&db, &queue))?;
+            engine.threads.lock().expect("no holder of the threads panics").push(thread);
         }
         Ok(Self { engine })
     }
@@ -126,6 +132,15 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.queue.state.lock().expect("no holder of the queue panics").is_closed = true;
         self.queue.changed.notify_all();
+        // If the program ended before its engine threads have left a cluster, their slots would be
+        // lost. The last clone may be dropped by a job, on an engine thread.
+        let threads = self.threads.get_mut().expect("no holder of the threads panics");
+        let current = std::thread::current().id();
+        threads.retain(|thread| thread.thread().id() != current);
+        let start = Moment::now();
+        while !threads.iter().all(JoinHandle::is_finished) && start.elapsed_ms() < END_WAIT_MS_MAX {
+            sleep_ms(1);
+        }
     }
 }
 

@@ -42,6 +42,15 @@ pub enum TransactionError {
     /// had no effect, and no further one of this [`Db`](crate::Db) can run.
     #[error("{0}")]
     ClusterLost(String),
+    /// This program already runs as many transactions as it may over shared memory.
+    #[error(
+        "this program already runs 16 transactions, the most over shared memory, and none ended within {waited_ms} ms; \
+         keep transactions shorter"
+    )]
+    ProgramBusy {
+        /// Duration of the wait in milliseconds.
+        waited_ms: u64,
+    },
     /// Other programs have all slots of the cluster. Each lane needs one.
     #[error(
         "all {slots} slots of the cluster are taken, and none became free within {waited_ms} ms; end programs or \
@@ -65,10 +74,11 @@ pub(crate) fn counted(count: u32, noun: &str) -> String {
 }
 
 impl TransactionError {
-    /// Reports exhausted lanes as exhausted slots of the cluster.
+    /// Names the limit of a cluster that a lane lacks.
     pub(crate) fn in_cluster(self, waited_ms: u64) -> Self {
         match self {
             Self::Lane(LaneError::Exhausted(slots)) => Self::SlotsTaken { slots, waited_ms },
+            Self::Busy { waited_ms } => Self::ProgramBusy { waited_ms },
             other => other,
         }
     }

@@ -53,11 +53,11 @@ impl KeyValueTable {
         Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
-    /// The table of this name, which is created unless it is there, see
+    /// Opens the table of this name, or creates it; see
     /// [`RecordTable::open_or_create`](crate::RecordTable::open_or_create).
     ///
     /// # Errors
-    /// [`CatalogError::Design`] if the table is there with other columns or lengths.
+    /// [`CatalogError::Design`] if the table exists with other columns or lengths.
     pub fn open_or_create(
         db: &Db,
         name: &str,

@@ -19,9 +19,12 @@ const EXTENT_BYTES_MAX: u64 = 4 << 20;
 /// Pieces freed last that an assertion compares with one that is freed now.
 const FREED_LOOKED_AT: usize = 64;
 
-/// Most bytes of free pieces of one size that a sharing pool keeps. When it has more, it gives half
-/// of them to the other lanes.
-const FREE_BYTES_MAX: u64 = 256 * 1024;
+/// Most bytes of free pieces of one size that a sharing pool keeps once memory has run short. When
+/// it has more, it gives half of them to the other lanes.
+const FREE_BYTES_MAX: u64 = 64 * 1024;
+/// While memory is plentiful, a pool keeps this many times more, so that lanes seldom meet at the
+/// shared pieces.
+const PLENTY_FACTOR: usize = 16;
 /// Free pieces of one size that a sharing pool keeps, however large they are.
 const FREE_COUNT_MIN: u64 = 8;
 
@@ -126,9 +129,15 @@ impl Pool {
         Some((pieces, kind))
     }
 
-    /// Gives the older half of the free pieces of the recent size to other lanes.
+    /// Gives the older half of the free pieces of the recent size to other lanes, unless the pool
+    /// may keep them.
     #[cold]
     fn share_recent(&mut self) {
+        let count = self.recent.1.len();
+        let is_short = self.shared.as_ref().is_some_and(|(pieces, _)| pieces.is_short());
+        if !is_short && count < PLENTY_FACTOR * self.recent_max {
+            return;
+        }
         let half = self.recent.1.len().div_ceil(2);
         let given: Vec<GlobalPtr> = self.recent.1.drain(..half).collect();
         let (pieces, kind) = self.recent_kind().expect("a limit is set where pieces are shared");
@@ -180,7 +189,11 @@ impl Pool {
                 Err(error) => last_error = Some(error),
             }
         }
-        Err(last_error.expect("a pool has at least one node"))
+        let error = last_error.expect("a pool has at least one node");
+        if let (AllocateError::Full { .. }, Some((pieces, _))) = (&error, &self.shared) {
+            pieces.note_short();
+        }
+        Err(error)
     }
 
     /// Takes an extent from `node`: a smaller one if the next size no longer fits.

@@ -6,7 +6,7 @@
 use crate::extent::Label;
 use layout::{GlobalPtr, NodeId};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 /// The purpose of a piece. A piece never changes its purpose: a reader with its old address would
@@ -37,6 +37,7 @@ pub struct PieceKind {
 #[derive(Default)]
 pub struct SharedPieces {
     count: AtomicU64,
+    is_short: AtomicBool,
     pieces: Mutex<BTreeMap<PieceKind, Vec<GlobalPtr>>>,
 }
 
@@ -48,6 +49,16 @@ impl SharedPieces {
     /// Number of pieces of all kinds.
     pub fn count(&self) -> u64 {
         self.count.load(Relaxed)
+    }
+
+    /// Whether a memory server had no room for a pool's next extent.
+    pub fn is_short(&self) -> bool {
+        self.is_short.load(Relaxed)
+    }
+
+    /// From now on pools keep few free pieces for themselves.
+    pub fn note_short(&self) {
+        self.is_short.store(true, Relaxed);
     }
 
     /// Moves the latest pieces of a kind to `taken`, at most `count_max`.

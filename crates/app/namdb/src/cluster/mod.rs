@@ -29,19 +29,22 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An error of the cluster file, the registry, the network or the memory servers: its text is what
-/// counts.
+/// An error of the cluster file, the registry, the network or the memory servers. Only its message
+/// is used.
 pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 
 /// Most transactions of a joined process at a time over `shm`: a quarter of the slots that all
 /// processes of a cluster share. They are never idle, so further ones would wait for processors.
 const LANES_MAPPED: u32 = 16;
 
-/// Joins a cluster, and gives a [`Db`] on its memory servers, to be used as one of
-/// [`open`](crate::open). `file` is the cluster file, such as `namdb cluster up` writes.
+/// Joins a cluster and returns a [`Db`]. Use it like that of [`open`](crate::open). `file` is the
+/// cluster file, such as `namdb cluster up` writes.
 ///
 /// Until the last clone of the `Db` and the last session are dropped, this process is a compute
-/// server of the cluster, and `namdb status` lists it. All programs that join see the same tables:
+/// server of the cluster, and `namdb status` lists it. Over `tcp` and `verbs`, end the threads that
+/// ran transactions before the program ends: the slots of threads that live on are lost with it.
+///
+/// All programs that join see the same tables:
 /// [`RecordTable::open_or_create`](crate::RecordTable::open_or_create) creates a table or finds it.
 ///
 /// ```no_run
@@ -75,8 +78,8 @@ const LANES_MAPPED: u32 = 16;
 ///
 /// # Errors
 /// [`OpenError::Connect`] if the file cannot be read or is wrong, if the cluster is not running
-/// (after 5 s), if it has lost a memory server, if it is of another version, if this host cannot
-/// reach its servers, or if all numbers of compute servers are taken.
+/// (each step waits 5 s), if it has lost a memory server, if its servers run another version of
+/// namdb, if this host cannot reach them, or if all numbers of compute servers are taken.
 ///
 /// Later, [`TransactionError::ClusterLost`](crate::TransactionError::ClusterLost) says that a
 /// memory server has died or that this process has lost its lease; connect again once the cluster

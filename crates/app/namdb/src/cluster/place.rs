@@ -26,8 +26,8 @@ const DATABASE_LOOK_MS: u64 = 10;
 const LEASE_LOOK_MS: u64 = 20;
 /// Between two looks at the cluster's members.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(200);
-/// Looks at the members after an operation has not reached a memory server, and the time between
-/// two: a process that dies closes its connections a moment before its lease ends.
+/// Number of registry reads after an unreachable memory server, with a pause between two: a process
+/// that dies closes its connections a moment before its lease ends.
 const LOSS_LOOKS: u32 = 4;
 const LOSS_LOOK_MS: u64 = 100;
 /// The exit code of a process that has lost its lease, as of the program `namdb`.

@@ -6,7 +6,7 @@ use fabric::DynEnv;
 use fabric::remote::{AnyTransport, Engine};
 use layout::{RecordMut, RecordRef, Schema};
 use std::sync::Arc;
-use txn::{Isolation, Outcome, OwnedTransaction, RowId, TableId, UniqueViolation};
+use txn::{Isolation, LaneError, Outcome, OwnedTransaction, RowId, TableId, UniqueViolation};
 
 /// A transaction, and the connections that it runs over. Dropping it rolls back.
 pub(crate) struct RemoteTransaction<'session> {
@@ -31,8 +31,10 @@ impl<'session> RemoteTransaction<'session> {
             None => TransactionError::Connection(fault.to_string()),
         };
         let mut seat = BorrowedSeat::take(remote).map_err(unreachable)?;
-        let no_lane = |error| TransactionError::from(error).in_cluster(SLOT_WAIT_MS_MAX);
-        let lane = seat.lane().map_err(no_lane)?;
+        let lane = seat.lane().map_err(|error| match error {
+            LaneError::Unreachable => unreachable(error.into()),
+            error => TransactionError::from(error).in_cluster(SLOT_WAIT_MS_MAX),
+        })?;
         match seat.engine.block_on(lane.begin_owned(isolation)) {
             Ok(running) => Ok(Self { running: Some(running), seat, violation }),
             Err((lane, reason)) => {

@@ -205,7 +205,6 @@ impl Link {
     /// request alone would leave its handler in one of the places that the server has for calls of
     /// this connection, until handlers that hang occupy all of them; closing the connection frees
     /// them all.
-    /// taken by one that hangs; a connection that is closed gives all of them back.
     #[inline]
     fn is_overdue(&mut self, is_first_answered: bool, config: &TcpConfig, now_ns: u64) -> bool {
         let first = first(self.sequence, &self.pending);

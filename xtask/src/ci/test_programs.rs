@@ -24,7 +24,7 @@ const FIRST: [&str; 3] = [WAITING, "registry", "protocol"];
 /// Tests that start processes and wait for most of their time, so that more of them run at once.
 const WAITING: &str = "program";
 /// Number of concurrent tests of that program.
-const WAITING_THREADS: &str = "5";
+const WAITING_THREADS: &str = "4";
 /// Time-out of a program.
 const TIME_MAX: Duration = Duration::from_secs(600);
 

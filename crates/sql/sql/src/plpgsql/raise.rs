@@ -87,7 +87,7 @@ impl Compiler<'_> {
         };
         if given.len() + 1 != raise.message.len() {
             let sentence = format!(
-                "the message has {} placeholders % and needs as many values, not {}",
+                "RAISE needs a value for each `%` of its message: the message needs {}, the statement gives {}",
                 raise.message.len() - 1,
                 given.len()
             );
@@ -198,7 +198,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Splits the message at its placeholders `%`; `%%` is a percent sign.
+/// Splits the message at each `%` that a value replaces; `%%` is a percent sign.
 fn pieces(format: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut letters = format.chars().peekable();

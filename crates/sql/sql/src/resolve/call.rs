@@ -247,11 +247,12 @@ impl Resolver<'_> {
             return self.error(span, ErrorKind::Outside, sentence).advise(instead_of(name));
         }
         let sentence = format!("neither PostgreSQL nor this file has a function `{name}`");
-        let advice = match meant(name, ANY_TYPES.into_iter().chain(built_in())) {
-            none if none.is_empty() => "write its expression here".to_owned(),
-            meant => meant,
-        };
-        self.error(span, ErrorKind::Name, sentence).advise(advice)
+        let error = self.error(span, ErrorKind::Name, sentence);
+        let suggestion = meant(name, ANY_TYPES.into_iter().chain(built_in()));
+        if suggestion.is_empty() {
+            return error.advise("replace the call with the expression that it stands for");
+        }
+        error.advise(suggestion)
     }
 }
 
@@ -304,7 +305,9 @@ fn instead_of(name: &str) -> &'static str {
         _ if name.starts_with("pg_advisory") || name.starts_with("pg_try_advisory") => {
             "lock a row with SELECT ... FOR UPDATE"
         }
-        _ => "compute it in the client and pass it as an argument, or write its expression here",
+        _ => {
+            "compute it in the client and pass it as an argument, or replace the call with its expression"
+        }
     }
 }
 

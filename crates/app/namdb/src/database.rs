@@ -69,9 +69,13 @@ impl Local {
 
     pub(crate) fn borrow_lane(&self) -> Result<Lane<LocalEnv>, TransactionError> {
         let borrowed = self.lanes.borrow(|| self.handle());
-        borrowed.map_err(|error| match self.place {
-            Some(_) => error.in_cluster(WAIT_MS_MAX),
-            None => error,
+        borrowed.map_err(|error| match (error, &self.place) {
+            (error, None) => error,
+            (TransactionError::Busy { waited_ms }, Some(_)) => {
+                let transactions = self.lanes.lane_count_max();
+                TransactionError::ProgramBusy { transactions, waited_ms }
+            }
+            (error, Some(_)) => error.in_cluster(WAIT_MS_MAX),
         })
     }
 

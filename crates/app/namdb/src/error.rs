@@ -44,10 +44,12 @@ pub enum TransactionError {
     ClusterLost(String),
     /// This program already runs as many transactions as it may over shared memory.
     #[error(
-        "this program already runs 16 transactions, the most over shared memory, and none ended within {waited_ms} ms; \
-         keep transactions shorter"
+        "this program already runs {transactions} transactions, the most over shared memory, and none ended within \
+         {waited_ms} ms; keep transactions shorter"
     )]
     ProgramBusy {
+        /// Largest number of transactions at a time.
+        transactions: u32,
         /// Duration of the wait in milliseconds.
         waited_ms: u64,
     },
@@ -74,11 +76,10 @@ pub(crate) fn counted(count: u32, noun: &str) -> String {
 }
 
 impl TransactionError {
-    /// Names the limit of a cluster that a lane lacks.
+    /// Reports exhausted lanes as exhausted slots of the cluster.
     pub(crate) fn in_cluster(self, waited_ms: u64) -> Self {
         match self {
             Self::Lane(LaneError::Exhausted(slots)) => Self::SlotsTaken { slots, waited_ms },
-            Self::Busy { waited_ms } => Self::ProgramBusy { waited_ms },
             other => other,
         }
     }

@@ -43,6 +43,11 @@ impl LanePool {
         Self { state: Mutex::new(state), returned: Condvar::new(), lane_count_max }
     }
 
+    /// The maximum of lanes, and so of transactions at a time.
+    pub(crate) fn lane_count_max(&self) -> u32 {
+        self.lane_count_max
+    }
+
     /// Borrows a lane for one transaction. Opens a new one, on its own handle from `database`, if
     /// no lane is idle and the maximum is not reached.
     pub(crate) fn borrow(

@@ -115,7 +115,7 @@ impl Pool {
         debug_assert!(!ptr.is_null() && words > 0);
         self.select(words);
         debug_assert!(!self.was_just_freed(ptr), "a piece is freed once");
-        if self.recent.1.len() >= self.recent_max {
+        if self.recent.1.len() >= self.recent_max && self.has_surplus() {
             self.share_recent();
         }
         self.recent.1.push(ptr);
@@ -129,15 +129,16 @@ impl Pool {
         Some((pieces, kind))
     }
 
-    /// Gives the older half of the free pieces of the recent size to other lanes, unless the pool
-    /// may keep them.
+    /// Whether a pool with `recent_max` free pieces of the recent size should give some away.
+    #[inline]
+    fn has_surplus(&self) -> bool {
+        let is_short = self.shared.as_ref().is_some_and(|(pieces, _)| pieces.is_short());
+        is_short || self.recent.1.len() >= PLENTY_FACTOR * self.recent_max
+    }
+
+    /// Gives the older half of the free pieces of the recent size to other lanes.
     #[cold]
     fn share_recent(&mut self) {
-        let count = self.recent.1.len();
-        let is_short = self.shared.as_ref().is_some_and(|(pieces, _)| pieces.is_short());
-        if !is_short && count < PLENTY_FACTOR * self.recent_max {
-            return;
-        }
         let half = self.recent.1.len().div_ceil(2);
         let given: Vec<GlobalPtr> = self.recent.1.drain(..half).collect();
         let (pieces, kind) = self.recent_kind().expect("a limit is set where pieces are shared");

@@ -52,6 +52,7 @@ impl SharedPieces {
     }
 
     /// Whether a memory server had no room for a pool's next extent.
+    #[inline]
     pub fn is_short(&self) -> bool {
         self.is_short.load(Relaxed)
     }

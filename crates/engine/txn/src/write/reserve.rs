@@ -12,7 +12,7 @@ use memory::extent::allocate_extent_for;
 use memory::{AllocateError, Label, Need};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, RwLock};
 
 /// After memory ran short, each of this number of commits runs a round of garbage collection.
 const SHORT_COMMITS: u64 = 256;
@@ -25,34 +25,37 @@ type Kind = (Label, NodeId);
 pub(crate) struct ReservedBuffers {
     /// Whether there are any buffers. Lanes read it without the lock.
     is_used: AtomicBool,
-    buffers: Mutex<BTreeMap<Kind, Buffers>>,
+    buffers: RwLock<BTreeMap<Kind, Buffers>>,
 }
 
 #[derive(Default)]
 struct Buffers {
     all: BTreeSet<GlobalPtr>,
-    free: Vec<GlobalPtr>,
+    free: Mutex<Vec<GlobalPtr>>,
 }
 
-impl ReservedBuffers {
-    fn buffers(&self) -> MutexGuard<'_, BTreeMap<Kind, Buffers>> {
-        self.buffers.lock().expect("no holder of reserved buffers panics")
-    }
+const UNPOISONED: &str = "no holder of reserved buffers panics";
 
+impl ReservedBuffers {
     fn take(&self, kind: Kind) -> Option<GlobalPtr> {
-        self.is_used.load(Relaxed).then(|| self.buffers().get_mut(&kind)?.free.pop())?
+        if !self.is_used.load(Relaxed) {
+            return None;
+        }
+        let buffers = self.buffers.read().expect(UNPOISONED);
+        buffers.get(&kind)?.free.lock().expect(UNPOISONED).pop()
     }
 
     /// Cuts an extent of `bytes` bytes into buffers of `buffer_bytes` bytes. Returns the first.
     fn add(&self, kind: Kind, extent: GlobalPtr, bytes: u64, buffer_bytes: u64) -> GlobalPtr {
         assert!(buffer_bytes <= bytes, "an extent holds at least one buffer");
-        let mut buffers = self.buffers();
+        let mut buffers = self.buffers.write().expect(UNPOISONED);
         let of_kind = buffers.entry(kind).or_default();
+        let free = of_kind.free.get_mut().expect(UNPOISONED);
         for number in 0..bytes / buffer_bytes {
             let buffer = extent.add_words(number * buffer_bytes / WORD_BYTES);
             assert!(of_kind.all.insert(buffer), "an extent is allocated once");
             if number > 0 {
-                of_kind.free.push(buffer);
+                free.push(buffer);
             }
         }
         self.is_used.store(true, Relaxed);
@@ -67,12 +70,14 @@ impl ReservedBuffers {
 
     #[cold]
     fn give_back_used(&self, kind: Kind, buffer: GlobalPtr) -> bool {
-        let mut buffers = self.buffers();
-        let Some(of_kind) = buffers.get_mut(&kind) else { return false };
+        // Most buffers are not of the reserve: lanes that free them only share the lock.
+        let buffers = self.buffers.read().expect(UNPOISONED);
+        let Some(of_kind) = buffers.get(&kind) else { return false };
         let is_reserved = of_kind.all.contains(&buffer);
         if is_reserved {
-            debug_assert!(!of_kind.free.contains(&buffer), "a buffer is freed once");
-            of_kind.free.push(buffer);
+            let mut free = of_kind.free.lock().expect(UNPOISONED);
+            debug_assert!(!free.contains(&buffer), "a buffer is freed once");
+            free.push(buffer);
         }
         is_reserved
     }
@@ -80,7 +85,7 @@ impl ReservedBuffers {
     /// Removes the buffers of dropped tables.
     pub fn retain(&self, is_there: impl Fn(Label) -> bool) {
         if self.is_used.load(Relaxed) {
-            let mut buffers = self.buffers();
+            let mut buffers = self.buffers.write().expect(UNPOISONED);
             buffers.retain(|kind, _| is_there(kind.0));
             self.is_used.store(!buffers.is_empty(), Relaxed);
         }

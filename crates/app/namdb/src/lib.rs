@@ -60,6 +60,9 @@ mod long_values;
 
 pub use asynchronous::AsyncSession;
 pub use cluster::connect;
+// For programs that are servers of a cluster.
+#[doc(hidden)]
+pub use cluster::{database_config, root_of};
 pub use config::{Config, OpenError, Retry};
 pub use database::{Db, open};
 pub use error::TransactionError;

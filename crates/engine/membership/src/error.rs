@@ -92,6 +92,17 @@ pub enum RegistryError {
         /// How long one was waited for.
         after: Duration,
     },
+    /// All memory servers have joined, and the first has not created the database in time.
+    #[error(
+        "{}memory server 0 has not created the database of cluster {name}; look into its log",
+        waited(*.after)
+    )]
+    NoDatabase {
+        /// The cluster's name.
+        name: String,
+        /// How long one was waited for.
+        after: Duration,
+    },
     /// Part of the database has gone with a memory server.
     #[error(
         "the database is lost with memory {}, which stopped; stop the servers that still run and start all of them \

@@ -1,9 +1,10 @@
 //! The members of a cluster, and how each is reached.
 
-use crate::cluster_file::FabricKind;
+use crate::cluster_file::{ClusterId, FabricKind};
 use crate::error::AddressError;
 use crate::random;
 use fabric::ServerAddress;
+use fabric::identity::Hello;
 use layout::NodeId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -151,6 +152,29 @@ impl Member {
         match self.role {
             Role::Memory { region_key, .. } => region_key,
             Role::Compute => self.identity,
+        }
+    }
+
+    /// The first message on this process's connection `endpoint` to the member; `caller` is this
+    /// process's identity, `program` its version.
+    pub fn hello(
+        &self,
+        cluster: ClusterId,
+        epoch: u64,
+        caller: u64,
+        endpoint: u64,
+        program: &str,
+    ) -> Hello {
+        Hello {
+            node: self.node(),
+            cluster: cluster.0,
+            epoch,
+            server: self.identity,
+            key: self.key(),
+            caller,
+            endpoint,
+            process: std::process::id(),
+            program: program.to_owned(),
         }
     }
 

@@ -222,6 +222,21 @@ impl Registry {
         }
     }
 
+    /// Waits until memory servers 0 to `count - 1` have joined and the first one has published the
+    /// database's root. `patience` covers both.
+    pub fn wait_for_database(&self, count: usize, patience: Duration) -> Result<(), RegistryError> {
+        let deadline = Moment::now() + patience;
+        self.wait_for_memory_servers(count, patience, &mut |_| {})?;
+        while self.map()?.database()?.is_none() {
+            if deadline.is_past() {
+                let name = self.shared.name.clone();
+                return Err(RegistryError::NoDatabase { name, after: patience });
+            }
+            clock::sleep(self.shared.store.poll());
+        }
+        Ok(())
+    }
+
     /// Starts a new epoch without a change of members, and returns it.
     pub fn bump_epoch(&self) -> Result<u64, RegistryError> {
         let record = self.change_until(|seen| {

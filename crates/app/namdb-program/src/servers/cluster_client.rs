@@ -5,10 +5,10 @@ use super::health::Health;
 use super::lease_watch::{LeaseTime, watch};
 use super::{MEMBERS_POLL, PROGRAM};
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use fabric::identity::{self, Admission, Hello};
 use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry};
-use namdb::host::{Moment, sleep_ms, spawn};
+use namdb::host::spawn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,8 +16,6 @@ use txn::Root;
 
 /// Maximal wait for the memory servers and the database.
 const JOIN_WAIT_MAX: Duration = Duration::from_secs(10);
-/// Interval at which the registry is polled for the database.
-const POLL_MS: u64 = 10;
 
 /// A cluster as seen by a member or a visitor. Dropping it leaves the cluster.
 pub struct ClusterClient {
@@ -66,7 +64,7 @@ impl ClusterClient {
         admission: Option<Arc<Admission>>,
     ) -> Result<Self> {
         let registry = Registry::await_open(&cluster, JOIN_WAIT_MAX)?;
-        wait_for_database(&registry, cluster.memory.len(), JOIN_WAIT_MAX)?;
+        registry.wait_for_database(cluster.memory.len(), JOIN_WAIT_MAX)?;
         let is_named = usize::from(member.number) < cluster.compute.len();
         let (patience, who) = match is_named {
             // A dead predecessor keeps its number until its lease ends.
@@ -101,7 +99,7 @@ impl ClusterClient {
     pub fn visit(cluster: ClusterFile) -> Result<Self> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let registry = Registry::await_open(&cluster, Duration::ZERO)?;
-        wait_for_database(&registry, cluster.memory.len(), Duration::ZERO)?;
+        registry.wait_for_database(cluster.memory.len(), Duration::ZERO)?;
         let health = Arc::new(Health::new(&NEVER));
         Self::open(cluster, &registry, identity::draw()?, (Arc::default(), health, None))
     }
@@ -115,7 +113,7 @@ impl ClusterClient {
     ) -> Result<Self> {
         let map = registry.map()?;
         let database = map.database()?.context("the database is gone")?.clone();
-        let root = super::opened(&database);
+        let root = namdb::root_of(&database);
         epoch.fetch_max(map.epoch, Ordering::AcqRel);
         let newest = epoch.clone();
         let is_visitor = map.member(identity).is_none();
@@ -185,21 +183,10 @@ impl ClusterClient {
         servers: impl IntoIterator<Item = &'a Member>,
         endpoint: u64,
     ) -> Vec<Hello> {
-        servers.into_iter().map(|member| self.hello(member, endpoint)).collect()
-    }
-
-    fn hello(&self, member: &Member, endpoint: u64) -> Hello {
-        Hello {
-            node: member.node(),
-            cluster: self.cluster.id.0,
-            epoch: self.epoch.load(Ordering::Acquire),
-            server: member.identity,
-            key: member.key(),
-            caller: self.identity,
-            endpoint,
-            process: std::process::id(),
-            program: PROGRAM.to_owned(),
-        }
+        let (cluster, epoch) = (self.cluster.id, self.epoch.load(Ordering::Acquire));
+        let hello =
+            |member: &Member| member.hello(cluster, epoch, self.identity, endpoint, PROGRAM);
+        servers.into_iter().map(hello).collect()
     }
 }
 
@@ -224,21 +211,5 @@ fn exit_when_lease_ends(
         }
     };
     spawn("lease watch", watcher).context("no thread can be started")?;
-    Ok(())
-}
-
-/// Waits until all memory servers have joined and the first one has published the database's root.
-fn wait_for_database(registry: &Registry, servers: usize, patience: Duration) -> Result<()> {
-    registry.wait_for_memory_servers(servers, patience, &mut |_| {})?;
-    let start = Moment::now();
-    while registry.map()?.database()?.is_none() {
-        if start.instant().elapsed() >= patience {
-            bail!(
-                "memory server 0 has not created the database within {} s; look into its log",
-                patience.as_secs()
-            );
-        }
-        sleep_ms(POLL_MS);
-    }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! - docs/decisions/0092-the-first-memory-server-creates-the-database.md
 //! - docs/decisions/0105-a-caller-creates-the-database-over-rdma.md
 
-use super::{all_servers, published, settings, verbs};
+use super::{all_servers, published, verbs};
 use anyhow::{Context, Result, ensure};
 use fabric::{LocalWorld, run_now};
 use membership::{ClusterFile, ClusterMap, Registry};
@@ -40,7 +40,7 @@ pub fn found(
     let servers = cluster.memory.len();
     let make: Make = match founder {
         Founder::Here(world) => {
-            let config = settings(cluster.oracle, cluster.transaction_time_ms);
+            let config = namdb::database_config(cluster.oracle, cluster.transaction_time_ms);
             let nodes = all_servers(servers);
             let database = run_now(Database::create(world.endpoint(), nodes, config));
             let root = database.context("cannot create the database")?.root();
@@ -145,7 +145,7 @@ mod tests {
                 slots: 64,
                 copies: Vec::new(),
                 servers: all_servers(2),
-                config: settings(OracleKind::DoubleCollect, 1000),
+                config: namdb::database_config(OracleKind::DoubleCollect, 1000),
             };
             let make = Box::new(move |_: &ClusterMap| {
                 times.fetch_add(1, Relaxed);

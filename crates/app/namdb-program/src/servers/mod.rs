@@ -26,7 +26,7 @@ use layout::NodeId;
 use membership::{DatabaseRoot, OracleKind};
 use namdb::Oracle;
 use std::time::Duration;
-use txn::{DatabaseConfig, Root};
+use txn::Root;
 
 /// Interval at which servers check for members that joined or left.
 pub const MEMBERS_POLL: Duration = Duration::from_millis(200);
@@ -60,31 +60,7 @@ fn published(root: &Root, servers: Vec<u64>) -> DatabaseRoot {
     }
 }
 
-/// The engine's form of the registry's database root.
-fn opened(root: &DatabaseRoot) -> Root {
-    Root {
-        oracle: root.oracle,
-        slots: root.slots,
-        // The servers of a cluster start no collector.
-        copies: Vec::new(),
-        servers: all_servers(root.servers.len()),
-        config: settings(root.snapshots, root.transaction_time_ms),
-    }
-}
-
 /// The nodes of all memory servers of a cluster with `count` of them.
 fn all_servers(count: usize) -> Vec<NodeId> {
     (0..count as u16).map(NodeId).collect()
-}
-
-/// How databases of clusters are opened.
-fn settings(snapshots: OracleKind, transaction_time_ms: u64) -> DatabaseConfig {
-    DatabaseConfig {
-        oracle: match snapshots {
-            OracleKind::Frozen => Oracle::Frozen,
-            OracleKind::DoubleCollect => Oracle::DoubleCollect,
-        },
-        transaction_time_max_ns: transaction_time_ms * 1_000_000,
-        ..DatabaseConfig::default()
-    }
 }

@@ -3,7 +3,7 @@
 use super::cluster_client::ClusterClient;
 use super::cluster_site::Peers;
 use super::remote::{Connect, RemoteSite};
-use super::{PROGRAM, all_servers, settings};
+use super::{PROGRAM, all_servers};
 use anyhow::{Context, Result};
 use fabric::DynEnv;
 use fabric::identity::Admission;
@@ -127,7 +127,7 @@ impl Founder {
         let transport = AnyTransport::from(VerbsTransport::connect(&config)?);
         let engine = Engine::new(transport, Patience::default())?;
         let servers = all_servers(cluster.memory.len());
-        let config = settings(cluster.oracle, cluster.transaction_time_ms);
+        let config = namdb::database_config(cluster.oracle, cluster.transaction_time_ms);
         let database =
             engine.block_on(Database::create(DynEnv::new(engine.endpoint()), servers, config))?;
         Ok(database.root())

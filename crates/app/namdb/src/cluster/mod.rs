@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! place        membership: lease, epoch, what the cluster has lost
+//! root         the registry's root of the database, as the engine needs it
 //! network      connecting a thread, and its lane
 //! seats        the connections of threads, from transaction to transaction
 //! transaction  a running transaction over a network
@@ -14,11 +15,14 @@
 
 mod network;
 mod place;
+mod root;
 mod seats;
 mod transaction;
 
 pub(crate) use network::{LEAVE_NS, Network, Remote, SLOT_WAIT_MS_MAX, Seat};
 pub(crate) use place::Place;
+#[doc(hidden)]
+pub use root::{database_config, root_of};
 pub(crate) use seats::{BorrowedSeat, close as close_seats, rest as rest_seat};
 pub(crate) use transaction::RemoteTransaction;
 

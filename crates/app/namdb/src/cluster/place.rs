@@ -1,13 +1,12 @@
 //! Membership of this process in a cluster.
 
-use super::Fault;
+use super::{Fault, root_of};
 use crate::database::Db;
-use crate::host::{self, Moment, sleep_ms, spawn};
+use crate::host::{self, sleep_ms, spawn};
 use fabric::identity::Hello;
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{Caller, run_now};
 use layout::NodeId;
-use membership::cluster_file::OracleKind;
 use membership::{
     ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock, Member,
     Registry, Role, server_addresses,
@@ -16,12 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use txn::{Database, DatabaseConfig, Oracle, Root};
+use txn::{Database, Root};
 
 /// How long to wait for the registry, the memory servers and the database.
 const START_TIME: Duration = Duration::from_secs(5);
-/// Between two looks whether the database is there.
-const DATABASE_LOOK_MS: u64 = 10;
 /// Between two looks whether the lease is lost.
 const LEASE_LOOK_MS: u64 = 20;
 /// Between two looks at the cluster's members.
@@ -56,7 +53,7 @@ impl Place {
         is_shipped: impl FnOnce(usize) -> bool,
     ) -> Result<Self, Fault> {
         let registry = Registry::await_open(&cluster, START_TIME)?;
-        wait_for_database(&registry, cluster.memory.len())?;
+        registry.wait_for_database(cluster.memory.len(), START_TIME)?;
         let lease = registry.join(Member::client(), Duration::ZERO)?;
         let (identity, clock) = (lease.member().identity, lease.clock());
         let map = registry.map()?;
@@ -70,7 +67,7 @@ impl Place {
             true => map.owners(cluster.fabric).into_iter().map(Option::<&Member>::cloned).collect(),
             false => Vec::new(),
         };
-        let (root, lease) = (opened(&database), Some(lease));
+        let (root, lease) = (root_of(&database), Some(lease));
         Ok(Self {
             cluster,
             map,
@@ -152,18 +149,9 @@ impl Place {
 
     /// The first message to each of these servers.
     fn hellos<'a>(&self, servers: impl Iterator<Item = &'a Member>) -> Vec<Hello> {
-        let hello = |member: &Member| Hello {
-            node: member.node(),
-            cluster: self.cluster.id.0,
-            epoch: self.epoch.load(Ordering::Acquire),
-            server: member.identity,
-            key: member.key(),
-            caller: self.identity,
-            endpoint: 0,
-            process: std::process::id(),
-            program: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        servers.map(hello).collect()
+        let (cluster, epoch) = (self.cluster.id, self.epoch.load(Ordering::Acquire));
+        let program = env!("CARGO_PKG_VERSION");
+        servers.map(|member| member.hello(cluster, epoch, self.identity, 0, program)).collect()
     }
 
     /// This process and the addresses of the memory servers, for a network.
@@ -185,22 +173,6 @@ impl Drop for Place {
         // If the registry is unreachable, the others notice the end of the lease.
         let _ = self.lease.take().map(Lease::leave);
     }
-}
-
-fn wait_for_database(registry: &Registry, servers: usize) -> Result<(), Fault> {
-    registry.wait_for_memory_servers(servers, START_TIME, &mut |_| {})?;
-    let start = Moment::now();
-    while registry.map()?.database()?.is_none() {
-        if start.instant().elapsed() >= START_TIME {
-            return Err(format!(
-                "all memory servers run, but after {} s there is no database; see the log of memory server 0",
-                START_TIME.as_secs()
-            )
-            .into());
-        }
-        sleep_ms(DATABASE_LOOK_MS);
-    }
-    Ok(())
 }
 
 /// Whether this process can still run transactions.
@@ -276,24 +248,4 @@ fn watch_lease(
         }
     };
     spawn("namdb-lease", watch).map(drop)
-}
-
-/// The database's root in the registry, as the engine needs it.
-fn opened(root: &DatabaseRoot) -> Root {
-    let oracle = match root.snapshots {
-        OracleKind::Frozen => Oracle::Frozen,
-        OracleKind::DoubleCollect => Oracle::DoubleCollect,
-    };
-    Root {
-        oracle: root.oracle,
-        slots: root.slots,
-        // The servers of a cluster start no collector.
-        copies: Vec::new(),
-        servers: (0..root.servers.len() as u16).map(NodeId).collect(),
-        config: DatabaseConfig {
-            oracle,
-            transaction_time_max_ns: root.transaction_time_ms * 1_000_000,
-            ..DatabaseConfig::default()
-        },
-    }
 }

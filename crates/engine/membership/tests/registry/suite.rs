@@ -231,7 +231,14 @@ pub fn a_database_goes_with_its_memory_servers(world: &World) {
 
 pub fn memory_servers_are_waited_for(world: &World) {
     let registry = world.open();
-    let _zero = join(&registry, memory_server(0));
+    let zero = join(&registry, memory_server(0));
+    let sentence = refusal(registry.wait_for_database(1, Duration::ZERO));
+    assert_eq!(
+        sentence,
+        "memory server 0 has not created the database of cluster test; look into its log"
+    );
+    registry.set_root(&root(&[&zero], 4096)).expect("its server has joined");
+    assert_eq!(registry.wait_for_database(1, Duration::ZERO), Ok(()));
     let patience = Duration::from_millis(1500);
     let start = now();
     let sentence = refusal(registry.wait_for_memory_servers(3, patience, &mut |_| {}));

@@ -109,6 +109,7 @@ fn of_registry(error: &RegistryError) -> Option<Code> {
         | RegistryError::OtherVersion { .. }
         | RegistryError::NumberTaken { .. }
         | RegistryError::TooFewServers { .. }
+        | RegistryError::NoDatabase { .. }
         | RegistryError::NotRunning { .. }
         | RegistryError::DatabaseLost { .. }
         | RegistryError::LeaseLost { .. } => Some(MEMBERS),

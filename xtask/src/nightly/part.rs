@@ -56,7 +56,9 @@ impl Part {
 }
 
 fn tests(root: &Path, _rounds: u64) -> Result<()> {
-    process::run(&mut process::cargo(root, &["test", "--release", "--workspace"]))
+    process::run(&mut process::cargo(root, &["test", "--release", "--workspace"]))?;
+    let exhaustive = ["test", "--release", "-p", "model", "--test", "exhaustive"];
+    process::run(&mut process::cargo(root, &exhaustive))
 }
 
 fn seeds(root: &Path, rounds: u64) -> Result<()> {

@@ -1,0 +1,41 @@
+//! Configurations of the model whose states take minutes to visit, for the nightly run.
+
+use model::config::{BOTH_ROWS, Config, Guards, SECOND_ROW, SnapshotWay};
+use model::possibilities::possibilities;
+use model::properties::promises;
+use model::protocol::Protocol;
+use stateright::{Checker, Model};
+
+/// Visits every state and asserts every promise of our protocol in each of them, and that the runs
+/// reach the situations that the promises are about.
+fn assert_promises(name: &str, config: Config) {
+    let mut properties = promises(&config);
+    properties.extend(possibilities(&config));
+    let checker = Protocol::new(config, properties).checker().spawn_bfs().join();
+    println!("{name}: {} states, depth {}", checker.unique_state_count(), checker.max_depth());
+    assert!(checker.is_done());
+    checker.assert_properties();
+}
+
+/// Where memory is not coherent one write installs a row, whose words come in any order, with the
+/// chain written before it and checksums in place of the seqlock.
+#[test]
+fn a_row_that_is_written_at_once_keeps_all_promises() {
+    for (name, writes) in [("one row", SECOND_ROW), ("both rows", BOTH_ROWS)] {
+        let config = Config { guards: Guards::AT_ONCE, ..Config::ours(BOTH_ROWS, writes) };
+        assert_promises(&format!("row at once, {name} in common"), config);
+    }
+    let guards = Guards { snapshot: SnapshotWay::Frozen, ..Guards::AT_ONCE };
+    let config = Config { guards, ..Config::ours(BOTH_ROWS, SECOND_ROW) };
+    assert_promises("row at once, frozen, one row in common", config);
+}
+
+#[test]
+fn survivors_of_a_crash_go_on_where_rows_are_written_at_once() {
+    let guards = Guards::AT_ONCE;
+    let config = Config { guards, crashes: true, ..Config::ours(BOTH_ROWS, SECOND_ROW) };
+    assert_promises("row at once, crash, one row in common", config);
+    let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
+    let config = Config { guards, crashes: true, reader_count: 1, attempt_count_max: 2, ..ours };
+    assert_promises("row at once, crash, two attempts", config);
+}

@@ -6,7 +6,7 @@ use super::tree::Tree;
 
 /// The wings and their crates by folder, lowest first.
 const WINGS: [(&str, &[&str]); 6] = [
-    ("engine", &["layout", "fabric", "membership", "memory", "index", "txn", "metrics"]),
+    ("engine", &["layout", "fabric", "storage", "membership", "memory", "index", "txn", "metrics"]),
     (
         "proving",
         &[

@@ -25,6 +25,8 @@
 //! is ([`usage`]). Such a world is simulated fastest without weak memory
 //! ([`SimConfig::parts_at_once`]), and loaded fastest by [`World::load`].
 //!
+//! Durable files are on a simulated disk ([`disk`]), which loses what a program forgot to sync.
+//!
 //! A protocol runs here unchanged, on the [`Endpoint`]s of a [`World`], under every [`Carrier`].
 //!
 //! ```
@@ -61,6 +63,7 @@ mod clock;
 pub mod config;
 mod cores;
 pub mod coverage;
+pub mod disk;
 mod effect;
 pub mod env;
 pub mod fault;

@@ -131,10 +131,17 @@ impl FileState {
     }
 
     /// A sync that fails as on Linux: some of the dirty sectors reach the disk, all count as clean,
-    /// and reads still return what was written.
+    /// and reads still return what was written. The length is metadata, which stays dirty.
     pub(crate) fn fail_sync(&mut self, random: &mut Random) {
         let survival = Survival::draw(random);
+        let lengths = std::mem::take(&mut self.lengths);
+        let length = self.durable.len();
+        self.durable.resize(self.live.len().max(length), 0);
         self.settle(survival, random, &mut DiskCoverage::default());
+        if !lengths.is_empty() {
+            self.lengths = vec![(0, length)];
+            self.lengths.extend(lengths);
+        }
     }
 
     /// Loses power: what is not synced survives in part, and the page cache is gone.

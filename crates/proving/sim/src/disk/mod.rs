@@ -1,15 +1,15 @@
 //! A simulated disk with one directory: it loses what a program forgot to sync.
 //!
 //! ```text
-//! operation     visible to processes    durable                        until then, after a crash
-//! write         at once                 after a sync of the file       any of the sector's states
-//! length        at once                 after a sync of the file       any of the lengths
-//! name          at once                 after a sync of the directory  before, after, or both
+//! operation   visible to processes   durable after a sync of   after a crash before that
+//! write       at once                the file                  any of the sector's states
+//! length      at once                the file                  any of the lengths
+//! name        at once                the directory             before, after, or both
 //! ```
 //!
 //! Each sector of 512 bytes, each length and each name survives on its own, so that writes are
-//! torn and reordered. A failed sync drops what it did not write and counts it as written, as Linux
-//! does: reads and the next sync succeed.
+//! torn and reordered. A failed sync of a file drops the bytes that it did not write, and counts
+//! them as written, as Linux does: reads and the next sync succeed. Lengths and names stay dirty.
 //!
 //! A [`SimulatedDisk`] belongs to the test; a process uses it through a [`DiskAccess`], alone
 //! ([`SimulatedDisk::access`]; operations are ready at once) or on an endpoint of a world

@@ -61,12 +61,6 @@ impl Names {
         }
     }
 
-    /// A sync that fails: some changes reach the disk, all count as clean.
-    pub(crate) fn fail_sync(&mut self, random: &mut Random) {
-        let survival = Survival::draw(random);
-        self.settle(survival, random, &mut DiskCoverage::default());
-    }
-
     /// Loses power: changes that are not synced survive in part.
     pub(crate) fn crash(
         &mut self,

@@ -6,7 +6,20 @@ use super::tree::Tree;
 
 /// The wings and their crates by folder, lowest first.
 const WINGS: [(&str, &[&str]); 6] = [
-    ("engine", &["layout", "fabric", "storage", "membership", "memory", "index", "txn", "metrics"]),
+    (
+        "engine",
+        &[
+            "layout",
+            "fabric",
+            "storage",
+            "redo_log",
+            "membership",
+            "memory",
+            "index",
+            "txn",
+            "metrics",
+        ],
+    ),
     (
         "proving",
         &[

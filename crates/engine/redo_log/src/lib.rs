@@ -1,0 +1,55 @@
+//! The files of the redo log: what a crash leaves of committed transactions.
+//!
+//! ```text
+//! lane 0: begin, rows, end, begin, ...   +--> block --+
+//! lane 1: begin, rows, end, ...          +--> block --+--> segment file, then a group record, sync
+//! lane 2: begin, rows  (end follows)     +--> block --+         redo-0000000007.log
+//! ```
+//!
+//! - A *lane* appends *entries* to a buffer of its own ([`Lane`]). An entry is one transaction: a
+//!   `begin` with its version, the after-images of its rows, and an `end`. It may span buffers,
+//!   blocks and segments, and counts only if its end is there.
+//! - [`Log::commit_group`] takes all buffers, writes them as *blocks*, writes a *group record* with
+//!   an ordinary snapshot that was taken before, and syncs: one group commit.
+//! - A restart replays the entries that the last group of their *incarnation* covers, and drops the
+//!   others for good. An incarnation is one start of the database.
+//! - A *segment* is a file of blocks and group records of one incarnation. Its first page has the
+//!   identity of the database and a *sync marker*, which says how far the segment was synced.
+//! - Behind the marker an invalid block is a torn tail and is cut. Any other damage is refused with
+//!   its place ([`Damage`]), unless the caller accepts the loss ([`OnDamage`]).
+//!
+//! Read [`entry`], [`block`], [`group`], [`segment`] and [`marker`] for the bytes, [`lane`] and
+//! [`log`] for writing, [`survey`] for the decisions of a restart, [`open`] for its changes on the
+//! disk, [`replay`] for reading entries.
+//!
+//! Decisions:
+//! - docs/decisions/0296-a-group-of-commits-is-what-a-snapshot-covers.md
+//! - docs/decisions/0297-a-sync-marker-divides-torn-tails-from-damage.md
+#![forbid(unsafe_code)]
+
+pub mod block;
+mod bytes;
+pub mod entry;
+pub mod error;
+pub mod group;
+pub mod lane;
+pub mod log;
+pub mod marker;
+pub mod open;
+pub mod position;
+pub mod replay;
+mod roll;
+mod scan;
+pub mod segment;
+pub mod survey;
+mod varint;
+mod walk;
+
+pub use entry::{Change, Image, Row};
+pub use error::{Damage, LogError};
+pub use lane::{Entry, Lane, Lanes};
+pub use log::{Config, Group, Log};
+pub use open::{OnDamage, Opened};
+pub use position::{DatabaseId, Incarnation, Position};
+pub use replay::ReplayedRow;
+pub use survey::{Loss, Survey};

@@ -1,0 +1,6 @@
+//! The log over a simulated disk: crashes, damage, planted bugs; and over the real one.
+
+mod crash;
+mod damage;
+mod model;
+mod real;

@@ -8,15 +8,29 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// A lane hands its bytes over when it has this many, so that a large transaction is flushed in
 /// pieces while it is appended.
 const PIECE_BYTES: usize = 256 * 1024;
+/// Memory of a buffer that is kept for the next group.
+const SPARE_BYTES_MAX: usize = 4 * PIECE_BYTES;
 
 /// The bytes that a lane has handed over, for the flusher.
 #[derive(Default)]
 struct Buffer {
     bytes: Vec<u8>,
+    /// Memory that the flusher gave back.
+    spare: Vec<u8>,
     /// The version of the last entry that begins in the bytes.
     last: Option<VersionWord>,
+    /// An entry without an end, and the one before it, since the last look of the flusher.
+    given_up: Option<GivenUp>,
     /// The lane is gone: no more bytes follow.
     is_closed: bool,
+}
+
+/// An entry that was given up after parts of it were handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct GivenUp {
+    pub(crate) version: VersionWord,
+    /// The lane's last entry before it.
+    pub(crate) before: Option<VersionWord>,
 }
 
 struct Shared {
@@ -37,10 +51,25 @@ struct Registry {
 
 /// The bytes of a lane since they were taken last.
 pub(crate) struct Taken {
-    pub(crate) lane: u32,
+    shared: Arc<Shared>,
     pub(crate) bytes: Vec<u8>,
     /// The version of the last entry that begins in the bytes.
     pub(crate) last: Option<VersionWord>,
+    pub(crate) given_up: Option<GivenUp>,
+}
+
+impl Taken {
+    pub(crate) fn lane(&self) -> u32 {
+        self.shared.number
+    }
+
+    /// Returns the memory to the lane, so that its next entries need none.
+    pub(crate) fn give_back(mut self) {
+        if self.bytes.capacity() <= SPARE_BYTES_MAX {
+            self.bytes.clear();
+            self.shared.lock().spare = self.bytes;
+        }
+    }
 }
 
 /// All lanes of an incarnation; clones share them.
@@ -58,7 +87,8 @@ impl Lanes {
         let shared = Arc::new(Shared { number: lanes.0, buffer: Mutex::default() });
         lanes.0 += 1;
         lanes.1.push(shared.clone());
-        Lane { shared, incarnation: self.0.incarnation, piece: Vec::new(), begun: None }
+        let incarnation = self.0.incarnation;
+        Lane { shared, incarnation, piece: Vec::new(), begun: None, finished: None }
     }
 
     /// Bytes that wait for the flusher.
@@ -73,9 +103,11 @@ impl Lanes {
         let mut taken = Vec::new();
         lanes.1.retain(|lane| {
             let buffer = &mut *lane.lock();
-            if !buffer.bytes.is_empty() {
-                let bytes = std::mem::take(&mut buffer.bytes);
-                taken.push(Taken { lane: lane.number, bytes, last: buffer.last.take() });
+            if !buffer.bytes.is_empty() || buffer.given_up.is_some() {
+                let spare = std::mem::take(&mut buffer.spare);
+                let bytes = std::mem::replace(&mut buffer.bytes, spare);
+                let (last, given_up) = (buffer.last.take(), buffer.given_up.take());
+                taken.push(Taken { shared: lane.clone(), bytes, last, given_up });
             }
             !buffer.is_closed
         });
@@ -91,6 +123,8 @@ pub struct Lane {
     piece: Vec<u8>,
     /// The version of an entry whose `begin` is in the piece.
     begun: Option<VersionWord>,
+    /// The version of the last entry that has its end.
+    finished: Option<VersionWord>,
 }
 
 impl Lane {
@@ -101,15 +135,12 @@ impl Lane {
         let version = version.timestamp();
         append_begin(&mut self.piece, self.incarnation, version);
         self.begun = Some(version);
-        Entry { lane: self, rows: 0, is_finished: false }
+        Entry { lane: self, version, rows: 0, is_finished: false }
     }
 
     fn hand_over(&mut self) {
         let buffer = &mut *self.shared.lock();
-        match buffer.bytes.is_empty() {
-            true => std::mem::swap(&mut buffer.bytes, &mut self.piece),
-            false => buffer.bytes.extend_from_slice(&self.piece),
-        }
+        buffer.bytes.extend_from_slice(&self.piece);
         self.piece.clear();
         if let Some(version) = self.begun.take() {
             buffer.last = Some(version);
@@ -126,6 +157,7 @@ impl Drop for Lane {
 /// The entry of one transaction.
 pub struct Entry<'a> {
     lane: &'a mut Lane,
+    version: VersionWord,
     rows: u32,
     is_finished: bool,
 }
@@ -147,16 +179,21 @@ impl Entry<'_> {
     pub fn finish(mut self) {
         append_end(&mut self.lane.piece, self.rows);
         self.lane.hand_over();
+        self.lane.finished = Some(self.version);
         self.is_finished = true;
     }
 }
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        if !self.is_finished {
-            // Pieces that the flusher has end with the next entry's `begin`.
-            self.lane.piece.clear();
-            self.lane.begun = None;
+        if self.is_finished {
+            return;
+        }
+        self.lane.piece.clear();
+        if self.lane.begun.take().is_none() {
+            // Parts of it were handed over. Without an end they count for nothing.
+            let (version, before) = (self.version, self.lane.finished);
+            self.lane.shared.lock().given_up = Some(GivenUp { version, before });
         }
     }
 }
@@ -184,7 +221,7 @@ mod tests {
         entry.finish();
         second.begin(VersionWord::new(SlotId(2), 1)).finish();
         let taken = lanes.take();
-        assert_eq!(taken.iter().map(|taken| taken.lane).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(taken.iter().map(Taken::lane).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(taken[0].last, Some(VERSION));
         let mut bytes = &taken[0].bytes[..];
         let begin = Record::Begin { incarnation: Incarnation(3), version: VERSION };
@@ -192,6 +229,21 @@ mod tests {
         assert_eq!(Record::take(&mut bytes), Some(Record::Row(row(b"v"))));
         assert_eq!(Record::take(&mut bytes), Some(Record::End { rows: 1 }));
         assert!(bytes.is_empty() && lanes.take().is_empty());
+    }
+
+    #[test]
+    fn buffers_keep_their_memory() {
+        let lanes = Lanes::new(Incarnation(1));
+        let mut lane = lanes.add();
+        let mut places = Vec::new();
+        for number in 1..6 {
+            lane.begin(VersionWord::new(SlotId(1), number)).finish();
+            let taken = lanes.take().pop().expect("the lane has an entry");
+            assert_eq!(taken.bytes.len(), 24);
+            places.push(taken.bytes.as_ptr());
+            taken.give_back();
+        }
+        assert_eq!(places[1..3], places[3..5], "two buffers take turns");
     }
 
     #[test]
@@ -208,6 +260,8 @@ mod tests {
             (1, Some(VERSION)),
             "a large one is there in part"
         );
+        let given_up = Some(GivenUp { version: VERSION, before: None });
+        assert_eq!(taken[0].given_up, given_up, "so that nothing waits for it");
         lane.begin(VersionWord::new(SlotId(1), 8)).finish();
         assert_eq!(lanes.take()[0].last, Some(VersionWord::new(SlotId(1), 8)));
     }

@@ -3,12 +3,12 @@
 use crate::block::{Block, BlockKind};
 use crate::error::LogError;
 use crate::group::GroupRecord;
-use crate::lane::Lanes;
+use crate::lane::{GivenUp, Lanes};
 use crate::marker::{Marker, State};
 use crate::position::{DatabaseId, Incarnation, Position, file_name, segment_of};
 use crate::segment::Header;
 use layout::VersionWord;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use storage::{Directory, Disk, File, PlantedBug};
 
 /// Size after which a new segment begins. A segment is replayed by one core and deleted whole.
@@ -50,6 +50,13 @@ pub(crate) struct OpenSegment<D: Disk> {
     pub(crate) marker: Marker,
 }
 
+/// A block with the begin of an entry.
+struct Piece {
+    at: Position,
+    /// The last entry that begins in it.
+    last: VersionWord,
+}
+
 /// The log, open for group commits. One flusher owns it.
 pub struct Log<D: Disk> {
     pub(crate) directory: Directory<D>,
@@ -63,8 +70,8 @@ pub struct Log<D: Disk> {
     pub(crate) counters: Option<Vec<u64>>,
     /// Blocks that were taken from lanes but are not durable, because the disk was full.
     staged: Vec<u8>,
-    /// For each lane, the last entry that was taken before the current group, and its block.
-    tails: BTreeMap<u32, (VersionWord, Position)>,
+    /// For each lane, the pieces with entries that no durable snapshot covers, oldest first.
+    uncovered: BTreeMap<u32, VecDeque<Piece>>,
 }
 
 impl<D: Disk> Log<D> {
@@ -84,7 +91,7 @@ impl<D: Disk> Log<D> {
             group,
             counters: None,
             staged: Vec::new(),
-            tails: BTreeMap::new(),
+            uncovered: BTreeMap::new(),
         }
     }
 
@@ -153,17 +160,22 @@ impl<D: Disk> Log<D> {
         }
     }
 
-    /// The begin of the oldest entry that `snapshot` may not cover.
-    ///
-    /// Entries that are taken now may all be uncovered. Of those that a lane handed over earlier
-    /// only its last one can be: a lane publishes each transaction before it begins the next.
+    /// The begin of the oldest entry that `snapshot` may not cover: one of those that were taken
+    /// before and are not covered, or the first that is taken now.
     fn replay_from(&mut self, snapshot: &[u64]) -> Position {
         let covers = |version: VersionWord| {
             let counter = snapshot.get(usize::from(version.slot().0));
             counter.is_some_and(|&counter| version.counter() <= counter)
         };
-        self.tails.retain(|_, (version, _)| !covers(*version));
-        let oldest = self.tails.values().map(|(_, at)| *at).min();
+        for pieces in self.uncovered.values_mut() {
+            // A lane's transactions become visible in their order.
+            while pieces.front().is_some_and(|piece| covers(piece.last)) {
+                pieces.pop_front();
+            }
+        }
+        self.uncovered.retain(|_, pieces| !pieces.is_empty());
+        let oldest =
+            self.uncovered.values().filter_map(VecDeque::front).map(|piece| piece.at).min();
         oldest.map_or(self.position(), |oldest| oldest.min(self.position()))
     }
 
@@ -187,15 +199,25 @@ impl<D: Disk> Log<D> {
 
     /// Takes the lanes' buffers and appends them to the staged blocks, which begin at `begin`.
     fn stage(&mut self, number: u64, begin: u64) {
+        let segment = self.segment.header.segment;
         for taken in self.lanes.take() {
             let offset = begin + self.staged.len() as u64;
-            let kind = BlockKind::Entries { lane: taken.lane };
-            let block = Block { kind, group: number, offset, content: &taken.bytes };
-            block.append(self.segment.seed, &mut self.staged);
-            if let Some(version) = taken.last {
-                let segment = self.segment.header.segment;
-                self.tails.insert(taken.lane, (version, Position { segment, offset }));
+            let pieces = self.uncovered.entry(taken.lane()).or_default();
+            let at = Position { segment, offset };
+            pieces.extend(taken.last.map(|last| Piece { at, last }));
+            if let Some(GivenUp { version, before }) = taken.given_up {
+                pieces.retain_mut(|piece| {
+                    let is_it = piece.last == version;
+                    piece.last = if is_it { before.unwrap_or(version) } else { piece.last };
+                    !is_it || before.is_some()
+                });
             }
+            if !taken.bytes.is_empty() {
+                let kind = BlockKind::Entries { lane: taken.lane() };
+                let block = Block { kind, group: number, offset, content: &taken.bytes };
+                block.append(self.segment.seed, &mut self.staged);
+            }
+            taken.give_back();
         }
     }
 

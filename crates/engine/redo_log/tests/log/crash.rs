@@ -101,6 +101,41 @@ fn a_crash_in_any_operation_loses_nothing_that_was_acknowledged() {
     assert_eq!(coverage.missing(), absent, "the other tests have these");
 }
 
+/// A restart is repeated after a crash in each of its operations.
+#[test]
+fn a_restart_is_interrupted_in_any_operation() {
+    let mut interrupted = 0;
+    for seed in 0..60 {
+        let disk = disk(seed, &[]);
+        let mut model = Model::new(seed);
+        model.closes = seed.is_multiple_of(4);
+        disk.power_off_at(operations(seed) * (40 + seed) / 100 + 10);
+        start(&disk, &mut model).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        disk.crash();
+        let whole = disk.fork(seed);
+        restart(&whole, &mut model.clone()).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        for operation in disk.operations() + 1..=whole.operations() {
+            let disk = disk.fork(seed + operation);
+            let mut model = model.clone();
+            disk.power_off_at(operation);
+            assert!(restart(&disk, &mut model.clone()).is_err());
+            if operation % 5 == 0 {
+                disk.kill()
+            } else {
+                disk.crash()
+            }
+            let case = |error| panic!("seed {seed}, operation {operation}: {error}");
+            let mut log = restart(&disk, &mut model).unwrap_or_else(case);
+            run_now(model.run(&mut log, 10)).expect("the disk works");
+            run_now(model.commit_all(&mut log)).expect("the disk works");
+            disk.crash();
+            restart(&disk, &mut model).unwrap_or_else(case);
+            interrupted += 1;
+        }
+    }
+    assert!(interrupted > 500, "{interrupted}");
+}
+
 /// The number of lives in which a planted bug is noticed, and the first message.
 fn noticed(bug: PlantedBug) -> (u64, Option<String>) {
     let mut count = 0;

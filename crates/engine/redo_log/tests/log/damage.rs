@@ -209,6 +209,35 @@ fn lost_sectors_are_repaired_or_refused() {
     assert!(results.refused > results.cut, "{results:?}");
 }
 
+/// An accepted loss is repeated after a crash in each of its operations.
+#[test]
+fn an_accepted_loss_is_interrupted_in_any_operation() {
+    for image in images().iter().take(8) {
+        let mut files = image.files.clone();
+        let name = files.keys().nth(files.len() / 2).expect("there are files").clone();
+        let at = BLOCKS as usize + 30;
+        files.get_mut(&name).expect("it is there")[at] ^= 1;
+        let whole = disk_of(files.clone());
+        open(&whole, &image.model, OnDamage::AcceptLoss).expect("the disk works");
+        for operation in 1..=whole.operations() {
+            let disk = disk_of(files.clone()).fork(operation);
+            disk.power_off_at(operation);
+            assert!(open(&disk, &image.model, OnDamage::AcceptLoss).is_err());
+            disk.crash();
+            let case = format!("operation {operation}");
+            let opened = open(&disk, &image.model, OnDamage::AcceptLoss);
+            let (survey, found, mut log) = opened.unwrap_or_else(|error| panic!("{case}: {error}"));
+            let mut model = image.model.clone();
+            model.acknowledged.fill(0);
+            let consistent = model.restarted(&survey, found, log.incarnation());
+            consistent.unwrap_or_else(|error| panic!("{case}: {error}"));
+            run_now(model.commit_all(&mut log)).expect("the disk works");
+            disk.crash();
+            restart(&disk, &mut model).unwrap_or_else(|error| panic!("{case}: {error}"));
+        }
+    }
+}
+
 #[test]
 fn a_missing_file_is_refused_by_name() {
     for image in images().iter().take(6) {

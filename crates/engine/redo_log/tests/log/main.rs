@@ -4,3 +4,4 @@ mod crash;
 mod damage;
 mod model;
 mod real;
+mod world;

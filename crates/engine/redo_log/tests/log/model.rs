@@ -18,7 +18,7 @@ use storage::Directory;
 pub const DATABASE: DatabaseId = DatabaseId(*b"a test database.");
 /// Small segments, so that programs begin many.
 pub const CONFIG: Config = Config { database: DATABASE, segment_bytes: 6_000 };
-const LANES: usize = 3;
+pub const LANES: usize = 3;
 
 /// The rows of a transaction: key and image.
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
@@ -107,7 +107,8 @@ impl Model {
         Ok(())
     }
 
-    fn append(&mut self, lane: &mut Lane, slot: usize) {
+    /// Appends the entry of a transaction, after publishing the lane's last one.
+    pub fn append(&mut self, lane: &mut Lane, slot: usize) {
         self.publish(slot);
         self.drawn[slot] += 1 + self.draw(2);
         let version = VersionWord::new(SlotId(slot as u16), self.drawn[slot]);
@@ -138,7 +139,7 @@ impl Model {
         self.unpublished[slot] = Some(version);
     }
 
-    fn publish(&mut self, slot: usize) {
+    pub fn publish(&mut self, slot: usize) {
         if let Some(version) = self.unpublished[slot].take() {
             self.counters[slot] = version.counter();
         }
@@ -161,11 +162,24 @@ impl Model {
         log: &mut Log<DiskAccess>,
         snapshot: Vec<u64>,
     ) -> Result<(), LogError> {
-        self.attempted.push(snapshot.clone());
+        self.attempt(&snapshot);
         let group = log.commit_group(&snapshot).await?;
+        self.acknowledge(snapshot, group);
+        Ok(())
+    }
+
+    pub fn attempt(&mut self, snapshot: &[u64]) {
+        self.attempted.push(snapshot.to_vec());
+    }
+
+    pub fn acknowledge(&mut self, snapshot: Vec<u64>, group: Group) {
         self.acknowledged = snapshot;
         self.last_group = Some(group);
-        Ok(())
+    }
+
+    /// The visible numbers.
+    pub fn snapshot(&self) -> Vec<u64> {
+        self.counters.clone()
     }
 
     /// Commits everything that is visible.

@@ -20,7 +20,7 @@
 //!
 //! Read [`entry`], [`block`], [`group`], [`segment`] and [`marker`] for the bytes, [`lane`] and
 //! [`log`] for writing, [`survey`] for the decisions of a restart, [`open`] for its changes on the
-//! disk, [`replay`] for reading entries.
+//! disk, [`replay`] for reading entries, [`inspect`] for tools.
 //!
 //! Decisions:
 //! - docs/decisions/0296-a-group-of-commits-is-what-a-snapshot-covers.md
@@ -32,6 +32,7 @@ mod bytes;
 pub mod entry;
 pub mod error;
 pub mod group;
+pub mod inspect;
 pub mod lane;
 pub mod log;
 pub mod marker;

@@ -56,7 +56,7 @@ impl<D: Disk> Log<D> {
             previous_end: 0,
             previous_group: 0,
         };
-        let segment = create(&directory, &config, header).await?;
+        let segment = create(&directory, header, config.segment_bytes).await?;
         Ok(Self::start(directory, config, segment, 0))
     }
 
@@ -88,7 +88,11 @@ impl<D: Disk> Log<D> {
             previous_group: group,
             ..last.header
         };
-        let next = create(&directory, &config, header).await?;
+        let next = match create(&directory, header, config.segment_bytes).await {
+            // Reading works on a full disk too. Commits then fail until there is room.
+            Err(error) if error.is_full() => create(&directory, header, 0).await?,
+            created => created?,
+        };
         let old = open_segment(&last, group);
         seal(file, &old, State::Sealed).await?;
         delete_before(&directory, start.segment).await?;

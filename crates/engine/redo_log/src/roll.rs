@@ -10,7 +10,7 @@
 //! ```
 
 use crate::error::LogError;
-use crate::log::{Config, Log, OpenSegment};
+use crate::log::{Log, OpenSegment};
 use crate::marker::{Marker, State};
 use crate::position::file_name;
 use crate::segment::{BLOCKS, Header};
@@ -25,7 +25,7 @@ impl<D: Disk> Log<D> {
             previous_group: self.group,
             ..self.segment.header
         };
-        let next = create(&self.directory, &self.config, header).await?;
+        let next = create(&self.directory, header, self.config.segment_bytes).await?;
         self.finish(State::Sealed).await?;
         self.segment = next;
         self.counters = None;
@@ -33,12 +33,13 @@ impl<D: Disk> Log<D> {
     }
 }
 
-/// Creates a segment without groups, durably. A file of that name is left over from an attempt that
-/// found the disk full or was interrupted by a crash, and is replaced.
+/// Creates a segment without groups, durably, with room for `room_bytes`. A file of that name is
+/// left over from an attempt that found the disk full or was interrupted by a crash, and is
+/// replaced.
 pub(crate) async fn create<D: Disk>(
     directory: &Directory<D>,
-    config: &Config,
     header: Header,
+    room_bytes: u64,
 ) -> Result<OpenSegment<D>, LogError> {
     let name = file_name(header.segment);
     let file = match directory.create(&name).await {
@@ -51,7 +52,7 @@ pub(crate) async fn create<D: Disk>(
     };
     let marker =
         Marker { state: State::Open, sequence: 0, synced: BLOCKS, group: header.previous_group };
-    file.allocate(config.segment_bytes.max(BLOCKS)).await?;
+    file.allocate(room_bytes.max(BLOCKS)).await?;
     file.write_at(0, &header.page(&marker)).await?;
     let file = file.sync().await?;
     if !directory.has_planted(PlantedBug::NewSegmentUnsynced) {

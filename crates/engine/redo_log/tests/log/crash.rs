@@ -136,6 +136,29 @@ fn a_restart_is_interrupted_in_any_operation() {
     assert!(interrupted > 500, "{interrupted}");
 }
 
+/// A restart needs a page only, so that the data can be read and room can be made.
+#[test]
+fn a_log_opens_on_a_full_disk() {
+    let disk = disk(1, &[]);
+    let mut model = Model::new(1);
+    let mut log = create(&disk, &mut model).expect("there is room");
+    run_now(model.run(&mut log, STEPS)).expect("there is room");
+    drop(log);
+    disk.crash();
+    let used: usize = disk.files().values().map(Vec::len).sum();
+    disk.set_capacity(used as u64 + 4096);
+    let mut log = restart(&disk, &mut model).expect("a page is enough");
+    let mut full = false;
+    for _ in 0..20 {
+        full |= run_now(model.run(&mut log, 10)).is_err_and(|error| error.is_full());
+    }
+    assert!(full, "commits need room");
+    disk.set_capacity(1 << 30);
+    run_now(model.commit_all(&mut log)).expect("there is room");
+    disk.crash();
+    restart(&disk, &mut model).expect("nothing is lost");
+}
+
 /// The number of lives in which a planted bug is noticed, and the first message.
 fn noticed(bug: PlantedBug) -> (u64, Option<String>) {
     let mut count = 0;

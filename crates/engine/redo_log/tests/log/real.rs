@@ -118,16 +118,22 @@ fn reader(folder: &Folder) -> Directory<RealDisk> {
 #[test]
 fn a_transaction_of_a_million_rows_spans_segments() {
     const ROWS: u32 = 1_000_000;
+    const WAITING_BYTES_MAX: usize = 4 << 20;
     let folder = Folder::new("million");
     let mut log = run_now(Log::create(folder.directory(), config())).expect("it is new");
     let lanes = log.lanes();
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let mut lane = lanes.add();
-        let is_done = &is_done;
+        let (is_done, waiting) = (&is_done, &lanes);
         scope.spawn(move || {
             let mut entry = lane.begin(VersionWord::new(SlotId(0), 1));
-            (0..ROWS).for_each(|index| entry.row(&row(index)));
+            for index in 0..ROWS {
+                entry.row(&row(index));
+                while index % 1_000 == 0 && waiting.waiting_bytes() > WAITING_BYTES_MAX {
+                    std::thread::yield_now();
+                }
+            }
             entry.finish();
             // The next one is given up in the middle, as if its process had ended.
             let mut entry = lane.begin(VersionWord::new(SlotId(0), 2));
@@ -147,6 +153,7 @@ fn a_transaction_of_a_million_rows_spans_segments() {
     });
     let before_end = run_now(survey(&folder));
     assert_eq!(rows(&before_end, &reader(&folder)).0, 0, "no snapshot covers it");
+    run_now(log.commit_group(&[1])).expect("the disk works");
     let at = log.position();
     let group = run_now(log.commit_group(&[1])).expect("the disk works");
     assert!(group.replay_from >= at, "nothing waits for the one that was given up");

@@ -18,6 +18,7 @@ use crate::log::{Config, Log, OpenSegment, delete_before, seal};
 use crate::marker::{Marker, State};
 use crate::position::{Incarnation, Position, file_name, segment_of};
 use crate::roll::create;
+use crate::scan::used_bytes;
 use crate::segment::{BLOCKS, Header};
 use crate::survey::{Loss, Survey, Surveyed, survey};
 use storage::{Directory, Disk, File};
@@ -105,7 +106,7 @@ async fn is_blank<D: Disk>(file: &File<D>) -> Result<bool, LogError> {
     let length = file.length().await?;
     let mut bytes = vec![0; length.saturating_sub(BLOCKS) as usize];
     file.read_at(BLOCKS, &mut bytes).await?;
-    Ok(bytes.iter().all(|&byte| byte == 0))
+    Ok(used_bytes(&bytes) == 0)
 }
 
 fn open_segment<D: Disk>(surveyed: &Surveyed, group: u64) -> OpenSegment<D> {

@@ -80,8 +80,12 @@ impl Loaded {
 
     /// Whether nothing but zeros follows from `offset` on.
     pub(crate) fn is_blank_from(&self, offset: u64) -> bool {
-        let rest = self.bytes.get(offset as usize..).unwrap_or_default();
-        rest.iter().all(|&byte| byte == 0)
+        self.used_bytes() <= offset
+    }
+
+    /// The length without the zeros at the end.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        used_bytes(&self.bytes)
     }
 
     /// The first intact block at or behind `offset` that satisfies the condition.
@@ -91,7 +95,8 @@ impl Loaded {
         is_wanted: impl Fn(&Block<'_>) -> bool,
     ) -> Option<Block<'_>> {
         let mut at = offset;
-        while at < self.bytes.len() as u64 {
+        let end = self.used_bytes();
+        while at < end {
             if may_begin(&self.bytes[at as usize..])
                 && let Some(block) = self.block(at)
             {
@@ -115,5 +120,35 @@ impl Loaded {
             offset = block.end();
         }
         newest
+    }
+}
+
+/// The length without the zeros at the end: an open segment is mostly zeros.
+pub(crate) fn used_bytes(bytes: &[u8]) -> u64 {
+    const CHUNK: usize = 4096;
+    let is_used = |chunk: &[u8]| chunk.iter().fold(0, |all, &byte| all | byte) != 0;
+    let mut chunks = bytes.chunks(CHUNK);
+    let Some(last) = chunks.by_ref().rposition(is_used) else { return 0 };
+    let chunk = &bytes[last * CHUNK..bytes.len().min((last + 1) * CHUNK)];
+    let zeros = chunk.iter().rev().take_while(|&&byte| byte == 0).count();
+    (last * CHUNK + chunk.len() - zeros) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_at_the_end_are_not_used() {
+        for length in [0, 1, 4095, 4096, 4097, 9000] {
+            let mut bytes = vec![0; length];
+            assert_eq!(used_bytes(&bytes), 0);
+            for at in [0, length / 2, length.saturating_sub(1)] {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = 1;
+                    assert_eq!(used_bytes(&bytes), at as u64 + 1, "{length}");
+                }
+            }
+        }
     }
 }

@@ -351,9 +351,7 @@ impl Surveyor {
         let segment = loaded.header.segment;
         let group = self.survey.last_group().map(|group| group.end);
         let end = group.filter(|end| end.segment == segment).map_or(BLOCKS, |end| end.offset);
-        let tail = &loaded.bytes[end as usize..];
-        let used = tail.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        self.survey.torn_bytes = used as u64;
+        self.survey.torn_bytes = loaded.used_bytes().saturating_sub(end);
         self.set_end(if self.survey.keeps_dropped { intact } else { end });
         Ok(())
     }

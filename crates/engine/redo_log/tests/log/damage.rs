@@ -257,7 +257,7 @@ fn groups(count: u64, close: bool) -> (SimulatedDisk, Vec<Files>) {
     let disk = SimulatedDisk::new(DiskConfig::new(1));
     let mut files = Vec::new();
     run_now(async {
-        let mut log = Log::create(directory(&disk), Config::new(DATABASE)).await?;
+        let mut log = Log::create(directory(&disk), ONE_SEGMENT).await?;
         let mut lane = log.lanes().add();
         for number in 1..=count {
             lane.begin(VersionWord::new(SlotId(0), number)).finish();
@@ -271,6 +271,8 @@ fn groups(count: u64, close: bool) -> (SimulatedDisk, Vec<Files>) {
     (disk, files)
 }
 
+/// Room for all groups of a test.
+const ONE_SEGMENT: Config = Config { database: DATABASE, segment_bytes: 1 << 20 };
 const FIRST: &str = "redo-0000000001.log";
 
 /// The marker of a group may be lost with the sync of the next one. If blocks of the next one are
@@ -291,7 +293,7 @@ fn blocks_of_a_later_group_prove_that_a_group_was_synced() {
         bytes[at] ^= 4;
         run_now(Log::open(
             directory(&disk_of(files)),
-            Config::new(DATABASE),
+            ONE_SEGMENT,
             redo_log::Position::START,
             OnDamage::Refuse,
         ))
@@ -342,7 +344,7 @@ fn files_of_another_database_or_version_are_refused() {
     hasher.update(&bytes[16..512]);
     let checksum = hasher.finalize().to_le_bytes();
     bytes[12..16].copy_from_slice(&checksum);
-    let error = open(&disk_of(files), Config::new(DATABASE)).expect_err_of("another version");
+    let error = open(&disk_of(files), ONE_SEGMENT).expect_err_of("another version");
     assert!(matches!(error, LogError::Format { found: 2, .. }), "{error}");
     assert!(error.to_string().contains("has format 2, this program reads 1"), "{error}");
 }
@@ -360,7 +362,7 @@ impl ExpectError for Option<LogError> {
 #[test]
 fn a_log_with_commits_is_not_created_again() {
     let (disk, _) = groups(1, false);
-    let error = run_now(Log::create(directory(&disk), Config::new(DATABASE))).err();
+    let error = run_now(Log::create(directory(&disk), ONE_SEGMENT)).err();
     let error = error.expect_err_of("a database that exists");
     assert!(error.to_string().contains("has commits already"), "{error}");
 }

@@ -60,9 +60,9 @@ impl Block<'_> {
     /// Appends the block to `bytes`.
     ///
     /// # Panics
-    /// If the content is longer than [`CONTENT_BYTES_MAX`]; lanes hand over shorter pieces.
+    /// If the content is longer than [`CONTENT_BYTES_MAX`]; longer buffers are divided.
     pub fn append(&self, seed: u32, bytes: &mut Vec<u8>) {
-        assert!(self.content.len() <= CONTENT_BYTES_MAX, "a lane hands over short pieces");
+        assert!(self.content.len() <= CONTENT_BYTES_MAX, "the log divides longer buffers");
         let (magic, lane) = match self.kind {
             BlockKind::Entries { lane } => (ENTRIES_MAGIC, lane),
             BlockKind::Group => (GROUP_MAGIC, 0),

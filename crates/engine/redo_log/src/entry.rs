@@ -216,6 +216,24 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The length of the longest beginning of whole records with at most `bytes_max` bytes, but of one
+/// record at least.
+pub(crate) fn whole_records(bytes: &[u8], bytes_max: usize) -> usize {
+    if bytes.len() <= bytes_max {
+        return bytes.len();
+    }
+    let (mut rest, mut whole) = (bytes, 0);
+    while Record::take(&mut rest).is_some() {
+        let length = bytes.len() - rest.len();
+        if length > bytes_max && whole > 0 {
+            break;
+        }
+        whole = length;
+    }
+    assert!(whole > 0, "lanes hold whole records");
+    whole
+}
+
 fn take_row<'a>(bytes: &mut &'a [u8]) -> Option<Row<'a>> {
     let head = split(bytes, ROW_BYTES)?;
     let key = split(bytes, usize::from(head[ROW_KEY]))?;
@@ -277,6 +295,16 @@ mod tests {
                 image,
             },
         )
+    }
+
+    #[test]
+    fn long_buffers_are_divided_between_records() {
+        let mut bytes = Vec::new();
+        append_begin(&mut bytes, Incarnation(1), VersionWord::new(SlotId(1), 1));
+        append_end(&mut bytes, 0);
+        append_begin(&mut bytes, Incarnation(1), VersionWord::new(SlotId(1), 2));
+        let divided = |most| whole_records(&bytes, most);
+        assert_eq!([1, 16, 23, 24, 39, 40, 99].map(divided), [16, 16, 16, 24, 24, 40, 40]);
     }
 
     proptest! {

@@ -44,6 +44,29 @@ impl fmt::Display for Damage {
     }
 }
 
+/// A part of the log that is gone because the caller accepted it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loss {
+    pub damage: Damage,
+    /// The files that were renamed, each with its new name.
+    pub renamed: Vec<(String, String)>,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Damage { path, offset, last_group, newest_group, .. } = &self.damage;
+        write!(formatter, "commits behind group {last_group} are gone")?;
+        if newest_group > last_group {
+            write!(formatter, " (the log had group {newest_group})")?;
+        }
+        write!(formatter, ": `{path}` ends at byte {offset} or before")?;
+        for (from, to) in &self.renamed {
+            write!(formatter, ", `{from}` is now `{to}`")?;
+        }
+        Ok(())
+    }
+}
+
 /// An error of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

@@ -18,6 +18,41 @@
 //! - Behind the marker an invalid block is a torn tail and is cut. Any other damage is refused with
 //!   its place ([`Damage`]), unless the caller accepts the loss ([`OnDamage`]).
 //!
+//! ```
+//! use fabric::run_now;
+//! use layout::{SlotId, VersionWord};
+//! use redo_log::{Change, Config, DatabaseId, Image, Log, LogError, OnDamage, Position, Row};
+//! use sim::disk::{DiskConfig, SimulatedDisk};
+//! use storage::Directory;
+//!
+//! let disk = SimulatedDisk::new(DiskConfig::new(7));
+//! let config = Config::new(DatabaseId([1; 16]));
+//! let mut log = run_now(async {
+//!     let directory = Directory::open(disk.access()).await?;
+//!     Log::create(directory, config).await
+//! })?;
+//! let mut lane = log.lanes().add();
+//! let mut entry = lane.begin(VersionWord::new(SlotId(0), 1));
+//! let (replaces, image) = (VersionWord::NONE, Image::Whole(b"value"));
+//! entry.row(&Row { table: 1, key: b"key", replaces, change: Change::Insert, image });
+//! entry.finish();
+//! run_now(log.commit_group(&[1]))?; // The snapshot covers number 1 of slot 0.
+//!
+//! disk.crash();
+//! let directory = run_now(Directory::open(disk.access()))?;
+//! let start = Position::START;
+//! let opened = run_now(Log::open(directory.clone(), config, start, OnDamage::Refuse))?;
+//! let mut rows = 0;
+//! for segment in 0..opened.survey.segment_count() {
+//!     run_now(opened.survey.replay(&directory, config.database, segment, |row| {
+//!         rows += u32::from(row.is_covered);
+//!         Ok::<(), LogError>(())
+//!     }))?;
+//! }
+//! assert_eq!(rows, 1);
+//! # Ok::<(), LogError>(())
+//! ```
+//!
 //! Read [`entry`], [`block`], [`group`], [`segment`] and [`marker`] for the bytes, [`lane`] and
 //! [`log`] for writing, [`survey`] for the decisions of a restart, [`open`] for its changes on the
 //! disk, [`replay`] for reading entries, [`inspect`] for tools.
@@ -47,10 +82,10 @@ mod varint;
 mod walk;
 
 pub use entry::{Change, Image, Row};
-pub use error::{Damage, LogError};
+pub use error::{Damage, LogError, Loss};
 pub use lane::{Entry, Lane, Lanes};
 pub use log::{Config, Group, Log};
 pub use open::{OnDamage, Opened};
 pub use position::{DatabaseId, Incarnation, Position};
 pub use replay::ReplayedRow;
-pub use survey::{Loss, Survey};
+pub use survey::Survey;

@@ -1,6 +1,7 @@
 //! Writing the log: group commits.
 
-use crate::block::{Block, BlockKind};
+use crate::block::{Block, BlockKind, CONTENT_BYTES_MAX};
+use crate::entry::whole_records;
 use crate::error::LogError;
 use crate::group::GroupRecord;
 use crate::lane::{GivenUp, Lanes};
@@ -212,10 +213,14 @@ impl<D: Disk> Log<D> {
                     !is_it || before.is_some()
                 });
             }
-            if !taken.bytes.is_empty() {
+            let mut rest = &taken.bytes[..];
+            while !rest.is_empty() {
+                let (content, after) = rest.split_at(whole_records(rest, CONTENT_BYTES_MAX));
+                let offset = begin + self.staged.len() as u64;
                 let kind = BlockKind::Entries { lane: taken.lane() };
-                let block = Block { kind, group: number, offset, content: &taken.bytes };
+                let block = Block { kind, group: number, offset, content };
                 block.append(self.segment.seed, &mut self.staged);
+                rest = after;
             }
             taken.give_back();
         }

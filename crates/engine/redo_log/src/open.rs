@@ -13,14 +13,14 @@
 //! them: after a failed sync they may be in the page cache only. Step 2 drops what the last group
 //! has not seen: it belongs to an incarnation that has ended.
 
-use crate::error::{Damage, LogError};
+use crate::error::{Damage, LogError, Loss};
 use crate::log::{Config, Log, OpenSegment, delete_before, seal};
 use crate::marker::{Marker, State};
 use crate::position::{Incarnation, Position, file_name, segment_of};
 use crate::roll::create;
 use crate::scan::used_bytes;
 use crate::segment::{BLOCKS, Header};
-use crate::survey::{Loss, Survey, Surveyed, survey};
+use crate::survey::{Survey, Surveyed, survey};
 use storage::{Directory, Disk, File};
 
 /// The reaction to damage.

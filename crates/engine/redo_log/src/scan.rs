@@ -4,7 +4,7 @@ use crate::block::{Block, may_begin};
 use crate::error::LogError;
 use crate::marker::{Marker, Markers, State};
 use crate::position::{DatabaseId, file_name};
-use crate::segment::{BLOCKS, BadHeader, Header, MARKERS};
+use crate::segment::{BLOCKS, BadHeader, Header, MARKERS, PAGE_ZEROS};
 use storage::{Directory, Disk};
 
 /// A place that is not as it was written, and the sentence that says so.
@@ -61,8 +61,8 @@ pub(crate) async fn load<D: Disk>(
     if bytes.len() < BLOCKS as usize {
         return bad(bytes.len() as u64, "the file ends in its first page");
     }
-    if let Some(at) = bytes[1536..BLOCKS as usize].iter().position(|&byte| byte != 0) {
-        return bad(1536 + at as u64, "the first page is not what was written");
+    if let Some(at) = bytes[PAGE_ZEROS..BLOCKS as usize].iter().position(|&byte| byte != 0) {
+        return bad((PAGE_ZEROS + at) as u64, "the first page is not what was written");
     }
     Ok(Ok(Loaded { bytes, header, seed, marker: newest }))
 }

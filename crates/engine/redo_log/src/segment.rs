@@ -21,6 +21,8 @@ pub const FORMAT_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 512;
 /// Offsets of the two markers.
 pub const MARKERS: [u64; 2] = [512, 1024];
+/// Offset of the zeros behind the markers.
+pub(crate) const PAGE_ZEROS: usize = 1536;
 /// Offset of the first block.
 pub const BLOCKS: u64 = 4096;
 
@@ -42,7 +44,7 @@ const _: () = {
     assert!(PREVIOUS_GROUP == PREVIOUS_END + 8 && ZEROS == PREVIOUS_GROUP + 8);
     assert!(ZEROS <= HEADER_BYTES && HEADER_BYTES as u64 == storage::SECTOR_BYTES);
     assert!(MARKERS[0] == HEADER_BYTES as u64 && MARKERS[1] == MARKERS[0] + MARKER_BYTES as u64);
-    assert!(MARKERS[1] + MARKER_BYTES as u64 <= BLOCKS);
+    assert!(PAGE_ZEROS as u64 == MARKERS[1] + MARKER_BYTES as u64 && PAGE_ZEROS as u64 <= BLOCKS);
 };
 
 /// The header of a segment. It never changes.

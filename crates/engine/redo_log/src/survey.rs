@@ -10,7 +10,7 @@
 //! ```
 
 use crate::block::{Block, BlockKind};
-use crate::error::{Damage, LogError};
+use crate::error::{Damage, LogError, Loss};
 use crate::group::GroupRecord;
 use crate::marker::{Marker, State};
 use crate::position::{Incarnation, Position, file_name, segment_of};
@@ -39,14 +39,6 @@ pub(crate) struct Surveyed {
     pub(crate) end: u64,
     /// The entries that go on in it.
     pub(crate) walker: Walker,
-}
-
-/// A part of the log that is gone because the caller accepted it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Loss {
-    pub damage: Damage,
-    /// The files that were renamed, each with its new name.
-    pub renamed: Vec<(String, String)>,
 }
 
 /// The state of the log's files.

@@ -173,6 +173,12 @@ fn accept(files: &Files, model: &Model, case: &str) {
     match open(&disk, &model, OnDamage::AcceptLoss) {
         Ok((survey, found, mut log)) => {
             let loss = survey.loss.as_ref().unwrap_or_else(|| panic!("{case}: no loss"));
+            let sentence = loss.to_string();
+            assert!(sentence.starts_with("commits behind group "), "{case}: {sentence}");
+            for (from, to) in &loss.renamed {
+                assert_eq!(disk.read(to), files.get(from).cloned(), "{case}: {sentence}");
+                assert!(sentence.contains(to.as_str()), "{case}: {sentence}");
+            }
             assert!(loss.damage.newest_group >= loss.damage.last_group, "{case}");
             let group = survey.last_group().map_or(0, |group| group.number);
             assert_eq!(loss.damage.last_group.max(group), loss.damage.last_group, "{case}");

@@ -47,7 +47,7 @@ fn run(file: &str) -> Result<(), Box<dyn Error>> {
 }
 
 /// Adds the cities, unless another program has.
-fn found_cities(db: &Db, cities: RecordTable<City>) -> Result<(), Box<dyn Error>> {
+fn found_cities(db: &Db, cities: RecordTable<City>) -> namdb::Result<()> {
     db.session().transaction(Isolation::Serializable, Retry::default(), |txn| {
         for (name, inhabitants) in [("Ghent", 265_000), ("Bruges", 119_000)] {
             if txn.get(cities, City::key(name))?.is_none() {
@@ -55,12 +55,11 @@ fn found_cities(db: &Db, cities: RecordTable<City>) -> Result<(), Box<dyn Error>
             }
         }
         Ok(())
-    })?;
-    Ok(())
+    })
 }
 
 /// One inhabitant moves: both rows change, or neither does.
-fn move_one(session: &mut Session, cities: RecordTable<City>) -> Result<(), Box<dyn Error>> {
+fn move_one(session: &mut Session, cities: RecordTable<City>) -> namdb::Result<()> {
     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
         let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("it was founded");
         let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("it was founded");
@@ -68,15 +67,13 @@ fn move_one(session: &mut Session, cities: RecordTable<City>) -> Result<(), Box<
         bruges.inhabitants += 1;
         txn.put(cities, &ghent)?;
         txn.put(cities, &bruges)
-    })?;
-    Ok(())
+    })
 }
 
-fn inhabitants(db: &Db, cities: RecordTable<City>) -> Result<(i64, i64), Box<dyn Error>> {
-    let read = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+fn inhabitants(db: &Db, cities: RecordTable<City>) -> namdb::Result<(i64, i64)> {
+    db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
         let ghent = txn.get(cities, City::key("Ghent"))?.expect("it was founded");
         let bruges = txn.get(cities, City::key("Bruges"))?.expect("it was founded");
         Ok((ghent.inhabitants, bruges.inhabitants))
-    })?;
-    Ok(read)
+    })
 }

@@ -8,7 +8,8 @@ use crate::config::Retry;
 use crate::database::Db;
 use crate::error::TransactionError;
 use crate::host::{self, Moment, sleep_ms};
-use crate::session::{Session, Transaction};
+use crate::session::Session;
+use crate::transaction::Transaction;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +17,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
-use txn::{Isolation, TxnError};
+use txn::Isolation;
 
 /// Maximal number of engine threads of a session. Each thread runs one job, and a database runs at
 /// most 64 transactions at a time.
@@ -35,7 +36,7 @@ const END_WAIT_MS_MAX: u64 = 2_000;
 ///     let counted = session.transaction(Isolation::Serializable, retry, move |txn| {
 ///         let count = txn.read_value(table, b"visits")?.map_or(0, |value| value[0]) + 1;
 ///         txn.write_value(table, b"visits", &[count])?;
-///         Ok(count)
+///         namdb::Ok(count)
 ///     });
 ///     counted.await.expect("a hundred attempts suffice")
 /// }
@@ -97,18 +98,19 @@ impl AsyncSession {
 
     /// Runs a transaction on an engine thread; see [`Session::transaction`]. It runs even if the
     /// future is dropped; then only the answer is lost.
-    pub fn transaction<T, F>(
+    pub fn transaction<T, E, F>(
         &self,
         isolation: Isolation,
         retry: Retry,
         body: F,
-    ) -> impl Future<Output = Result<T, TransactionError>> + Send + use<T, F>
+    ) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
     where
         T: Send + 'static,
-        F: FnMut(&mut Transaction<'_>) -> Result<T, TxnError> + Send + 'static,
+        E: From<TransactionError> + Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     {
         let answer = self.run(move |session| session.transaction(isolation, retry, body));
-        async move { answer.await.unwrap_or(Err(TransactionError::Panicked)) }
+        async move { answer.await.unwrap_or_else(|| Err(TransactionError::Panicked.into())) }
     }
 
     /// Runs a closure with a session on an engine thread. The answer is `None` if the closure
@@ -294,6 +296,6 @@ mod tests {
     fn futures_can_be_sent() {
         fn is_send(_: &impl Send) {}
         let (session, _) = open();
-        is_send(&session.transaction(Isolation::Snapshot, Retry::NEVER, |_| Ok(())));
+        is_send(&session.transaction(Isolation::Snapshot, Retry::NEVER, |_| crate::Ok(())));
     }
 }

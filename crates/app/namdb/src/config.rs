@@ -250,7 +250,7 @@ mod tests {
             }
         });
         let sums = db.session().transaction(txn::Isolation::Snapshot, Retry::NEVER, |txn| {
-            Ok((money(txn.read_value(table, b"a")?), money(txn.read_value(table, b"b")?)))
+            crate::Ok((money(txn.read_value(table, b"a")?), money(txn.read_value(table, b"b")?)))
         });
         assert_eq!(sums.expect("nobody else writes"), (0, 0), "as many moves each way");
     }

@@ -153,11 +153,11 @@ macro_rules! on_handle {
 /// session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
 ///     let row = txn.insert(account, &key)?;
 ///     txn.update(row).set_int(1, 100);
-///     Ok(())
+///     namdb::Ok(())
 /// })?;
 /// let balance = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
 ///     let row = txn.read(account, &key)?;
-///     Ok(row.map(|row| txn.row(row).int(1)))
+///     namdb::Ok(row.map(|row| txn.row(row).int(1)))
 /// })?;
 /// assert_eq!(balance, Some(100));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

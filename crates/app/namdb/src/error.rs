@@ -1,9 +1,46 @@
 //! Errors of transactions: every end other than a commit.
 
-use txn::{Abort, LaneError, TxnError, UniqueViolation};
+use layout::SchemaError;
+use txn::{Abort, CatalogError, LaneError, TxnError, UniqueViolation};
 
-/// Why a transaction did not commit, or may not have committed.
-#[derive(Debug, thiserror::Error)]
+/// The result of a statement, or of a transaction without errors of its own.
+pub type Result<T, E = TransactionError> = std::result::Result<T, E>;
+
+/// `Ok` of a [`Result`], for closures whose error type the compiler cannot infer:
+///
+/// ```
+/// use namdb::{Config, Isolation, Retry};
+///
+/// let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let sum = db.session().transaction(Isolation::Snapshot, Retry::default(), |_txn| {
+///     namdb::Ok(1 + 2)
+/// })?;
+/// assert_eq!(sum, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[expect(non_snake_case, reason = "it is used like the variant")]
+pub fn Ok<T>(value: T) -> Result<T> {
+    Result::Ok(value)
+}
+
+/// Why a statement failed, or why a transaction did not commit or may not have committed.
+///
+/// An application's own error type is built from it:
+///
+/// ```
+/// #[derive(Debug)]
+/// enum TransferError {
+///     NoFunds { balance: i64 },
+///     Database(namdb::TransactionError),
+/// }
+///
+/// impl From<namdb::TransactionError> for TransferError {
+///     fn from(error: namdb::TransactionError) -> Self {
+///         Self::Database(error)
+///     }
+/// }
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError {
     /// The transaction had no effect. [`Abort::is_retryable`] says whether a retry can help.
@@ -16,12 +53,16 @@ pub enum TransactionError {
     },
     /// The transaction had no effect: another row has the same key in a unique index.
     #[error("the transaction was aborted: {0}")]
-    UniqueViolation(UniqueViolation),
+    UniqueViolation(Box<UniqueViolation>),
+    /// A row with this key exists already. Only the statement failed: the transaction may go on.
+    #[error(transparent)]
+    DuplicateKey(Box<DuplicateKey>),
     /// The transaction may have committed, so a retry may apply it twice. Read the rows first to
     /// find out.
     #[error("the outcome of the transaction is unknown: it may have committed or not")]
     Unknown,
-    /// A statement failed and the closure returned its error; the transaction was rolled back.
+    /// A statement failed: a value does not fit its column, or a table does not exist. The
+    /// transaction may go on, unless [`TransactionError::abort`] returns a reason.
     #[error(transparent)]
     Statement(TxnError),
     /// Other transactions used all lanes for the whole wait.
@@ -69,6 +110,47 @@ pub enum TransactionError {
     Panicked,
 }
 
+/// An insert whose key another row has.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("table {table} already has a row with {key}; update it, or use upsert")]
+#[non_exhaustive]
+pub struct DuplicateKey {
+    /// Name of the table.
+    pub table: String,
+    /// The key's columns and their values, such as `name = 'Ghent'`.
+    pub key: String,
+}
+
+// Results carry it through every statement.
+const _: () = assert!(size_of::<TransactionError>() <= 40);
+
+impl From<Abort> for TransactionError {
+    fn from(reason: Abort) -> Self {
+        Self::Aborted { reason, attempts: 1 }
+    }
+}
+
+impl From<TxnError> for TransactionError {
+    fn from(error: TxnError) -> Self {
+        match error {
+            TxnError::Abort(reason) => reason.into(),
+            error => Self::Statement(error),
+        }
+    }
+}
+
+impl From<SchemaError> for TransactionError {
+    fn from(error: SchemaError) -> Self {
+        Self::Statement(error.into())
+    }
+}
+
+impl From<CatalogError> for TransactionError {
+    fn from(error: CatalogError) -> Self {
+        Self::Statement(error.into())
+    }
+}
+
 /// A number with its noun in the singular or the plural.
 pub(crate) fn counted(count: u32, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
@@ -84,9 +166,10 @@ impl TransactionError {
         }
     }
 
-    /// The reason, if the transaction aborted.
+    /// The reason, if the transaction has ended without effect.
     pub fn abort(&self) -> Option<Abort> {
         match self {
+            Self::Statement(error) => error.abort(),
             Self::Aborted { reason, .. } => Some(*reason),
             Self::UniqueViolation(_) => Some(Abort::UniqueViolation),
             _ => None,

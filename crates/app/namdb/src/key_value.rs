@@ -5,10 +5,11 @@
 
 use crate::database::{Db, DbIdentity};
 use crate::declared::open_or_create;
-use crate::error::TransactionError;
-use crate::session::{Session, Transaction};
+use crate::error::{Result, TransactionError};
+use crate::session::Session;
+use crate::transaction::Transaction;
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
-use txn::{Abort, CatalogError, Isolation, Outcome, RowId, TableId, TableSpec, TxnError};
+use txn::{Abort, CatalogError, Isolation, Outcome, RowId, TableId, TableSpec};
 
 /// Maximal length of a key in bytes.
 pub const KEY_BYTES_MAX: u32 = 62;
@@ -155,22 +156,17 @@ impl Session {
 
 impl KeyValue<'_> {
     /// Reads the value of a key; `None` if the key does not exist.
-    pub fn read(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
+    pub fn read(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.transaction.read_value(table, key)
     }
 
     /// Writes the value of a key, whether or not the key exists.
-    pub fn write(
-        &mut self,
-        table: KeyValueTable,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<(), TxnError> {
+    pub fn write(&mut self, table: KeyValueTable, key: &[u8], value: &[u8]) -> Result<()> {
         self.transaction.write_value(table, key, value)
     }
 
     /// Deletes a key; false if it does not exist.
-    pub fn delete(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool, TxnError> {
+    pub fn delete(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool> {
         self.transaction.delete_value(table, key)
     }
 
@@ -188,11 +184,7 @@ impl KeyValue<'_> {
 
 impl Transaction<'_> {
     /// Reads the value of a key in a key-value table; `None` if the key does not exist.
-    pub fn read_value(
-        &mut self,
-        table: KeyValueTable,
-        key: &[u8],
-    ) -> Result<Option<Vec<u8>>, TxnError> {
+    pub fn read_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let key = self.checked_bytes(table, key)?;
         let Some(row) = self.read(table.id, &key)? else {
             return Ok(None);
@@ -205,7 +197,7 @@ impl Transaction<'_> {
         Ok(Some(pieces.flat_map(|column| row.bytes(column)).copied().collect()))
     }
 
-    fn read_long_value(&mut self, row: RowId) -> Result<Vec<u8>, TxnError> {
+    fn read_long_value(&mut self, row: RowId) -> Result<Vec<u8>> {
         let mut value = Vec::new();
         if !self.read_long(row, LONG_VALUE, &mut value)? {
             value.extend_from_slice(self.row(row).bytes(VALUE));
@@ -214,12 +206,7 @@ impl Transaction<'_> {
     }
 
     /// Writes the value of a key in a key-value table, whether or not the key exists.
-    pub fn write_value(
-        &mut self,
-        table: KeyValueTable,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<(), TxnError> {
+    pub fn write_value(&mut self, table: KeyValueTable, key: &[u8], value: &[u8]) -> Result<()> {
         let key = self.checked_bytes(table, key)?;
         if value.len() > table.value_bytes_max as usize {
             return Err(self.too_long(table, "value", value.len(), table.value_bytes_max));
@@ -247,7 +234,7 @@ impl Transaction<'_> {
     }
 
     /// Encodes a key after checking that the table belongs to this database and that the key fits.
-    fn checked_bytes(&self, table: KeyValueTable, key: &[u8]) -> Result<Key, TxnError> {
+    fn checked_bytes(&self, table: KeyValueTable, key: &[u8]) -> Result<Key> {
         self.check_database(table.database, || format!("number {}", table.id.0))?;
         let too_long = || self.too_long(table, "key", key.len(), table.key_bytes_max);
         table.key(key).ok_or_else(too_long)
@@ -259,7 +246,7 @@ impl Transaction<'_> {
         column: &str,
         bytes: usize,
         bytes_max: u32,
-    ) -> TxnError {
+    ) -> TransactionError {
         let name = match self.schema(table.id) {
             Some(schema) => schema.name().to_owned(),
             None => format!("number {}", table.id.0),
@@ -269,7 +256,7 @@ impl Transaction<'_> {
     }
 
     /// Deletes a key of a key-value table; false if it does not exist.
-    pub fn delete_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool, TxnError> {
+    pub fn delete_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool> {
         let key = self.checked_bytes(table, key)?;
         let row = self.read(table.id, &key)?;
         row.into_iter().for_each(|row| self.delete(row));

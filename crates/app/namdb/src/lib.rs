@@ -52,6 +52,7 @@ pub mod key_value;
 pub mod procedures;
 pub mod record;
 pub mod session;
+pub mod transaction;
 
 mod cluster;
 mod declared;
@@ -65,11 +66,12 @@ pub use cluster::connect;
 pub use cluster::{database_config, root_of};
 pub use config::{Config, OpenError, Retry};
 pub use database::{Db, open};
-pub use error::TransactionError;
+pub use error::{DuplicateKey, Ok, Result, TransactionError};
 pub use field::{Bytes, Char, Date, Decimal, Field, KeyField, Text, Timestamp};
 pub use key_value::{KeyValue, KeyValueTable};
 pub use record::{Record, RecordKey, RecordTable};
-pub use session::{Session, Transaction};
+pub use session::Session;
+pub use transaction::Transaction;
 
 // Types of the engine that a program needs to declare tables, build keys and match outcomes.
 pub use layout::{

@@ -3,19 +3,15 @@
 //!
 //! Decision: docs/decisions/0041-long-values-are-fetched-on-request.md
 
-use crate::session::{Transaction, wait};
+use crate::error::Result;
+use crate::transaction::{Transaction, wait};
 use layout::{LongValues, RecordRef};
-use txn::{RowId, TableId, TxnError};
+use txn::{RowId, TableId};
 
 impl Transaction<'_> {
     /// Reads the long value of a column into `value`; false if it is null. Such a column is written
     /// like any other.
-    pub fn read_long(
-        &mut self,
-        row: RowId,
-        column: usize,
-        value: &mut Vec<u8>,
-    ) -> Result<bool, TxnError> {
+    pub fn read_long(&mut self, row: RowId, column: usize, value: &mut Vec<u8>) -> Result<bool> {
         wait!(self, running => running.read_long(row, column, value))
     }
 
@@ -24,12 +20,12 @@ impl Transaction<'_> {
         &mut self,
         wanted: &[(RowId, usize)],
         values: &mut LongValues,
-    ) -> Result<(), TxnError> {
+    ) -> Result<()> {
         wait!(self, running => running.read_long_many(wanted, values))
     }
 
     /// Reads all long values of a row, for [`RecordRef::with_long`].
-    pub fn read_long_row(&mut self, row: RowId, values: &mut LongValues) -> Result<(), TxnError> {
+    pub fn read_long_row(&mut self, row: RowId, values: &mut LongValues) -> Result<()> {
         wait!(self, running => running.read_long_row(row, values))
     }
 
@@ -38,7 +34,7 @@ impl Transaction<'_> {
         &mut self,
         table: TableId,
         mut visit: impl FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
+    ) -> Result<()> {
         wait!(self, running => running.for_each_long(table, &mut visit))
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::database::{Db, DbIdentity};
 use crate::declared::open_or_create;
-use crate::session::Transaction;
+use crate::error::Result;
+use crate::transaction::Transaction;
 use layout::{
     Key, KeyBuilder, LongValues, PhysicalDesign, RecordMut, RecordRef, Schema, SchemaError,
 };
 use std::marker::PhantomData;
-use txn::{CatalogError, RowId, TableId, TableSpec, TxnError};
+use txn::{CatalogError, RowId, TableId, TableSpec};
 
 /// A structure that represents a row. [`record!`](crate::record!) implements it.
 pub trait Record: Sized {
@@ -94,14 +95,13 @@ impl<R: Record> RecordTable<R> {
 impl Transaction<'_> {
     /// Reads the record with this key; `None` if it does not exist.
     ///
-    /// [`TxnError::Catalog`] if the table belongs to another [`Db`]; [`TxnError::Schema`] if the
-    /// key does not fit its columns. [`Transaction::put`] and [`Transaction::remove`] fail
-    /// likewise.
+    /// Fails if the table belongs to another [`Db`], or the key does not fit its columns.
+    /// [`Transaction::put`] and [`Transaction::remove`] fail likewise.
     pub fn get<R: Record>(
         &mut self,
         table: RecordTable<R>,
         key: RecordKey<R>,
-    ) -> Result<Option<R>, TxnError> {
+    ) -> Result<Option<R>> {
         let key = self.checked_key(table, key)?;
         let Some(row) = self.read(table.id, &key)? else { return Ok(None) };
         self.record(table, row).map(Some)
@@ -144,7 +144,7 @@ impl Transaction<'_> {
     ///         let (name, country) = (name.into(), country.into());
     ///         txn.put(cities, &City { name, country, inhabitants })?;
     ///     }
-    ///     Ok(())
+    ///     namdb::Ok(())
     /// })?;
     /// let (found, largest, first) =
     ///     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
@@ -165,7 +165,7 @@ impl Transaction<'_> {
     ///         let words = schema.key_words();
     ///         let (low, high) = (namdb::Key::lowest(words), namdb::Key::highest(words));
     ///         txn.scan(&Scan { source, low, high, reverse: false, limit: 1 }, &mut rows)?;
-    ///         Ok((found, largest, txn.record(cities, rows[0])?.name))
+    ///         namdb::Ok((found, largest, txn.record(cities, rows[0])?.name))
     ///     })?;
     /// assert_eq!([&*found, &*largest, &*first], ["Delft", "Ghent", "Bruges"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -173,7 +173,7 @@ impl Transaction<'_> {
     ///
     /// # Panics
     /// If the row comes from another transaction or another table.
-    pub fn record<R: Record>(&mut self, table: RecordTable<R>, row: RowId) -> Result<R, TxnError> {
+    pub fn record<R: Record>(&mut self, table: RecordTable<R>, row: RowId) -> Result<R> {
         self.check_table(table)?;
         let is_of_table = self.table(row) == table.id;
         assert!(is_of_table, "the row is of another table than that of the records {}", R::TABLE);
@@ -186,7 +186,7 @@ impl Transaction<'_> {
     }
 
     /// Inserts the record, or replaces the one with the same key.
-    pub fn put<R: Record>(&mut self, table: RecordTable<R>, record: &R) -> Result<(), TxnError> {
+    pub fn put<R: Record>(&mut self, table: RecordTable<R>, record: &R) -> Result<()> {
         let key = self.checked_key(table, record.own_key())?;
         let row = match self.read(table.id, &key)? {
             Some(row) => row,
@@ -196,26 +196,18 @@ impl Transaction<'_> {
     }
 
     /// Deletes the record with this key; false if it does not exist.
-    pub fn remove<R: Record>(
-        &mut self,
-        table: RecordTable<R>,
-        key: RecordKey<R>,
-    ) -> Result<bool, TxnError> {
+    pub fn remove<R: Record>(&mut self, table: RecordTable<R>, key: RecordKey<R>) -> Result<bool> {
         let key = self.checked_key(table, key)?;
         let row = self.read(table.id, &key)?;
         row.into_iter().for_each(|row| self.delete(row));
         Ok(row.is_some())
     }
 
-    fn check_table<R: Record>(&self, table: RecordTable<R>) -> Result<(), TxnError> {
+    fn check_table<R: Record>(&self, table: RecordTable<R>) -> Result<()> {
         self.check_database(table.database, || R::TABLE.to_owned())
     }
 
-    fn checked_key<R: Record>(
-        &self,
-        table: RecordTable<R>,
-        key: RecordKey<R>,
-    ) -> Result<Key, TxnError> {
+    fn checked_key<R: Record>(&self, table: RecordTable<R>, key: RecordKey<R>) -> Result<Key> {
         self.check_table(table)?;
         key.key.ok_or_else(|| key_error::<R>().into())
     }

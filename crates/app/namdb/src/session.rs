@@ -1,16 +1,16 @@
 //! Sessions of ordinary threads: transactions as closures, retried on conflicts.
+//!
+//! Decision: docs/decisions/0295-a-transaction-remembers-the-abort-that-ended-it.md
 
 use crate::cluster::{BorrowedSeat, Place, RemoteTransaction, rest_seat};
 use crate::config::Retry;
-use crate::database::{Db, DbIdentity, Engine, Local};
+use crate::database::{Db, Engine, Local};
 use crate::error::TransactionError;
 use crate::host::Moment;
+use crate::transaction::{Running, Transaction};
 use fabric::{Env, LocalEnv, run_now};
-use layout::{Key, RecordMut, RecordRef, Schema};
-use txn::{
-    Abort, CatalogError, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError,
-    UniqueViolation,
-};
+use layout::Key;
+use txn::{Abort, Isolation, Lane, Outcome, TableId, UniqueViolation};
 
 /// Runs transactions one after another. A session is `Send`; each thread needs its own.
 pub struct Session {
@@ -19,6 +19,16 @@ pub struct Session {
     lane: Option<Lane<LocalEnv>>,
     /// Of the last transaction over a network.
     remote_violation: Option<UniqueViolation>,
+}
+
+/// How an attempt at a transaction has ended.
+enum End<T, E> {
+    Committed(T),
+    /// Without effect, for this reason, with the closure's error if it returned one.
+    Aborted(Abort, Option<E>),
+    /// Without effect, and no retry helps.
+    Failed(E),
+    Unknown,
 }
 
 impl Session {
@@ -35,87 +45,133 @@ impl Session {
     /// retries as `retry` allows, so `body` may run several times and should have no other side
     /// effects.
     ///
-    /// `Ok` means committed. The error says whether the transaction had no effect or its outcome is
-    /// unknown. To roll back, `body` returns an error, such as `Err(Abort::User.into())`.
+    /// `Ok` means committed. Any error of `body` rolls the transaction back, and is returned as it
+    /// is: `body` may return an error type of the application that is built from a
+    /// [`TransactionError`]. The errors of the commit itself arrive in the same type. Where the
+    /// compiler cannot infer it, write the closure's return type, or end it with
+    /// [`namdb::Ok(())`](crate::Ok).
     ///
     /// ```
-    /// # use namdb::*;
+    /// # use namdb::{Config, Isolation, KeyValueTable, Retry, Session, TransactionError};
     /// # let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
-    /// let mut session = db.session();
-    /// let result = session.transaction(Isolation::Serializable, Retry::NEVER, |_txn| {
-    ///     Err::<(), _>(Abort::User.into())
-    /// });
-    /// assert_eq!(result.unwrap_err().abort(), Some(Abort::User));
-    /// # Ok::<(), OpenError>(())
+    /// # let accounts = KeyValueTable::create(&db, "account", 8, 1, Default::default())?;
+    /// #[derive(PartialEq, Debug)]
+    /// enum Refusal {
+    ///     NoFunds { balance: u8 },
+    ///     Database(TransactionError),
+    /// }
+    ///
+    /// impl From<TransactionError> for Refusal {
+    ///     fn from(error: TransactionError) -> Self {
+    ///         Self::Database(error)
+    ///     }
+    /// }
+    ///
+    /// fn withdraw(session: &mut Session, accounts: KeyValueTable) -> Result<(), Refusal> {
+    ///     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
+    ///         let balance = txn.read_value(accounts, b"ada")?.map_or(0, |value| value[0]);
+    ///         let left = balance.checked_sub(10).ok_or(Refusal::NoFunds { balance })?;
+    ///         txn.write_value(accounts, b"ada", &[left])?;
+    ///         Ok(())
+    ///     })
+    /// }
+    ///
+    /// let refused = withdraw(&mut db.session(), accounts);
+    /// assert_eq!(refused, Err(Refusal::NoFunds { balance: 0 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn transaction<T>(
+    ///
+    /// # Aborts inside the closure
+    /// If a statement has failed with an abort, the transaction is over, and `body` cannot save it:
+    /// whatever it returns counts as this abort. So a conflict is retried even if `body` turns the
+    /// statement's error into another one, or ignores it. When the retries are used up, the result
+    /// is [`TransactionError::Aborted`] with the number of attempts.
+    pub fn transaction<T, E: From<TransactionError>>(
         &mut self,
         isolation: Isolation,
         retry: Retry,
-        mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, TxnError>,
-    ) -> Result<T, TransactionError> {
+        mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut attempts = 0;
         // The clock is read where the first attempt has failed, and not by those that succeed.
         let mut first_end = None;
-        let result = loop {
+        let end = loop {
             attempts += 1;
-            let reason = match self.attempt(isolation, &mut body) {
-                Err(TransactionError::Aborted { reason, .. }) => reason,
+            let (reason, error) = match self.attempt(isolation, &mut body) {
+                End::Aborted(reason, error) => (reason, error),
                 decided => break decided,
             };
             let now = Moment::now();
             let elapsed_ns = now.since_ns(*first_end.get_or_insert(now));
             if !reason.is_retryable() || !retry.allows(attempts, elapsed_ns) {
-                break Err(self.given_up(reason, attempts));
+                break End::Failed(self.given_up(reason, error, attempts));
             }
             self.back_off(retry.wait_bound_ns(attempts));
         };
-        self.release_lane(matches!(result, Err(TransactionError::Unknown)));
-        result
+        self.release_lane(matches!(end, End::Unknown));
+        match end {
+            End::Committed(value) => Ok(value),
+            End::Unknown => Err(TransactionError::Unknown.into()),
+            End::Failed(error) => Err(error),
+            End::Aborted(..) => unreachable!("the loop retries or gives up"),
+        }
     }
 
-    fn attempt<T>(
+    fn attempt<T, E: From<TransactionError>>(
         &mut self,
         isolation: Isolation,
-        body: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, TxnError>,
-    ) -> Result<T, TransactionError> {
-        let mut transaction = self.begin(isolation)?;
+        body: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> End<T, E> {
+        let mut transaction = match self.begin(isolation) {
+            Ok(transaction) => transaction,
+            Err(TransactionError::Aborted { reason, .. }) => return End::Aborted(reason, None),
+            Err(error) => return End::Failed(error.into()),
+        };
         match body(&mut transaction) {
             Ok(value) => match transaction.commit() {
-                Outcome::Committed => Ok(value),
-                Outcome::Aborted(reason) => Err(self.aborted(reason)),
-                Outcome::Unknown => Err(TransactionError::Unknown),
+                Outcome::Committed => End::Committed(value),
+                Outcome::Aborted(reason) => self.aborted(reason),
+                Outcome::Unknown => End::Unknown,
             },
             Err(error) => {
+                let ended_by = transaction.ended_by();
                 transaction.abort();
-                match error {
-                    TxnError::Abort(reason) => {
-                        Err(TransactionError::Aborted { reason, attempts: 1 })
-                    }
-                    error => Err(TransactionError::Statement(error)),
+                match ended_by {
+                    Some(reason) => End::Aborted(reason, Some(error)),
+                    None => End::Failed(error),
                 }
             }
         }
     }
 
-    fn aborted(&self, reason: Abort) -> TransactionError {
+    /// The end of an attempt whose commit has aborted.
+    fn aborted<T, E: From<TransactionError>>(&self, reason: Abort) -> End<T, E> {
         match self.last_unique_violation() {
             Some(violation) if reason == Abort::UniqueViolation => {
-                TransactionError::UniqueViolation(violation.clone())
+                End::Failed(TransactionError::UniqueViolation(Box::new(violation.clone())).into())
             }
-            _ => TransactionError::Aborted { reason, attempts: 1 },
+            _ => End::Aborted(reason, None),
         }
     }
 
-    /// The error of a transaction that is not tried again.
-    fn given_up(&self, reason: Abort, attempts: u32) -> TransactionError {
+    /// The error of a transaction that is not tried again. The closure's own error says more than
+    /// the reason where a retry would not have helped, such as which memory is full.
+    fn given_up<E: From<TransactionError>>(
+        &self,
+        reason: Abort,
+        error: Option<E>,
+        attempts: u32,
+    ) -> E {
         if reason == Abort::Unreachable
             && let Some(place) = self.db.engine().place()
             && let Some(trouble) = place.trouble_after_unreachable()
         {
-            return TransactionError::ClusterLost(trouble.to_owned());
+            return TransactionError::ClusterLost(trouble.to_owned()).into();
         }
-        TransactionError::Aborted { reason, attempts }
+        match error {
+            Some(error) if !reason.is_retryable() => error,
+            _ => TransactionError::Aborted { reason, attempts }.into(),
+        }
     }
 
     fn back_off(&self, bound_ns: u64) {
@@ -158,7 +214,7 @@ impl Session {
                 Running::Remote(Box::new(begun))
             }
         };
-        Ok(Transaction { running, database })
+        Ok(Transaction::new(running, database))
     }
 
     /// Returns the lane that the session has kept since [`Session::begin`]. Sessions that keep all
@@ -222,196 +278,6 @@ fn lane<'session>(
         None => local.borrow_lane()?,
     };
     Ok(kept.insert(lane))
-}
-
-/// A transaction in the engine that runs it.
-pub(crate) enum Running<'lane> {
-    /// The transaction has ended.
-    Ended,
-    Local(txn::Transaction<'lane, LocalEnv>),
-    Remote(Box<RemoteTransaction<'lane>>),
-}
-
-pub(crate) const ENDED_ONCE: &str = "a transaction ends by being consumed";
-
-/// Runs a statement, and waits for its result. The local path has one branch, which also tells
-/// whether the transaction has ended.
-macro_rules! wait {
-    ($transaction:expr, $running:ident => $call:expr) => {
-        match &mut $transaction.running {
-            $crate::session::Running::Local($running) => fabric::run_now($call),
-            $crate::session::Running::Remote(remote) => remote.run(|engine, mut statement| {
-                let $running = &mut statement;
-                engine.block_on($call)
-            }),
-            $crate::session::Running::Ended => unreachable!("{}", $crate::session::ENDED_ONCE),
-        }
-    };
-}
-pub(crate) use wait;
-
-/// A running transaction: the methods of [`txn::Transaction`] without `await`. Dropping it rolls it
-/// back.
-pub struct Transaction<'lane> {
-    pub(crate) running: Running<'lane>,
-    database: DbIdentity,
-}
-
-impl Transaction<'_> {
-    /// The row with this key, if there is one.
-    pub fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        wait!(self, running => running.read(table, key))
-    }
-
-    /// Reads independent rows in shared round trips. `found` gets one entry per read.
-    pub fn read_many(
-        &mut self,
-        reads: &[(TableId, Key)],
-        found: &mut Vec<Option<RowId>>,
-    ) -> Result<(), TxnError> {
-        wait!(self, running => running.read_many(reads, found))
-    }
-
-    /// A row's columns, including this transaction's own writes.
-    pub fn row(&self, row: RowId) -> RecordRef<'_> {
-        match &self.running {
-            Running::Local(local) => local.row(row),
-            Running::Remote(remote) => remote.row(row),
-            Running::Ended => unreachable!("{ENDED_ONCE}"),
-        }
-    }
-
-    /// The columns of a table; `None` if it does not exist.
-    pub fn schema(&self, table: TableId) -> Option<&Schema> {
-        match &self.running {
-            Running::Local(local) => local.schema(table),
-            Running::Remote(remote) => remote.schema(table),
-            Running::Ended => unreachable!("{ENDED_ONCE}"),
-        }
-    }
-
-    /// Marks a row as updated and returns its columns for writing.
-    pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
-        match &mut self.running {
-            Running::Local(local) => local.update(row),
-            Running::Remote(remote) => remote.update(row),
-            Running::Ended => unreachable!("{ENDED_ONCE}"),
-        }
-    }
-
-    /// Inserts a row; set its columns with [`Transaction::update`].
-    pub fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
-        wait!(self, running => running.insert(table, key))
-    }
-
-    /// Inserts several rows in shared round trips. `rows` gets one entry per row.
-    pub fn insert_many(
-        &mut self,
-        inserts: &[(TableId, Key)],
-        rows: &mut Vec<RowId>,
-    ) -> Result<(), TxnError> {
-        wait!(self, running => running.insert_many(inserts, rows))
-    }
-
-    /// Deletes a row that this transaction has read or inserted.
-    pub fn delete(&mut self, row: RowId) {
-        match &mut self.running {
-            Running::Local(local) => local.delete(row),
-            Running::Remote(remote) => remote.statement().1.delete(row),
-            Running::Ended => unreachable!("{ENDED_ONCE}"),
-        }
-    }
-
-    /// Scans a key range in key order, including this transaction's own writes.
-    /// [`Transaction::record`] has an example.
-    pub fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
-        wait!(self, running => running.scan(scan, rows))
-    }
-
-    /// Scans independent key ranges in shared round trips.
-    pub fn scan_many(
-        &mut self,
-        scans: &[Scan],
-        rows: &mut Vec<Vec<RowId>>,
-    ) -> Result<(), TxnError> {
-        wait!(self, running => running.scan_many(scans, rows))
-    }
-
-    /// Finds the rows with a key of a secondary index: one value per column of the index, encoded
-    /// by [`encode_columns`](layout::Schema::encode_columns). [`Transaction::record`] has an
-    /// example.
-    pub fn lookup(
-        &mut self,
-        index: IndexId,
-        key: &Key,
-        rows: &mut Vec<RowId>,
-    ) -> Result<(), TxnError> {
-        wait!(self, running => running.lookup(index, key, rows))
-    }
-
-    /// Visits every row of a table in the snapshot, without keeping the rows. The visit ignores
-    /// this transaction's own changes.
-    pub fn for_each(
-        &mut self,
-        table: TableId,
-        mut visit: impl FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
-        wait!(self, running => running.for_each(table, &mut visit))
-    }
-
-    /// Commits and returns the outcome.
-    pub fn commit(mut self) -> Outcome {
-        match std::mem::replace(&mut self.running, Running::Ended) {
-            Running::Local(local) => run_now(local.commit_and_rest()),
-            Running::Remote(remote) => remote.commit(),
-            Running::Ended => unreachable!("{ENDED_ONCE}"),
-        }
-    }
-
-    /// Rolls back; counted as [`Abort::User`].
-    pub fn abort(mut self) {
-        self.roll_back();
-    }
-
-    /// Rejects a handle of another database, where the same number may denote another table.
-    #[inline]
-    pub(crate) fn check_database(
-        &self,
-        handle: DbIdentity,
-        table: impl FnOnce() -> String,
-    ) -> Result<(), TxnError> {
-        match handle == self.database {
-            true => Ok(()),
-            false => {
-                let reason = "the handle belongs to another database; open the table in this one";
-                Err(CatalogError::Design { table: table(), reason: reason.to_owned() }.into())
-            }
-        }
-    }
-
-    /// The table that a row is of.
-    pub(crate) fn table(&mut self, row: RowId) -> TableId {
-        match &mut self.running {
-            Running::Local(local) => local.table(row),
-            Running::Remote(remote) => remote.statement().1.table(row),
-            Running::Ended => unreachable!("{ENDED_ONCE}"),
-        }
-    }
-
-    fn roll_back(&mut self) {
-        match std::mem::replace(&mut self.running, Running::Ended) {
-            Running::Local(local) => run_now(local.abort_and_rest()),
-            // It rolls back where it is dropped.
-            Running::Remote(_) | Running::Ended => {}
-        }
-    }
-}
-
-impl Drop for Transaction<'_> {
-    /// Also withdraws the lane's announced stamp, so that no version is kept for this snapshot.
-    fn drop(&mut self) {
-        self.roll_back();
-    }
 }
 
 const _: () = {

@@ -41,4 +41,4 @@ pub use snapshot::Snapshot;
 pub use snapshot::slot::{Departure, SlotSupply};
 pub use statistics::LaneStatistics;
 pub use transaction::{Isolation, Transaction};
-pub use write::unique::UniqueViolation;
+pub use write::unique::{UniqueViolation, describe_key};

@@ -114,7 +114,7 @@ fn a_memory_server_dies(fabric: &str) {
             name += 1;
             txn.get(counters, Counter::key(name))?;
         }
-        Ok(())
+        namdb::Ok(())
     });
     let error = died.expect_err("the memory server is dead");
     assert!(start.elapsed() < PATIENCE);

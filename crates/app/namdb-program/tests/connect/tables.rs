@@ -133,7 +133,7 @@ fn has_indexes_and_scans(db: &Db) {
         for (number, owner) in [(3, "Ada"), (1, "Bob"), (2, "Eve")] {
             txn.put(accounts, &account(number, owner))?;
         }
-        Ok(())
+        namdb::Ok(())
     });
     all.expect("it commits");
     let found = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
@@ -151,7 +151,7 @@ fn has_indexes_and_scans(db: &Db) {
         txn.scan(&scan, &mut scanned)?;
         let first = txn.record(accounts, scanned[0])?.number;
         txn.for_each(accounts.id(), |_| count += 1)?;
-        Ok((eve, first, scanned.len(), count))
+        namdb::Ok((eve, first, scanned.len(), count))
     });
     assert_eq!(found.expect("it commits"), (2, 1, 3, 3));
     let refused = session.transaction(Isolation::Serializable, Retry::default(), |txn| {

@@ -6,7 +6,6 @@ use crate::host::{self, sleep_ms, spawn};
 use fabric::identity::Hello;
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{Caller, run_now};
-use layout::NodeId;
 use membership::{
     ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock, Member,
     Registry, Role, server_addresses,
@@ -129,7 +128,7 @@ impl Place {
 
     /// Their nodes, one for each memory server; empty if nothing is shipped.
     #[cfg(feature = "procedures")]
-    pub fn owner_nodes(&self) -> Vec<Option<NodeId>> {
+    pub fn owner_nodes(&self) -> Vec<Option<layout::NodeId>> {
         self.owners.iter().map(|owner| owner.as_ref().map(Member::node)).collect()
     }
 

@@ -21,16 +21,21 @@ pub struct UniqueViolation {
 impl UniqueViolation {
     /// The violation by an entry of `index`, whose key begins with the indexed columns.
     pub(crate) fn new(schema: &Schema, index: &IndexInfo, entry: &Key) -> Self {
-        let mut at = 0;
-        let columns = index.design.columns.iter().map(|&column| {
-            let value = schema.read_key_part(entry.words(), column, at);
-            at += schema.key_part_bytes(column);
-            let column = &schema.columns()[column];
-            format!("{} = {}", column.name, shown(column.column_type, &value))
-        });
-        let key = columns.collect::<Vec<_>>().join(", ");
+        let key = describe_key(schema, &index.design.columns, entry);
         Self { table: schema.name().to_owned(), index: index.design.name.clone(), key }
     }
+}
+
+/// The leading columns of a key and their values, such as `town = 'Ghent', number = 7`.
+pub fn describe_key(schema: &Schema, columns: &[usize], key: &Key) -> String {
+    let mut at = 0;
+    let parts = columns.iter().map(|&column| {
+        let value = schema.read_key_part(key.words(), column, at);
+        at += schema.key_part_bytes(column);
+        let column = &schema.columns()[column];
+        format!("{} = {}", column.name, shown(column.column_type, &value))
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// A value as an SQL literal.

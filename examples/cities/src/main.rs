@@ -8,7 +8,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use namdb::{Db, Isolation, RecordTable, Retry, Session, Text, record};
+use namdb::{Db, Isolation, RecordTable, Retry, Session, record};
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ const MOVES: u32 = 1_000;
 record! {
     /// A city and its inhabitants.
     struct City in "city" {
-        key { name: Text<30> }
+        key { name: String[30] }
         inhabitants: i64,
     }
 }
@@ -50,8 +50,8 @@ fn run(file: &str) -> Result<(), Box<dyn Error>> {
 fn found_cities(db: &Db, cities: RecordTable<City>) -> namdb::Result<()> {
     db.session().transaction(Isolation::Serializable, Retry::default(), |txn| {
         for (name, inhabitants) in [("Ghent", 265_000), ("Bruges", 119_000)] {
-            if txn.get(cities, City::key(name))?.is_none() {
-                txn.put(cities, &City { name: name.into(), inhabitants })?;
+            if txn.get(cities, name)?.is_none() {
+                txn.insert(cities, &City { name: name.to_owned(), inhabitants })?;
             }
         }
         Ok(())
@@ -61,19 +61,20 @@ fn found_cities(db: &Db, cities: RecordTable<City>) -> namdb::Result<()> {
 /// One inhabitant moves: both rows change, or neither does.
 fn move_one(session: &mut Session, cities: RecordTable<City>) -> namdb::Result<()> {
     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
-        let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("it was founded");
-        let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("it was founded");
+        let mut ghent = txn.get(cities, "Ghent")?.expect("it was founded");
+        let mut bruges = txn.get(cities, "Bruges")?.expect("it was founded");
         ghent.inhabitants -= 1;
         bruges.inhabitants += 1;
-        txn.put(cities, &ghent)?;
-        txn.put(cities, &bruges)
+        txn.update(cities, &ghent)?;
+        txn.update(cities, &bruges)?;
+        Ok(())
     })
 }
 
 fn inhabitants(db: &Db, cities: RecordTable<City>) -> namdb::Result<(i64, i64)> {
     db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
-        let ghent = txn.get(cities, City::key("Ghent"))?.expect("it was founded");
-        let bruges = txn.get(cities, City::key("Bruges"))?.expect("it was founded");
+        let ghent = txn.get(cities, "Ghent")?.expect("it was founded");
+        let bruges = txn.get(cities, "Bruges")?.expect("it was founded");
         Ok((ghent.inhabitants, bruges.inhabitants))
     })
 }

@@ -151,13 +151,13 @@ macro_rules! on_handle {
 /// let key = KeyBuilder::new().int8(7).key();
 /// let mut session = db.session();
 /// session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
-///     let row = txn.insert(account, &key)?;
-///     txn.update(row).set_int(1, 100);
+///     let row = txn.rows().insert(account, &key)?;
+///     txn.rows().update(row).set_int(1, 100);
 ///     namdb::Ok(())
 /// })?;
 /// let balance = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
-///     let row = txn.read(account, &key)?;
-///     namdb::Ok(row.map(|row| txn.row(row).int(1)))
+///     let row = txn.rows().read(account, &key)?;
+///     namdb::Ok(row.map(|row| txn.rows().row(row).int(1)))
 /// })?;
 /// assert_eq!(balance, Some(100));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,30 +1,72 @@
-//! Tables that a program declares: found or created, and compared with what the catalog has.
+//! Tables and indexes that a program declares: found or created, and compared with what the catalog
+//! has.
 
 use crate::database::Db;
 use crate::host::{Moment, sleep_ms};
-use layout::{Column, ColumnType, PhysicalDesign, Schema};
-use txn::{CatalogError, TableId, TableSpec};
+use crate::record::Record;
+use layout::{Column, ColumnType, IndexDesign, PhysicalDesign, Schema, SchemaError};
+use txn::catalog::Catalog;
+use txn::{CatalogError, IndexId, TableId, TableSpec};
 
-/// How long to wait for a table that another program is creating.
+/// How long to wait for a table or an index that another program is creating.
 const CREATION_WAIT_MS: u64 = 5_000;
 const CREATION_LOOK_MS: u64 = 5;
+/// Names that an error lists.
+const NAMES_MAX: usize = 10;
 
-/// The table of this schema, which is created unless it is there. Programs that do so at the same
-/// time get the same table.
+/// A declared table.
+pub(crate) struct Declared {
+    pub schema: Schema,
+    pub indexes: Vec<IndexDesign>,
+}
+
+impl Declared {
+    /// The table of a record.
+    pub(crate) fn of<R: Record>() -> Result<Self, SchemaError> {
+        Ok(Self { schema: R::schema()?, indexes: R::indexes() })
+    }
+
+    pub(crate) fn with_design(self, design: PhysicalDesign) -> TableSpec {
+        TableSpec { schema: self.schema, design, indexes: self.indexes }
+    }
+
+    fn refused(&self, reason: &str) -> CatalogError {
+        CatalogError::Design { table: self.schema.name().to_owned(), reason: reason.to_owned() }
+    }
+}
+
+/// The declared table, which is created unless it is there, as are its indexes. Programs that do so
+/// at the same time get the same table.
 pub(crate) fn open_or_create(
     db: &Db,
-    schema: Schema,
+    declared: &Declared,
     design: PhysicalDesign,
 ) -> Result<TableId, CatalogError> {
+    let table = retry_while_created(|| match find(db, declared)? {
+        Some(table) => Ok(table),
+        None => db.create_table(TableSpec {
+            schema: declared.schema.clone(),
+            design: design.clone(),
+            indexes: declared.indexes.clone(),
+        }),
+    })?;
+    for index in &declared.indexes {
+        retry_while_created(|| match find_index(&*db.catalog()?, declared, index)? {
+            Some(_) => Ok(()),
+            None => db.create_index(declared.schema.name(), index.clone()).map(drop),
+        })?;
+    }
+    Ok(table)
+}
+
+/// Calls again while another program has created the object and the catalog does not show it yet.
+fn retry_while_created<T>(
+    mut create: impl FnMut() -> Result<T, CatalogError>,
+) -> Result<T, CatalogError> {
     let start = Moment::now();
     loop {
-        if let Some(table) = find(db, &schema)? {
-            return Ok(table);
-        }
-        let spec =
-            TableSpec { schema: schema.clone(), design: design.clone(), indexes: Vec::new() };
-        match db.create_table(spec) {
-            // Another program was faster. Its table is in the catalog's next epoch.
+        match create() {
+            // Another program was faster. Its object is in the catalog's next epoch.
             Err(CatalogError::Exists(_)) if start.elapsed_ms() < CREATION_WAIT_MS => {
                 sleep_ms(CREATION_LOOK_MS);
             }
@@ -33,23 +75,93 @@ pub(crate) fn open_or_create(
     }
 }
 
-/// The table of this schema, if there is one of its name.
+/// The declared table.
+///
+/// # Errors
+/// It does not exist, or has other columns.
+pub(crate) fn open(db: &Db, declared: &Declared) -> Result<TableId, CatalogError> {
+    match find(db, declared)? {
+        Some(table) => Ok(table),
+        None => Err(missing_table(&*db.catalog()?, declared.schema.name())),
+    }
+}
+
+/// The declared index of this name: its table, and the columns.
+pub(crate) fn open_index<R: Record>(
+    db: &Db,
+    name: &str,
+) -> Result<(TableId, IndexId, Vec<usize>), CatalogError> {
+    let declared = Declared::of::<R>()?;
+    let table = open(db, &declared)?;
+    let index = declared.indexes.iter().find(|index| index.name == name);
+    let index = index.ok_or_else(|| CatalogError::NoIndex(format!("{name} in the record")))?;
+    match find_index(&*db.catalog()?, &declared, index)? {
+        Some(id) => Ok((table, id, index.columns.clone())),
+        None => Err(CatalogError::NoIndex(format!(
+            "{name} on table {}; `open_or_create` of the table creates it",
+            R::TABLE
+        ))),
+    }
+}
+
+/// A table that is not there, with those that are.
+pub(crate) fn missing_table(catalog: &Catalog, name: &str) -> CatalogError {
+    let mut names: Vec<&str> = catalog.names().map(|(name, _)| catalog.whole_name(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let known = match names.len() {
+        0 => "the database has no tables yet".to_owned(),
+        1 => format!("the database has table {}", names[0]),
+        count if count <= NAMES_MAX => format!("the database has tables {}", names.join(", ")),
+        count => {
+            format!("the database has {count} tables, such as {}", names[..NAMES_MAX].join(", "))
+        }
+    };
+    CatalogError::NoTable(format!("{name}; {known}; `open_or_create` finds or creates a table"))
+}
+
+/// The table of this name, if there is one.
 ///
 /// # Errors
 /// The table has other columns.
-fn find(db: &Db, schema: &Schema) -> Result<Option<TableId>, CatalogError> {
+fn find(db: &Db, declared: &Declared) -> Result<Option<TableId>, CatalogError> {
     let catalog = db.catalog()?;
+    let schema = &declared.schema;
     let Some(table) = catalog.table(schema.name()) else { return Ok(None) };
     let found = catalog.info(table).map(|info| &*info.schema);
     match found.and_then(|found| difference(schema, found)) {
         None => Ok(Some(table)),
-        Some(difference) => Err(CatalogError::Design {
-            table: schema.name().to_owned(),
-            reason: format!(
-                "{difference}; declare the table as it was created, give it another name, or drop it first"
-            ),
-        }),
+        Some(difference) => Err(declared.refused(&format!(
+            "{difference}; declare the table as it was created, give it another name, or drop it first"
+        ))),
     }
+}
+
+/// The declared index, if there is one of its name.
+///
+/// # Errors
+/// The index has other columns, or is unique where the declared one is not.
+fn find_index(
+    catalog: &Catalog,
+    declared: &Declared,
+    index: &IndexDesign,
+) -> Result<Option<IndexId>, CatalogError> {
+    let schema = &declared.schema;
+    let Some(id) = catalog.index(schema.name(), &index.name) else { return Ok(None) };
+    let Some(found) = catalog.index_info(id) else { return Ok(None) };
+    if (&found.design.columns, found.design.unique) == (&index.columns, index.unique) {
+        return Ok(Some(id));
+    }
+    let shown = |index: &IndexDesign| {
+        let keyword = if index.unique { "unique" } else { "index" };
+        let columns = index.columns.iter().map(|&column| &*schema.columns()[column].name);
+        format!("`{keyword} {}({})`", index.name, columns.collect::<Vec<_>>().join(", "))
+    };
+    Err(declared.refused(&format!(
+        "the declaration has {}, and the database has {}; declare it as it was created, or drop it first",
+        shown(index),
+        shown(&found.design)
+    )))
 }
 
 /// The first difference between a declared table and the one in the database, in words.
@@ -117,6 +229,7 @@ mod tests {
             key { name: Text<30> }
             inhabitants: i64,
         }
+        index by_size(inhabitants);
     }
 
     /// The same table, as a program of another version declares it.

@@ -1,10 +1,52 @@
-//! Types of record fields and the column types they map to.
+//! How fields of a record are stored: one column each, or several for a group of fields.
 
-use layout::{Column, ColumnType, KeyBuilder, RecordMut, RecordRef, SchemaError, Value};
-use std::ops::Deref;
+use crate::key::{KeyPart, append_option};
+use crate::number::{Date, Decimal, Timestamp};
+use crate::text::{Bytes, Char, Text};
+use layout::{Column, ColumnType, KeyBuilder, RecordMut, RecordRef};
 
-/// A type that a field of a [`Record`] may have.
-pub trait Field: Sized {
+/// Why a value does not fit its column, or a stored value is none of its type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Misfit(pub String);
+
+/// A type that a field of a record may have. [`record!`](crate::record!) implements it for enums
+/// and groups of fields.
+#[diagnostic::on_unimplemented(
+    message = "a record cannot have a field of type `{Self}`",
+    label = "not a type of a column",
+    note = "a field is a bool, i8 to i64, u8 to u64, f64, Decimal, Date or Timestamp, an enum or struct of `record!`, \
+            or an Option of one of these",
+    note = "text and bytes have a maximal length in bytes: write `String[40]`, `Option<String>[40]` or `Vec<u8>[16]`"
+)]
+pub trait Field {
+    /// The type of the field in the structure; for most fields the type itself.
+    type Value;
+
+    /// Number of columns.
+    const COLUMNS: usize;
+
+    /// Appends the definitions of the columns of a field with this name.
+    fn columns(name: &str, into: &mut Vec<Column>);
+
+    /// Reads the value from the columns from position `column` on.
+    fn read(row: RecordRef<'_>, column: usize) -> Result<Self::Value, Misfit>;
+
+    /// Checks that the value fits.
+    #[inline]
+    fn check(_value: &Self::Value) -> Result<(), Misfit> {
+        Ok(())
+    }
+
+    /// Writes a value that fits to the columns from position `column` on.
+    fn write(value: &Self::Value, row: &mut RecordMut<'_>, column: usize);
+}
+
+/// A field with one column.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be in an Option of a record",
+    note = "an Option has one column; text and bytes have a maximal length: write `Option<String>[40]`"
+)]
+pub trait Scalar: Field {
     /// Type of the column.
     const COLUMN_TYPE: ColumnType;
     /// Whether the column may be null.
@@ -15,280 +57,320 @@ pub trait Field: Sized {
         let column = Column::new(name, Self::COLUMN_TYPE);
         Column { nullable: Self::NULLABLE, ..column }
     }
-
-    /// Reads the value from a row.
-    fn read(row: RecordRef<'_>, column: usize) -> Self;
-
-    /// Writes the value to a row.
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError>;
 }
 
-/// A type that a key field may have.
+/// A field that a key or an index may have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be in a key or an index",
+    note = "a key has numbers, bool, Date, Timestamp, text and bytes of a maximal length, enums and groups of these"
+)]
 pub trait KeyField: Field {
-    /// Appends the value to a key; `None` if it does not fit its column.
-    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder>;
+    /// Appends a value to a key.
+    fn append(value: &Self::Value, key: KeyBuilder) -> Result<KeyBuilder, Misfit>;
 }
 
+/// Implements [`Field`] for a type with one column that is an integer.
 macro_rules! integer_fields {
-    ($($field:ident $column:ident $append:ident;)+) => {$(
-        impl Field for $field {
-            const COLUMN_TYPE: ColumnType = ColumnType::$column;
+    ($([$($parameter:tt)*] $field:ty, $column:expr, $append:ident($inner:ty),
+       $to:expr, $from:expr;)+) => {$(
+        impl<$($parameter)*> Field for $field {
+            type Value = Self;
+            const COLUMNS: usize = 1;
 
-            #[inline]
-            fn read(row: RecordRef<'_>, column: usize) -> Self {
-                row.int(column) as Self
+            fn columns(name: &str, into: &mut Vec<Column>) {
+                into.push(<Self as Scalar>::column(name));
             }
 
             #[inline]
-            fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-                row.set_int(column, i64::from(*self));
-                Ok(())
+            fn read(row: RecordRef<'_>, column: usize) -> Result<Self, Misfit> {
+                let from: fn($inner) -> Self = $from;
+                Ok(from(row.int(column) as $inner))
+            }
+
+            #[inline]
+            fn write(value: &Self, row: &mut RecordMut<'_>, column: usize) {
+                let to: fn(&Self) -> $inner = $to;
+                row.set_int(column, i64::from(to(value)));
             }
         }
 
-        impl KeyField for $field {
+        impl<$($parameter)*> Scalar for $field {
+            const COLUMN_TYPE: ColumnType = $column;
+        }
+
+        impl<$($parameter)*> KeyField for $field {
             #[inline]
-            fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-                Some(key.$append(*self))
+            fn append(value: &Self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+                let to: fn(&Self) -> $inner = $to;
+                Ok(key.$append(to(value)))
             }
         }
     )+};
 }
 
+/// The sign bit, by which the order of unsigned numbers differs from that of signed ones.
+const SIGN: u64 = 1 << 63;
+
 integer_fields! {
-    i16 Int2 int2;
-    i32 Int4 int4;
-    i64 Int8 int8;
+    [] i8, ColumnType::Int2, int2(i16), |value| i16::from(*value), |stored| stored as i8;
+    [] i16, ColumnType::Int2, int2(i16), |value| *value, |stored| stored;
+    [] i32, ColumnType::Int4, int4(i32), |value| *value, |stored| stored;
+    [] i64, ColumnType::Int8, int8(i64), |value| *value, |stored| stored;
+    [] u8, ColumnType::Int2, int2(i16), |value| i16::from(*value), |stored| stored as u8;
+    [] u16, ColumnType::Int4, int4(i32), |value| i32::from(*value), |stored| stored as u16;
+    [] u32, ColumnType::Int8, int8(i64), |value| i64::from(*value), |stored| stored as u32;
+    [] u64, ColumnType::Int8, int8(i64), |value| (*value ^ SIGN) as i64, |stored| stored as u64 ^ SIGN;
+    [const SCALE: u8] Decimal<SCALE>, ColumnType::Decimal { scale: SCALE }, int8(i64),
+        |value| value.0, Decimal;
+    [] Date, ColumnType::Date, int4(i32), |value| value.0, Date;
+    [] Timestamp, ColumnType::Timestamp, int8(i64), |value| value.0, Timestamp;
 }
 
 impl Field for bool {
-    const COLUMN_TYPE: ColumnType = ColumnType::Bool;
+    type Value = Self;
+    const COLUMNS: usize = 1;
 
-    #[inline]
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        row.int(column) == 1
+    fn columns(name: &str, into: &mut Vec<Column>) {
+        into.push(Self::column(name));
     }
 
     #[inline]
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        row.set_int(column, i64::from(*self));
-        Ok(())
+    fn read(row: RecordRef<'_>, column: usize) -> Result<Self, Misfit> {
+        Ok(row.int(column) == 1)
+    }
+
+    #[inline]
+    fn write(value: &Self, row: &mut RecordMut<'_>, column: usize) {
+        row.set_int(column, i64::from(*value));
+    }
+}
+
+impl Scalar for bool {
+    const COLUMN_TYPE: ColumnType = ColumnType::Bool;
+}
+
+impl KeyField for bool {
+    #[inline]
+    fn append(value: &Self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+        Ok(key.unsigned(u64::from(*value), 1))
     }
 }
 
 impl Field for f64 {
+    type Value = Self;
+    const COLUMNS: usize = 1;
+
+    fn columns(name: &str, into: &mut Vec<Column>) {
+        into.push(Self::column(name));
+    }
+
+    #[inline]
+    fn read(row: RecordRef<'_>, column: usize) -> Result<Self, Misfit> {
+        Ok(row.float(column))
+    }
+
+    #[inline]
+    fn write(value: &Self, row: &mut RecordMut<'_>, column: usize) {
+        row.set_float(column, *value);
+    }
+}
+
+impl Scalar for f64 {
     const COLUMN_TYPE: ColumnType = ColumnType::Float8;
+}
+
+impl KeyField for f64 {
+    #[inline]
+    fn append(value: &Self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+        Ok(key.float8(*value))
+    }
+}
+
+impl<T: Scalar> Field for Option<T> {
+    type Value = Option<T::Value>;
+    const COLUMNS: usize = 1;
+
+    fn columns(name: &str, into: &mut Vec<Column>) {
+        into.push(Self::column(name));
+    }
 
     #[inline]
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        row.float(column)
+    fn read(row: RecordRef<'_>, column: usize) -> Result<Self::Value, Misfit> {
+        match row.is_null(column) {
+            true => Ok(None),
+            false => T::read(row, column).map(Some),
+        }
     }
 
     #[inline]
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        row.set_float(column, *self);
-        Ok(())
+    fn check(value: &Self::Value) -> Result<(), Misfit> {
+        value.as_ref().map_or(Ok(()), T::check)
     }
-}
 
-/// Text of at most `N` bytes, up to 1 MiB; [`Transaction::put`](crate::Transaction::put) checks the
-/// length. If `N` is over 1024, the text is stored out of line, and reading the record takes one
-/// more round trip.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text<const N: u32>(pub String);
-
-impl<const N: u32> From<&str> for Text<N> {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl<const N: u32> From<String> for Text<N> {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl<const N: u32> Deref for Text<N> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<const N: u32> Field for Text<N> {
-    const COLUMN_TYPE: ColumnType = ColumnType::Varchar(N);
-
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        match row.value(column) {
-            Value::Text(text) => Self(text),
-            _ => unreachable!("a column of text holds text"),
+    #[inline]
+    fn write(value: &Self::Value, row: &mut RecordMut<'_>, column: usize) {
+        match value {
+            Some(value) => T::write(value, row, column),
+            None => row.set_null(column),
         }
     }
-
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        if self.0.len() <= N as usize {
-            row.set_bytes(column, self.0.as_bytes());
-            return Ok(());
-        }
-        row.set(column, &Value::Text(self.0.clone()))
-    }
 }
 
-impl<const N: u32> KeyField for Text<N> {
-    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-        let fits = self.0.len() <= N as usize && !self.0.contains('\0');
-        fits.then(|| key.padded(self.0.as_bytes(), N))
-    }
+impl<T: Scalar> Scalar for Option<T> {
+    const COLUMN_TYPE: ColumnType = T::COLUMN_TYPE;
+    const NULLABLE: bool = true;
 }
 
-/// At most `N` bytes, up to 1 MiB; [`Transaction::put`](crate::Transaction::put) checks the length.
-/// If `N` is over 1024, they are stored out of line, as for [`Text`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Bytes<const N: u32>(pub Vec<u8>);
-
-impl<const N: u32> From<&[u8]> for Bytes<N> {
-    fn from(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
-    }
-}
-
-impl<const N: u32> Deref for Bytes<N> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl<const N: u32> Field for Bytes<N> {
-    const COLUMN_TYPE: ColumnType = ColumnType::Bytes(N);
-
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        match row.value(column) {
-            Value::Bytes(bytes) => Self(bytes),
-            _ => unreachable!("a column of bytes holds bytes"),
+impl<T: Scalar + KeyField> KeyField for Option<T> {
+    fn append(value: &Self::Value, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+        match value {
+            Some(value) => T::append(value, key.unsigned(0, 1)),
+            None => Ok(append_null::<T>(key)),
         }
     }
-
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        if self.0.len() <= N as usize {
-            row.set_bytes(column, &self.0);
-            return Ok(());
-        }
-        row.set(column, &Value::Bytes(self.0.clone()))
-    }
 }
 
-impl<const N: u32> KeyField for Bytes<N> {
-    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-        let fits = self.0.len() <= N as usize;
-        fits.then(|| key.padded(&self.0, N).unsigned(self.0.len() as u64, 2))
-    }
+/// Appends null, which sorts behind all values.
+pub(crate) fn append_null<T: Scalar>(key: KeyBuilder) -> KeyBuilder {
+    let length = match T::COLUMN_TYPE {
+        ColumnType::Bytes(length) => length + 2,
+        other => other.raw_bytes(),
+    };
+    key.unsigned(1, 1).padded(&[], length)
 }
 
-/// A decimal number with `SCALE` digits after the decimal point, as an integer of its smallest
-/// unit: with a scale of 2, 12.34 is `Decimal(1234)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Decimal<const SCALE: u8>(pub i64);
+/// Text or bytes with a maximal length of `N` bytes: how [`record!`](crate::record!) stores
+/// `String[N]`, `Vec<u8>[N]` and Options of these.
+pub struct Limited<T, const N: u32>(std::marker::PhantomData<T>);
 
-/// A date, as days since 2000-01-01.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Date(pub i32);
+/// Text and bytes with a maximal length.
+pub(crate) fn check_length(bytes: usize, bytes_max: u32) -> Result<(), Misfit> {
+    if bytes <= bytes_max as usize {
+        return Ok(());
+    }
+    Err(Misfit(format!("it has {bytes} bytes, at most {bytes_max} fit")))
+}
 
-/// A point in time, as microseconds since 2000-01-01 00:00 UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(pub i64);
+/// Implements [`Field`] for text or bytes of a maximal length, given its bytes.
+macro_rules! limited_fields {
+    ($($field:ty, $value:ty, $column:ident, $bytes:expr, $from:expr, $append:ident;)+) => {$(
+        impl<const N: u32> Field for $field {
+            type Value = $value;
+            const COLUMNS: usize = 1;
 
-macro_rules! wrapped_integer_fields {
-    ($($field:ty, $inner:ty, $column:expr, $append:ident $(, $scale:ident)?;)+) => {$(
-        impl$(<const $scale: u8>)? Field for $field {
-            const COLUMN_TYPE: ColumnType = $column;
+            fn columns(name: &str, into: &mut Vec<Column>) {
+                into.push(<Self as Scalar>::column(name));
+            }
 
-            #[inline]
-            fn read(row: RecordRef<'_>, column: usize) -> Self {
-                Self(row.int(column) as $inner)
+            fn read(row: RecordRef<'_>, column: usize) -> Result<$value, Misfit> {
+                let from: fn(layout::Value) -> $value = $from;
+                Ok(from(row.value(column)))
             }
 
             #[inline]
-            fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-                row.set_int(column, i64::from(self.0));
-                Ok(())
+            fn check(value: &$value) -> Result<(), Misfit> {
+                let bytes: fn(&$value) -> &[u8] = $bytes;
+                check_length(bytes(value).len(), N)
             }
-        }
 
-        impl$(<const $scale: u8>)? KeyField for $field {
             #[inline]
-            fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-                Some(key.$append(self.0))
+            fn write(value: &$value, row: &mut RecordMut<'_>, column: usize) {
+                let bytes: fn(&$value) -> &[u8] = $bytes;
+                row.set_bytes(column, bytes(value));
             }
         }
 
-        impl$(<const $scale: u8>)? From<$inner> for $field {
-            fn from(value: $inner) -> Self {
-                Self(value)
+        impl<const N: u32> Scalar for $field {
+            const COLUMN_TYPE: ColumnType = ColumnType::$column(N);
+        }
+
+        impl<const N: u32> KeyField for $field {
+            fn append(value: &$value, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+                let bytes: fn(&$value) -> &[u8] = $bytes;
+                $append(bytes(value), N, key)
             }
         }
     )+};
 }
 
-wrapped_integer_fields! {
-    Decimal<SCALE>, i64, ColumnType::Decimal { scale: SCALE }, int8, SCALE;
-    Date, i32, ColumnType::Date, int4;
-    Timestamp, i64, ColumnType::Timestamp, int8;
+limited_fields! {
+    Limited<String, N>, String, Varchar, |value| value.as_bytes(), text_of, append_text;
+    Limited<Vec<u8>, N>, Vec<u8>, Bytes, |value| value, bytes_of, append_bytes;
+    Text<N>, Text<N>, Varchar, |value| value.0.as_bytes(), |value| Text(text_of(value)), append_text;
+    Char<N>, Char<N>, Char, |value| value.as_bytes(), |value| Char(text_of(value)), append_text;
+    Bytes<N>, Bytes<N>, Bytes, |value| &value.0, |value| Bytes(bytes_of(value)), append_bytes;
 }
 
-/// Text of at most `N` bytes in which trailing blanks are insignificant, as in SQL's `char(n)`.
-/// Otherwise like [`Text`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Char<const N: u32>(String);
-
-impl<const N: u32> From<&str> for Char<N> {
-    fn from(text: &str) -> Self {
-        Self(text.trim_end_matches(' ').to_owned())
-    }
-}
-
-impl<const N: u32> Deref for Char<N> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
+fn text_of(value: layout::Value) -> String {
+    match value {
+        layout::Value::Text(text) => text,
+        _ => unreachable!("a column of text holds text"),
     }
 }
 
-impl<const N: u32> Field for Char<N> {
-    const COLUMN_TYPE: ColumnType = ColumnType::Char(N);
-
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        Self(Text::<N>::read(row, column).0)
-    }
-
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        row.set(column, &Value::Text(self.0.clone()))
+fn bytes_of(value: layout::Value) -> Vec<u8> {
+    match value {
+        layout::Value::Bytes(bytes) => bytes,
+        _ => unreachable!("a column of bytes holds bytes"),
     }
 }
 
-impl<const N: u32> KeyField for Char<N> {
-    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-        Text::<N>(self.0.clone()).append(key)
+pub(crate) fn append_text(text: &[u8], max: u32, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+    check_length(text.len(), max)?;
+    if text.contains(&0) {
+        return Err(Misfit("a text in a key cannot contain the character NUL".to_owned()));
     }
+    Ok(key.padded(text, max))
 }
 
-impl<T: Field> Field for Option<T> {
-    const COLUMN_TYPE: ColumnType = T::COLUMN_TYPE;
-    const NULLABLE: bool = true;
+pub(crate) fn append_bytes(bytes: &[u8], max: u32, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+    check_length(bytes.len(), max)?;
+    Ok(key.padded(bytes, max).unsigned(bytes.len() as u64, 2))
+}
 
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        (!row.is_null(column)).then(|| T::read(row, column))
-    }
+/// An Option of text or bytes is stored as an Option of a field of this maximal length.
+macro_rules! limited_options {
+    ($($value:ty;)+) => {$(
+        impl<const N: u32> Field for Limited<Option<$value>, N> {
+            type Value = Option<$value>;
+            const COLUMNS: usize = 1;
 
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        match self {
-            Some(value) => value.write(row, column)?,
-            None => row.set_null(column),
+            fn columns(name: &str, into: &mut Vec<Column>) {
+                into.push(Self::column(name));
+            }
+
+            fn read(row: RecordRef<'_>, column: usize) -> Result<Option<$value>, Misfit> {
+                Option::<Limited<$value, N>>::read(row, column)
+            }
+
+            fn check(value: &Option<$value>) -> Result<(), Misfit> {
+                Option::<Limited<$value, N>>::check(value)
+            }
+
+            fn write(value: &Option<$value>, row: &mut RecordMut<'_>, column: usize) {
+                Option::<Limited<$value, N>>::write(value, row, column);
+            }
         }
-        Ok(())
-    }
+
+        impl<const N: u32> Scalar for Limited<Option<$value>, N> {
+            const COLUMN_TYPE: ColumnType = Limited::<$value, N>::COLUMN_TYPE;
+            const NULLABLE: bool = true;
+        }
+
+        impl<const N: u32> KeyField for Limited<Option<$value>, N> {
+            fn append(value: &Option<$value>, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+                Option::<Limited<$value, N>>::append(value, key)
+            }
+        }
+
+        impl<T: KeyPart<Limited<$value, N>>, const N: u32> KeyPart<Limited<Option<$value>, N>>
+            for Option<T>
+        {
+            fn append_part(&self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+                append_option::<Limited<$value, N>, T>(self, key)
+            }
+        }
+    )+};
 }
+
+limited_options! { String; Vec<u8>; }

@@ -4,7 +4,7 @@
 //! `commit`, which applies all of them or none.
 
 use crate::database::{Db, DbIdentity};
-use crate::declared::open_or_create;
+use crate::declared::{Declared, missing_table, open_or_create};
 use crate::error::{Result, TransactionError};
 use crate::session::Session;
 use crate::transaction::Transaction;
@@ -66,24 +66,30 @@ impl KeyValueTable {
         value_bytes_max: u32,
         design: PhysicalDesign,
     ) -> Result<Self, CatalogError> {
-        let id = open_or_create(db, schema(name, key_bytes_max, value_bytes_max)?, design)?;
+        let schema = schema(name, key_bytes_max, value_bytes_max)?;
+        let id = open_or_create(db, &Declared { schema, indexes: Vec::new() }, design)?;
         Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
-    /// The table of this name, if it was created as a table of bytes.
-    pub fn open(db: &Db, name: &str) -> Option<Self> {
-        let id = db.table(name)?;
-        let found = db.schema(id)?;
-        let length = |column: &Column| column.column_type.length_max();
-        let (key, values) = found.columns().split_first()?;
-        let key_bytes_max = length(key);
-        let value_bytes_max = match values.last().map(length)? {
-            long if long > ROW_BYTES_MAX => long,
-            _ => values.iter().map(length).sum(),
+    /// Opens the table of this name.
+    ///
+    /// # Errors
+    /// [`CatalogError::NoTable`], with the tables that exist, and [`CatalogError::Design`] if the
+    /// table is not one of bytes.
+    pub fn open(db: &Db, name: &str) -> Result<Self, CatalogError> {
+        let catalog = db.catalog()?;
+        let id = catalog.table(name).ok_or_else(|| missing_table(&catalog, name))?;
+        let fits = |&(keys, values): &(u32, u32)| {
+            let found = catalog.info(id).map(|info| &*info.schema);
+            schema(name, keys, values).is_ok_and(|schema| found == Some(&schema))
         };
-        let fits =
-            schema(name, key_bytes_max, value_bytes_max).is_ok_and(|schema| schema == *found);
-        fits.then_some(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
+        let lengths = catalog.info(id).and_then(|info| lengths(&info.schema)).filter(fits);
+        let (key_bytes_max, value_bytes_max) = lengths.ok_or_else(|| CatalogError::Design {
+            table: name.to_owned(),
+            reason: "it is not a table of bytes; open it as `RecordTable`, or by `Db::table`"
+                .to_owned(),
+        })?;
+        Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
     /// The engine's identifier of the table.
@@ -119,6 +125,17 @@ fn schema(name: &str, key_bytes_max: u32, value_bytes_max: u32) -> Result<Schema
         }
     }
     Schema::new(name, columns, &[0])
+}
+
+/// The maximal lengths of keys and values of a table with these columns, if it is one of bytes.
+fn lengths(found: &Schema) -> Option<(u32, u32)> {
+    let length = |column: &Column| column.column_type.length_max();
+    let (key, values) = found.columns().split_first()?;
+    let value_bytes_max = match values.last().map(length)? {
+        long if long > ROW_BYTES_MAX => long,
+        _ => values.iter().map(length).sum(),
+    };
+    Some((length(key), value_bytes_max))
 }
 
 /// A transaction on key-value tables.
@@ -186,21 +203,22 @@ impl Transaction<'_> {
     /// Reads the value of a key in a key-value table; `None` if the key does not exist.
     pub fn read_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let key = self.checked_bytes(table, key)?;
-        let Some(row) = self.read(table.id, &key)? else {
+        let Some(row) = self.rows().read(table.id, &key)? else {
             return Ok(None);
         };
         if table.is_long() {
             return self.read_long_value(row).map(Some);
         }
-        let row = self.row(row);
+        let rows = self.rows();
+        let row = rows.row(row);
         let pieces = VALUE..row.schema().columns().len();
         Ok(Some(pieces.flat_map(|column| row.bytes(column)).copied().collect()))
     }
 
     fn read_long_value(&mut self, row: RowId) -> Result<Vec<u8>> {
         let mut value = Vec::new();
-        if !self.read_long(row, LONG_VALUE, &mut value)? {
-            value.extend_from_slice(self.row(row).bytes(VALUE));
+        if !self.rows().read_long(row, LONG_VALUE, &mut value)? {
+            value.extend_from_slice(self.rows().row(row).bytes(VALUE));
         }
         Ok(value)
     }
@@ -211,11 +229,12 @@ impl Transaction<'_> {
         if value.len() > table.value_bytes_max as usize {
             return Err(self.too_long(table, "value", value.len(), table.value_bytes_max));
         }
-        let row = match self.read(table.id, &key)? {
+        let row = match self.rows().read(table.id, &key)? {
             Some(row) => row,
-            None => self.insert(table.id, &key)?,
+            None => self.rows().insert(table.id, &key)?,
         };
-        let mut update = self.update(row);
+        let mut rows = self.rows();
+        let mut update = rows.update(row);
         if table.is_long() {
             let is_short = value.len() <= SHORT_BYTES_MAX as usize;
             update.set_bytes(VALUE, if is_short { value } else { &[] });
@@ -258,8 +277,8 @@ impl Transaction<'_> {
     /// Deletes a key of a key-value table; false if it does not exist.
     pub fn delete_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool> {
         let key = self.checked_bytes(table, key)?;
-        let row = self.read(table.id, &key)?;
-        row.into_iter().for_each(|row| self.delete(row));
+        let row = self.rows().read(table.id, &key)?;
+        row.into_iter().for_each(|row| self.rows().delete(row));
         Ok(row.is_some())
     }
 }

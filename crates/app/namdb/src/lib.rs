@@ -10,33 +10,55 @@
 //! With the feature `procedures`, programs call SQL procedures by name: see [`procedures`].
 //!
 //! ```
-//! use namdb::{Isolation, RecordTable, Retry, Text, record};
+//! use namdb::{Isolation, RecordTable, Retry, Session, Storage, record};
 //!
 //! record! {
-//!     /// A city and its number of inhabitants.
+//!     /// A city and its inhabitants.
 //!     pub struct City in "city" {
-//!         key { name: Text<30> }
-//!         inhabitants: i64,
+//!         key { name: String[30] }
+//!         inhabitants: u64,
 //!     }
 //! }
 //!
-//! let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
-//! let cities = RecordTable::<City>::create(&db, Default::default())?;
-//! let mut session = db.session();
-//! session.transaction(Isolation::Serializable, Retry::default(), |txn| {
-//!     txn.put(cities, &City { name: "Ghent".into(), inhabitants: 265_000 })?;
-//!     txn.put(cities, &City { name: "Bruges".into(), inhabitants: 119_000 })
-//! })?;
-//! // One person moves: either both rows change or neither does.
-//! session.transaction(Isolation::Serializable, Retry::default(), |txn| {
-//!     let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("put above");
-//!     let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("put above");
-//!     ghent.inhabitants -= 1;
-//!     bruges.inhabitants += 1;
-//!     txn.put(cities, &ghent)?;
-//!     txn.put(cities, &bruges)
-//! })?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! #[derive(Debug, thiserror::Error)]
+//! enum MoveError {
+//!     #[error("there is no city {0}")]
+//!     NoCity(&'static str),
+//!     #[error(transparent)]
+//!     Database(#[from] namdb::TransactionError),
+//! }
+//!
+//! /// One inhabitant moves: both rows change, or neither does.
+//! fn move_one(session: &mut Session, cities: RecordTable<City>) -> Result<(), MoveError> {
+//!     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
+//!         let mut ghent = txn.get(cities, "Ghent")?.ok_or(MoveError::NoCity("Ghent"))?;
+//!         let mut bruges = txn.get(cities, "Bruges")?.ok_or(MoveError::NoCity("Bruges"))?;
+//!         ghent.inhabitants -= 1;
+//!         bruges.inhabitants += 1;
+//!         txn.update(cities, &ghent)?;
+//!         txn.update(cities, &bruges)?;
+//!         Ok(())
+//!     })
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+//!     // A tree keeps the cities in order; the default, a hash table, finds one in fewer steps.
+//!     let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+//!     let mut session = db.session();
+//!     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
+//!         txn.insert(cities, &City { name: "Ghent".to_owned(), inhabitants: 265_000 })?;
+//!         txn.insert(cities, &City { name: "Bruges".to_owned(), inhabitants: 119_000 })
+//!     })?;
+//!     move_one(&mut session, cities)?;
+//!     session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+//!         for city in txn.range(cities, "A".."H") {
+//!             println!("{:?}", city?);
+//!         }
+//!         namdb::Ok(())
+//!     })?;
+//!     Ok(())
+//! }
 //! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -47,17 +69,25 @@ pub mod database;
 pub mod error;
 pub mod field;
 pub mod host;
+pub mod index;
+pub mod key;
 pub mod key_value;
+pub mod number;
 #[cfg(feature = "procedures")]
 pub mod procedures;
+pub mod range;
 pub mod record;
+pub mod rows;
 pub mod session;
+pub mod text;
 pub mod transaction;
 
 mod cluster;
 mod declared;
 mod lanes;
 mod long_values;
+mod record_macro;
+mod statements;
 
 pub use asynchronous::AsyncSession;
 pub use cluster::connect;
@@ -67,10 +97,16 @@ pub use cluster::{database_config, root_of};
 pub use config::{Config, OpenError, Retry};
 pub use database::{Db, open};
 pub use error::{DuplicateKey, Ok, Result, TransactionError};
-pub use field::{Bytes, Char, Date, Decimal, Field, KeyField, Text, Timestamp};
+pub use field::{Field, KeyField, Misfit, Scalar};
+pub use index::{IndexReads, RecordIndex};
+pub use key::{FullKey, KeyPrefix, KeyRange};
 pub use key_value::{KeyValue, KeyValueTable};
-pub use record::{Record, RecordKey, RecordTable};
+pub use number::{Date, Decimal, Timestamp};
+pub use range::Range;
+pub use record::{Record, RecordTable};
+pub use rows::Rows;
 pub use session::Session;
+pub use text::{Bytes, Char, Text};
 pub use transaction::Transaction;
 
 // Types of the engine that a program needs to declare tables, build keys and match outcomes.

@@ -62,6 +62,13 @@ pub enum Storage {
     Tree,
 }
 
+impl From<Storage> for PhysicalDesign {
+    /// The default design with this storage.
+    fn from(storage: Storage) -> Self {
+        Self { storage, ..Self::default() }
+    }
+}
+
 /// How a key selects its bucket.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Placement {

@@ -105,14 +105,14 @@ fn a_memory_server_dies(fabric: &str) {
     let start = Instant::now();
     let mut name = 0;
     let died = session.transaction(Isolation::Serializable, Retry::default(), |txn| {
-        txn.put(counters, &Counter { name: 7, value: 0 })?;
+        txn.upsert(counters, &Counter { name: 7, value: 0 })?;
         if name == 0 {
             cluster.kill_memory_server(1);
         }
         // Half of the keys are on the dead memory server, until it is missed.
         while start.elapsed() < PATIENCE {
             name += 1;
-            txn.get(counters, Counter::key(name))?;
+            txn.get(counters, name)?;
         }
         namdb::Ok(())
     });

@@ -3,8 +3,7 @@
 use super::cluster::Cluster;
 use super::peer::{COUNTS, Peer};
 use namdb::{
-    Abort, AsyncSession, Db, IndexDesign, Isolation, KeyBuilder, KeyValueTable, Outcome,
-    PhysicalDesign, Record, RecordTable, Retry, Scan, ScanSource, Session, Storage, Text,
+    AsyncSession, Db, Isolation, KeyValueTable, Outcome, RecordTable, Retry, Session, Storage,
     TransactionError, asynchronous::block_on, record,
 };
 
@@ -20,7 +19,21 @@ record! {
     /// A row with a unique value beside its key.
     struct Account in "account" {
         key { number: i64 }
-        owner: Text<20>,
+        owner: String[20],
+    }
+    unique by_owner(owner);
+}
+
+/// An error of the application.
+#[derive(PartialEq, Debug)]
+enum Refusal {
+    Poor(String),
+    Database(TransactionError),
+}
+
+impl From<TransactionError> for Refusal {
+    fn from(error: TransactionError) -> Self {
+        Self::Database(error)
     }
 }
 
@@ -29,8 +42,8 @@ pub fn count_up(
     counters: RecordTable<Counter>,
 ) -> Result<i64, TransactionError> {
     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
-        let value = txn.get(counters, Counter::key(7))?.map_or(0, |counter| counter.value) + 1;
-        txn.put(counters, &Counter { name: 7, value })?;
+        let value = txn.get(counters, 7)?.map_or(0, |counter| counter.value) + 1;
+        txn.upsert(counters, &Counter { name: 7, value })?;
         Ok(value)
     })
 }
@@ -85,7 +98,7 @@ fn a_database_is_complete(fabric: &str) {
     let cluster = Cluster::up("complete", fabric);
     let db = namdb::connect(&cluster.file).expect("the cluster runs");
     has_values_of_bytes(&db);
-    has_indexes_and_scans(&db);
+    has_records_indexes_and_ranges(&db);
     let other = namdb::connect(&cluster.file).expect("there is room for two");
     sees_changes_of_the_catalog(&db, &other);
     let counters = RecordTable::<Counter>::open_or_create(&db, Default::default());
@@ -115,51 +128,64 @@ fn has_values_of_bytes(db: &Db) {
     assert_eq!(kv.commit(), Outcome::Committed);
 }
 
-fn has_indexes_and_scans(db: &Db) {
-    let design = PhysicalDesign { storage: Storage::Tree, ..Default::default() };
-    let accounts = RecordTable::<Account>::open_or_create(db, design).expect("it is new");
-    let schema = Account::schema().expect("the columns are fine");
-    let owner = schema.position("owner").expect("a column");
-    let by_owner = IndexDesign {
-        name: "by_owner".to_owned(),
-        columns: vec![owner],
-        unique: true,
-        ..Default::default()
-    };
-    let by_owner = db.create_index("account", by_owner).expect("it is new");
+fn has_records_indexes_and_ranges(db: &Db) {
+    let accounts = RecordTable::<Account>::open_or_create(db, Storage::Tree.into());
+    let accounts = accounts.expect("it is new");
+    let by_owner = Account::by_owner(db).expect("it was created with the table");
     let mut session = db.session();
-    let account = |number: i64, owner: &str| Account { number, owner: owner.into() };
+    let account = |number: i64, owner: &str| Account { number, owner: owner.to_owned() };
     let all = session.transaction(Isolation::Serializable, Retry::default(), |txn| {
         for (number, owner) in [(3, "Ada"), (1, "Bob"), (2, "Eve")] {
-            txn.put(accounts, &account(number, owner))?;
+            txn.insert(accounts, &account(number, owner))?;
         }
         namdb::Ok(())
     });
     all.expect("it commits");
     let found = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
-        let (mut rows, mut scanned, mut count) = (Vec::new(), Vec::new(), 0);
-        txn.lookup(by_owner, &schema.encode_columns(&[owner], &["Eve".into()])?, &mut rows)?;
-        let eve = txn.record(accounts, rows[0])?.number;
-        let words = schema.key_words();
-        let scan = Scan {
-            source: ScanSource::Table(accounts.id()),
-            low: KeyBuilder::new().prefix_low(words),
-            high: KeyBuilder::new().prefix_high(words),
-            reverse: false,
-            limit: 10,
-        };
-        txn.scan(&scan, &mut scanned)?;
-        let first = txn.record(accounts, scanned[0])?.number;
-        txn.for_each(accounts.id(), |_| count += 1)?;
-        namdb::Ok((eve, first, scanned.len(), count))
+        let (eve, mut count) = (txn.index(by_owner).get("Eve")?, 0);
+        let numbers = txn.range(accounts, ..3).rev().map(|account| Ok(account?.number));
+        let numbers = numbers.collect::<namdb::Result<Vec<_>>>()?;
+        let first = txn.index(by_owner).range("B"..).limit(1).next().transpose()?;
+        txn.rows().for_each(accounts.id(), |_| count += 1)?;
+        namdb::Ok((eve, numbers, first, count))
     });
-    assert_eq!(found.expect("it commits"), (2, 1, 3, 3));
+    let (eve, bob) = (Some(account(2, "Eve")), Some(account(1, "Bob")));
+    assert_eq!(found.expect("it commits"), (eve, vec![2, 1], bob, 3));
     let refused = session.transaction(Isolation::Serializable, Retry::default(), |txn| {
-        txn.put(accounts, &account(4, "Ada"))
+        txn.insert(accounts, &account(4, "Ada"))
     });
     let refused = refused.expect_err("another account is Ada's");
-    assert_eq!(refused.abort(), Some(Abort::UniqueViolation));
     assert!(matches!(&refused, TransactionError::UniqueViolation(_)), "{refused}");
+    let mut attempts = 0;
+    let refused = session.transaction(Isolation::Serializable, Retry::default(), |txn| {
+        attempts += 1;
+        let previous = txn.update(accounts, &account(3, "Eva"))?.map(|account| account.owner);
+        Err::<(), _>(Refusal::Poor(previous.unwrap_or_default()))
+    });
+    assert_eq!((refused, attempts), (Err(Refusal::Poor("Ada".to_owned())), 1));
+    conflicts_are_retried(db, accounts);
+}
+
+/// Another session commits between the statements of the first attempt.
+fn conflicts_are_retried(db: &Db, accounts: RecordTable<Account>) {
+    let mut attempts = 0;
+    let account = |number: i64, owner: &str| Account { number, owner: owner.to_owned() };
+    let inserted = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+        attempts += 1;
+        if attempts == 1 {
+            let other = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+                txn.insert(accounts, &account(9, "Zoe"))
+            });
+            other.expect("it is the first committer");
+        }
+        txn.insert(accounts, &account(9, "Yan")).map_err(|_| Refusal::Poor("hidden".to_owned()))
+    });
+    assert_eq!((inserted, attempts), (Err(Refusal::Poor("hidden".to_owned())), 2));
+    let deleted = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+        let deleted = txn.delete(accounts, 9)?;
+        Ok::<_, Refusal>((deleted, txn.delete(accounts, 9)?))
+    });
+    assert_eq!(deleted, Ok((Some(account(9, "Zoe")), None)));
 }
 
 fn sees_changes_of_the_catalog(db: &Db, other: &Db) {

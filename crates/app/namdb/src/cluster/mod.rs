@@ -52,12 +52,12 @@ const LANES_MAPPED: u32 = 16;
 /// [`RecordTable::open_or_create`](crate::RecordTable::open_or_create) creates a table or finds it.
 ///
 /// ```no_run
-/// use namdb::{Isolation, RecordTable, Retry, Text, record};
+/// use namdb::{Isolation, RecordTable, Retry, record};
 ///
 /// record! {
 ///     /// A city and its inhabitants.
 ///     pub struct City in "city" {
-///         key { name: Text<30> }
+///         key { name: String[30] }
 ///         inhabitants: i64,
 ///     }
 /// }
@@ -66,9 +66,10 @@ const LANES_MAPPED: u32 = 16;
 /// let cities = RecordTable::<City>::open_or_create(&db, Default::default())?;
 /// let mut session = db.session();
 /// session.transaction(Isolation::Serializable, Retry::default(), |txn| {
-///     let known = txn.get(cities, City::key("Ghent"))?;
+///     let known = txn.get(cities, "Ghent")?;
 ///     let inhabitants = known.map_or(0, |ghent| ghent.inhabitants) + 1;
-///     txn.put(cities, &City { name: "Ghent".into(), inhabitants })
+///     txn.upsert(cities, &City { name: "Ghent".to_owned(), inhabitants })?;
+///     namdb::Ok(())
 /// })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

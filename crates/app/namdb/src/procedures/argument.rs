@@ -1,6 +1,6 @@
 //! Arguments of procedure calls.
 
-use crate::field::{Date, Timestamp};
+use crate::{Date, Timestamp};
 use sql::SqlType;
 
 /// A value for a parameter. Arrays contain no nulls.

@@ -36,7 +36,7 @@ type Accounts = namdb::RecordTable<Account>;
 fn accounts(db: &Db) -> Accounts {
     let accounts = Accounts::create(db, Default::default()).expect("the table is new");
     let funded = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-        txn.put(accounts, &Account { number: 1, balance: 10 })
+        txn.upsert(accounts, &Account { number: 1, balance: 10 })
     });
     funded.expect("nobody else writes");
     accounts
@@ -44,7 +44,7 @@ fn accounts(db: &Db) -> Accounts {
 
 fn balance(db: &Db, accounts: Accounts) -> Option<i64> {
     let read = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-        namdb::Ok(txn.get(accounts, Account::key(1))?.map(|account| account.balance))
+        namdb::Ok(txn.get(accounts, 1)?.map(|account| account.balance))
     });
     read.expect("nobody else writes")
 }
@@ -52,7 +52,7 @@ fn balance(db: &Db, accounts: Accounts) -> Option<i64> {
 /// Writes the row that a session which has begun is about to write.
 fn write_in_between(db: &Db, accounts: Accounts, balance: i64) {
     let written = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-        txn.put(accounts, &Account { number: 1, balance })
+        txn.upsert(accounts, &Account { number: 1, balance })
     });
     written.expect("it is the first committer");
 }
@@ -64,7 +64,7 @@ fn a_refusal_rolls_back_and_comes_out_as_it_is() {
     let mut attempts = 0;
     let refused = db.session().transaction(Isolation::Serializable, Retry::default(), |txn| {
         attempts += 1;
-        txn.put(accounts, &Account { number: 1, balance: 0 })?;
+        txn.upsert(accounts, &Account { number: 1, balance: 0 })?;
         Err::<(), _>(Refusal::NoFunds { balance: 10 })
     });
     assert_eq!((refused, attempts), (Err(Refusal::NoFunds { balance: 10 }), 1));
@@ -81,12 +81,12 @@ fn a_conflict_at_commit_is_retried_and_then_reported_in_the_callers_type() {
         attempts = 0;
         session.transaction(Isolation::Serializable, retry, |txn| {
             attempts += 1;
-            let account = txn.get(accounts, Account::key(1))?.ok_or(Refusal::Lost)?;
+            let account = txn.get(accounts, 1)?.ok_or(Refusal::Lost)?;
             // Another session commits first.
             if attempts <= conflicts {
                 write_in_between(&db, accounts, account.balance);
             }
-            txn.put(accounts, &Account { balance: account.balance - 1, ..account })?;
+            txn.upsert(accounts, &Account { balance: account.balance - 1, ..account })?;
             Ok::<_, Refusal>(attempts)
         })
     };
@@ -139,12 +139,12 @@ fn async_sessions_return_the_callers_errors() {
     let session = AsyncSession::open(&db, 1).expect("a thread can be had");
     let withdraw = |wanted: i64| {
         session.transaction(Isolation::Serializable, Retry::default(), move |txn| {
-            let account = txn.get(accounts, Account::key(1))?.ok_or(Refusal::Lost)?;
+            let account = txn.get(accounts, 1)?.ok_or(Refusal::Lost)?;
             let balance = account.balance - wanted;
             if balance < 0 {
                 return Err(Refusal::NoFunds { balance: account.balance });
             }
-            txn.put(accounts, &Account { balance, ..account })?;
+            txn.upsert(accounts, &Account { balance, ..account })?;
             Ok(balance)
         })
     };

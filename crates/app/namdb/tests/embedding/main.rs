@@ -1,12 +1,13 @@
 //! The library in a multi-threaded program: sessions, borrowed lanes, outcomes.
 
 mod errors;
+mod records;
 
 use fabric::Env;
 use namdb::{
-    Abort, AsyncSession, Bytes, Column, ColumnType, Config, Db, IndexDesign, IndexKind, Isolation,
-    Key, KeyBuilder, KeyValueTable, OpenError, Oracle, Outcome, RecordTable, Retry, Schema,
-    TableId, TableSpec, Text, TransactionError, asynchronous::block_on, host,
+    Abort, AsyncSession, Bytes, CatalogError, Column, ColumnType, Config, Db, IndexDesign,
+    IndexKind, Isolation, Key, KeyBuilder, KeyValueTable, OpenError, Oracle, Outcome, RecordTable,
+    Retry, Schema, TableId, TableSpec, Text, TransactionError, asynchronous::block_on, host,
     key_value::VALUE_BYTES_MAX, record,
 };
 
@@ -34,7 +35,7 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
     let table = counters(&db);
     let retry = Retry::attempts(10_000);
     db.session()
-        .transaction(Isolation::Snapshot, retry, |txn| txn.insert(table, &key(0)).map(drop))
+        .transaction(Isolation::Snapshot, retry, |txn| txn.rows().insert(table, &key(0)).map(drop))
         .expect("the row is new");
     let threads: Vec<_> = (0..THREADS)
         .map(|_| {
@@ -42,9 +43,9 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
             let count = move || {
                 for _ in 0..COUNTS {
                     let counted = session.transaction(Isolation::Snapshot, retry, |txn| {
-                        let row = txn.read(table, &key(0))?.expect("inserted above");
-                        let next = txn.row(row).int(1) + 1;
-                        txn.update(row).set_int(1, next);
+                        let row = txn.rows().read(table, &key(0))?.expect("inserted above");
+                        let next = txn.rows().row(row).int(1) + 1;
+                        txn.rows().update(row).set_int(1, next);
                         namdb::Ok(())
                     });
                     counted.expect("so many attempts suffice");
@@ -55,8 +56,8 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
         .collect();
     threads.into_iter().for_each(|thread| thread.join().expect("no counter panics"));
     let sum = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-        let row = txn.read(table, &key(0))?.expect("inserted above");
-        namdb::Ok(txn.row(row).int(1))
+        let row = txn.rows().read(table, &key(0))?.expect("inserted above");
+        namdb::Ok(txn.rows().row(row).int(1))
     });
     assert_eq!(sum.expect("reads commit"), THREADS * COUNTS);
 }
@@ -72,12 +73,12 @@ fn a_session_sees_what_it_has_committed_under_either_oracle() {
         for round in 0..20 {
             let held = holder.begin(Isolation::Snapshot).expect("a lane is free");
             let seen = counter.transaction(Isolation::Snapshot, Retry::attempts(100), |txn| {
-                let row = match txn.read(table, &key(1))? {
+                let row = match txn.rows().read(table, &key(1))? {
                     Some(row) => row,
-                    None => txn.insert(table, &key(1))?,
+                    None => txn.rows().insert(table, &key(1))?,
                 };
-                let seen = txn.row(row).int(1);
-                txn.update(row).set_int(1, seen + 1);
+                let seen = txn.rows().row(row).int(1);
+                txn.rows().update(row).set_int(1, seen + 1);
                 namdb::Ok(seen)
             });
             assert_eq!(seen.expect("quiet"), round, "under {oracle:?}");
@@ -97,14 +98,14 @@ fn ten_thousand_sessions_fit_one_lane() {
     let mut sessions: Vec<_> = (0..10_000).map(|_| db.session()).collect();
     for (id, session) in sessions.iter_mut().enumerate() {
         let inserted = session.transaction(Isolation::Snapshot, Retry::attempts(10), |txn| {
-            txn.insert(table, &key(id as i64)).map(drop)
+            txn.rows().insert(table, &key(id as i64)).map(drop)
         });
         inserted.expect("the rows are new");
     }
     let mut rows = 0;
     let counted = sessions[0].transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
         rows = 0;
-        txn.for_each(table, |_| rows += 1)
+        txn.rows().for_each(table, |_| rows += 1)
     });
     counted.expect("reads commit");
     assert_eq!(rows, 10_000);
@@ -115,7 +116,7 @@ fn outcomes_are_told_apart() {
     let db = open(4);
     let table = counters(&db);
     let (mut first, mut second) = (db.session(), db.session());
-    let insert = |txn: &mut namdb::Transaction<'_>| txn.insert(table, &key(1)).map(drop);
+    let insert = |txn: &mut namdb::Transaction<'_>| txn.rows().insert(table, &key(1)).map(drop);
     first.transaction(Isolation::Snapshot, Retry::NEVER, insert).expect("the row is new");
 
     // The same row again: the statement fails, and the transaction has no effect.
@@ -124,29 +125,29 @@ fn outcomes_are_told_apart() {
 
     // Two writers of one row: the first committer wins.
     let mut slow = first.begin(Isolation::Snapshot).expect("a lane is free");
-    let row = slow.read(table, &key(1)).expect("quiet").expect("inserted above");
+    let row = slow.rows().read(table, &key(1)).expect("quiet").expect("inserted above");
     second
         .transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-            let row = txn.read(table, &key(1))?.expect("inserted above");
-            txn.update(row).set_int(1, 7);
+            let row = txn.rows().read(table, &key(1))?.expect("inserted above");
+            txn.rows().update(row).set_int(1, 7);
             namdb::Ok(())
         })
         .expect("nobody has committed before");
-    slow.update(row).set_int(1, 8);
+    slow.rows().update(row).set_int(1, 8);
     assert_eq!(slow.commit(), Outcome::Aborted(Abort::WriteConflict));
 
     // A rollback by the caller is not retried.
     let mut attempts = 0;
     let result = second.transaction(Isolation::Serializable, Retry::attempts(5), |txn| {
         attempts += 1;
-        let row = txn.read(table, &key(1))?.expect("inserted above");
-        txn.update(row).set_int(1, 9);
+        let row = txn.rows().read(table, &key(1))?.expect("inserted above");
+        txn.rows().update(row).set_int(1, 9);
         Err::<(), TransactionError>(Abort::User.into())
     });
     assert_eq!((result.expect_err("rolled back").abort(), attempts), (Some(Abort::User), 1));
     let left = second.transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-        let row = txn.read(table, &key(1))?.expect("inserted above");
-        namdb::Ok(txn.row(row).int(1))
+        let row = txn.rows().read(table, &key(1))?.expect("inserted above");
+        namdb::Ok(txn.rows().row(row).int(1))
     });
     assert_eq!(left.expect("reads commit"), 7);
 }
@@ -169,9 +170,9 @@ fn by_town_and_rent(kind: IndexKind) -> IndexDesign {
 }
 
 fn settle_in(txn: &mut namdb::Transaction<'_>, table: TableId, id: i64) -> namdb::Result<()> {
-    let row = txn.insert(table, &key(id))?;
-    txn.update(row).set_bytes(1, b"Ghent");
-    txn.update(row).set_int(2, 85_050);
+    let row = txn.rows().insert(table, &key(id))?;
+    txn.rows().update(row).set_bytes(1, b"Ghent");
+    txn.rows().update(row).set_int(2, 85_050);
     Ok(())
 }
 
@@ -254,19 +255,23 @@ record! {
 #[test]
 fn typed_tables_find_themselves_again() {
     let db = open(2);
-    assert!(RecordTable::<Person>::open(&db).is_none());
+    let missing = RecordTable::<Person>::open(&db).expect_err("nobody has created it");
+    assert_eq!(
+        missing.to_string(),
+        "there is no table person; the database has no tables yet; `open_or_create` finds or creates a table"
+    );
     let people = RecordTable::<Person>::create(&db, Default::default()).expect("new");
-    assert_eq!(RecordTable::<Person>::open(&db).map(|table| table.id()), Some(people.id()));
+    assert_eq!(RecordTable::<Person>::open(&db).map(|table| table.id()), Ok(people.id()));
     let mut session = db.session();
     let removed = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
-        txn.put(people, &Person { name: "Ada".into(), age: Some(36) })?;
-        txn.put(people, &Person { name: "Ada".into(), age: None })?;
-        txn.put(people, &Person { name: "Alan".into(), age: Some(41) })?;
-        txn.remove(people, Person::key("Alan"))
+        txn.upsert(people, &Person { name: "Ada".into(), age: Some(36) })?;
+        txn.upsert(people, &Person { name: "Ada".into(), age: None })?;
+        txn.upsert(people, &Person { name: "Alan".into(), age: Some(41) })?;
+        txn.delete(people, "Alan")
     });
-    assert!(removed.expect("quiet"));
+    assert_eq!(removed.expect("quiet"), Some(Person { name: "Alan".into(), age: Some(41) }));
     let read = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
-        namdb::Ok((txn.get(people, Person::key("Ada"))?, txn.get(people, Person::key("Alan"))?))
+        namdb::Ok((txn.get(people, "Ada")?, txn.get(people, "Alan")?))
     });
     assert_eq!(read.expect("quiet"), (Some(Person { name: "Ada".into(), age: None }), None));
 }
@@ -274,14 +279,17 @@ fn typed_tables_find_themselves_again() {
 #[test]
 fn tables_of_bytes_find_themselves_again() {
     let db = open(2);
-    assert_eq!(KeyValueTable::open(&db, "t"), None);
+    assert!(matches!(KeyValueTable::open(&db, "t"), Err(CatalogError::NoTable(_))));
     // In one column, in several columns, and out of line.
     for (name, value_bytes_max) in [("t", 1), ("u", 2500), ("v", VALUE_BYTES_MAX)] {
         let created = KeyValueTable::create(&db, name, 9, value_bytes_max, Default::default());
-        assert_eq!(KeyValueTable::open(&db, name), Some(created.expect("new")));
+        assert_eq!(KeyValueTable::open(&db, name), Ok(created.expect("new")));
     }
     RecordTable::<Person>::create(&db, Default::default()).expect("new");
-    assert_eq!(KeyValueTable::open(&db, "person"), None);
+    let refused = KeyValueTable::open(&db, "person").expect_err("it has other columns");
+    assert!(refused.to_string().contains("table person: it is not a table of bytes"), "{refused}");
+    let missing = KeyValueTable::open(&db, "w").expect_err("nobody has created it").to_string();
+    assert!(missing.contains("no table w; the database has tables person, t, u, v"), "{missing}");
 }
 
 record! {
@@ -301,8 +309,8 @@ fn a_record_is_read_out_of_its_own_table_only() {
     let people = RecordTable::<Person>::create(&db, Default::default()).expect("the table is new");
     let counters = counters(&db);
     let read = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-        let row = txn.insert(counters, &key(0))?;
-        txn.record(people, row).map(drop)
+        let row = txn.rows().insert(counters, &key(0))?;
+        txn.rows().record(people, row).map(drop)
     });
     read.expect("it panics before");
 }
@@ -321,9 +329,9 @@ fn handles_of_another_database_are_refused() {
     refuse(&other, &|txn| txn.read_value(values, b"k").map(drop));
     refuse(&other, &|txn| txn.write_value(values, b"k", b"v"));
     refuse(&other, &|txn| txn.delete_value(values, b"k").map(drop));
-    refuse(&one, &|txn| txn.get(people, Person::key("Ada")).map(drop));
-    refuse(&one, &|txn| txn.put(people, &Person { name: "Ada".into(), age: None }));
-    refuse(&one, &|txn| txn.remove(people, Person::key("Ada")).map(drop));
+    refuse(&one, &|txn| txn.get(people, "Ada").map(drop));
+    refuse(&one, &|txn| txn.insert(people, &Person { name: "Ada".into(), age: None }));
+    refuse(&one, &|txn| txn.delete(people, "Ada").map(drop));
     let second = one.clone();
     let ended = second
         .session()
@@ -342,10 +350,21 @@ fn keys_that_fit_no_row_are_refused_by_reads_and_deletes_too() {
         let ended = session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| work(txn));
         ended.expect_err("the key fits no row").to_string()
     };
-    let refused = refuse(&|txn| txn.put(people, &Person { name: long.into(), age: None }));
-    assert!(refused.contains("longer than the column's maximal length"), "{refused}");
-    assert_eq!(refuse(&|txn| txn.get(people, Person::key(long)).map(drop)), refused);
-    assert_eq!(refuse(&|txn| txn.remove(people, Person::key(long)).map(drop)), refused);
+    let refused = refuse(&|txn| txn.insert(people, &Person { name: long.into(), age: None }));
+    assert!(
+        refused.contains(
+            "column name of table person cannot hold this value: it has 24 bytes, at most 20 fit"
+        ),
+        "{refused}"
+    );
+    let refused = refuse(&|txn| txn.get(people, long).map(drop));
+    assert!(
+        refused.contains(
+            "column of the key of table person cannot hold this value: it has 24 bytes, at most 20"
+        ),
+        "{refused}"
+    );
+    assert_eq!(refuse(&|txn| txn.delete(people, long).map(drop)), refused);
     let refused = refuse(&|txn| txn.write_value(values, b"nine char", b"v"));
     assert!(refused.contains("it has 9 bytes, at most 8 fit"), "{refused}");
     assert_eq!(refuse(&|txn| txn.read_value(values, b"nine char").map(drop)), refused);
@@ -364,25 +383,28 @@ fn records_with_long_fields_are_records_like_others() {
     let documents = RecordTable::<Document>::create(&db, Default::default()).expect("new");
     let mut session = db.session();
     let seen_at_once = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
-        (0..4).try_for_each(|number| txn.put(documents, &document(number)))?;
-        txn.get(documents, Document::key(3))
+        (0..4).try_for_each(|number| txn.insert(documents, &document(number)))?;
+        txn.get(documents, 3)
     });
     assert_eq!(seen_at_once.expect("quiet"), Some(document(3)));
     let read = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
         let changed = Document { title: "new".into(), picture: None, ..document(2) };
-        txn.put(documents, &changed)?;
-        assert_eq!(txn.get(documents, Document::key(2))?, Some(changed));
-        txn.get(documents, Document::key(0))
+        txn.upsert(documents, &changed)?;
+        assert_eq!(txn.get(documents, 2)?, Some(changed));
+        txn.get(documents, 0)
     });
     assert_eq!(read.expect("quiet"), Some(document(0)));
     let too_long = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
-        txn.put(documents, &Document { text: "x".repeat(100_001).as_str().into(), ..document(1) })
+        txn.upsert(
+            documents,
+            &Document { text: "x".repeat(100_001).as_str().into(), ..document(1) },
+        )
     });
     let sentence = too_long.expect_err("it does not fit").to_string();
-    assert!(sentence.contains("longer than the column's maximal length"), "{sentence}");
+    assert!(sentence.contains("it has 100001 bytes, at most 100000 fit"), "{sentence}");
     let titles = session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
         let mut lengths = Vec::new();
-        txn.for_each_long(documents.id(), |row| {
+        txn.rows().for_each_long(documents.id(), |row| {
             lengths.push((row.int(0), row.text(2).len(), row.bytes(3).len()));
         })?;
         lengths.sort_unstable();
@@ -474,10 +496,10 @@ fn a_session_between_transactions_holds_up_nobody() {
     for round in 0..2 {
         let table = counters(&db);
         let mut txn = committer.begin(Isolation::Snapshot).expect("a lane is free");
-        assert_eq!(txn.read(table, &key(1)), Ok(None));
+        assert_eq!(txn.rows().read(table, &key(1)), Ok(None));
         assert_eq!(txn.commit(), Outcome::Committed);
         let mut txn = dropper.begin(Isolation::Snapshot).expect("a lane is free");
-        assert_eq!(txn.read(table, &key(1)), Ok(None));
+        assert_eq!(txn.rows().read(table, &key(1)), Ok(None));
         drop(txn);
         assert_eq!(db.drop_table("counter"), Ok(()), "round {round}");
         assert!(db.schema(table).is_none());
@@ -494,7 +516,7 @@ fn a_table_is_made_while_a_transaction_hangs() {
     let mut session = db.session();
     let _hangs = session.begin(Isolation::Snapshot).expect("a lane is free");
     let table = counters(&db);
-    let read = |txn: &mut namdb::Transaction<'_>| txn.read(table, &key(1));
+    let read = |txn: &mut namdb::Transaction<'_>| txn.rows().read(table, &key(1));
     let read = db.session().transaction(Isolation::Snapshot, Retry::NEVER, read);
     assert_eq!(read.expect("the table is there"), None);
 }
@@ -524,7 +546,7 @@ fn nobody_is_waited_for_longer_than_a_transaction_may_run() {
     let txn = fabric::run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     let start_ns = handle.env().now_ns();
     // The transaction knows the table and does not end.
-    assert_eq!(db.drop_table("counter"), Err(txn::CatalogError::Unacknowledged));
+    assert_eq!(db.drop_table("counter"), Err(CatalogError::Unacknowledged));
     let waited_ns = handle.env().now_ns() - start_ns;
     assert!((1_000_000..5_000_000_000).contains(&waited_ns), "{waited_ns} ns");
     fabric::run_now(txn.abort());

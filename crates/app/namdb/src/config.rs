@@ -124,6 +124,14 @@ impl Config {
 /// number suits all: if four threads move money between the same two rows, one move in 1,000 fails
 /// ten times. A deadline hides such conflicts from the caller, but still reports a row that stays
 /// locked.
+///
+/// ```
+/// use namdb::Retry;
+///
+/// let patient = Retry::for_ms(60_000);
+/// let slow = Retry { wait_max_us: 20_000, ..Retry::attempts(100) };
+/// assert!(patient.allows(1_000, 0) && !slow.allows(100, 0) && !Retry::NEVER.allows(1, 0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// Maximal number of attempts, at least 1.

@@ -1,8 +1,10 @@
 //! How fields of a record are stored: one column each, or several for a group of fields.
 
+use crate::calendar::{Date, Timestamp};
+use crate::decimal::{Decimal, SCALE_MAX};
 use crate::key::{KeyPart, append_option};
-use crate::number::{Date, Decimal, Timestamp};
 use crate::text::{Bytes, Char, Text};
+use layout::column::COLUMN_LENGTH_MAX;
 use layout::{Column, ColumnType, KeyBuilder, RecordMut, RecordRef};
 
 /// Why a value does not fit its column, or a stored value is none of its type.
@@ -62,7 +64,8 @@ pub trait Scalar: Field {
 /// A field that a key or an index may have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be in a key or an index",
-    note = "a key has numbers, bool, Date, Timestamp, text and bytes of a maximal length, enums and groups of these"
+    note = "a key has numbers, bool, Date, Timestamp, enums and groups of these, text and bytes",
+    note = "text and bytes have a maximal length in bytes: write `String[40]` or `Vec<u8>[16]`"
 )]
 pub trait KeyField: Field {
     /// Appends a value to a key.
@@ -108,6 +111,12 @@ macro_rules! integer_fields {
     )+};
 }
 
+/// A decimal column; refused by the compiler if an `i64` does not hold the digits.
+const fn decimal_type(scale: u8) -> ColumnType {
+    assert!(scale <= SCALE_MAX, "a Decimal has at most 18 digits after the point");
+    ColumnType::Decimal { scale }
+}
+
 /// The sign bit, by which the order of unsigned numbers differs from that of signed ones.
 const SIGN: u64 = 1 << 63;
 
@@ -120,7 +129,7 @@ integer_fields! {
     [] u16, ColumnType::Int4, int4(i32), |value| i32::from(*value), |stored| stored as u16;
     [] u32, ColumnType::Int8, int8(i64), |value| i64::from(*value), |stored| stored as u32;
     [] u64, ColumnType::Int8, int8(i64), |value| (*value ^ SIGN) as i64, |stored| stored as u64 ^ SIGN;
-    [const SCALE: u8] Decimal<SCALE>, ColumnType::Decimal { scale: SCALE }, int8(i64),
+    [const SCALE: u8] Decimal<SCALE>, decimal_type(SCALE), int8(i64),
         |value| value.0, Decimal;
     [] Date, ColumnType::Date, int4(i32), |value| value.0, Date;
     [] Timestamp, ColumnType::Timestamp, int8(i64), |value| value.0, Timestamp;
@@ -243,7 +252,15 @@ pub(crate) fn append_null<T: Scalar>(key: KeyBuilder) -> KeyBuilder {
 /// `String[N]`, `Vec<u8>[N]` and Options of these.
 pub struct Limited<T, const N: u32>(std::marker::PhantomData<T>);
 
-/// Text and bytes with a maximal length.
+/// A maximal length; refused by the compiler if no column may have it.
+const fn checked_limit(bytes: u32) -> u32 {
+    assert!(
+        1 <= bytes && bytes <= COLUMN_LENGTH_MAX,
+        "a text or bytes have a maximal length of 1 byte to 1 MiB (1_048_576)"
+    );
+    bytes
+}
+
 pub(crate) fn check_length(bytes: usize, bytes_max: u32) -> Result<(), Misfit> {
     if bytes <= bytes_max as usize {
         return Ok(());
@@ -281,7 +298,7 @@ macro_rules! limited_fields {
         }
 
         impl<const N: u32> Scalar for $field {
-            const COLUMN_TYPE: ColumnType = ColumnType::$column(N);
+            const COLUMN_TYPE: ColumnType = ColumnType::$column(checked_limit(N));
         }
 
         impl<const N: u32> KeyField for $field {

@@ -108,7 +108,7 @@ impl<R: Record, K, U> RecordIndex<R, K, U> {
     /// Opens the declared index of this name.
     ///
     /// # Errors
-    /// [`CatalogError::MissingTable`] or [`CatalogError::MissingIndex`], which say what exists;
+    /// [`CatalogError::NoTable`] or [`CatalogError::NoIndex`], which say what to do, and
     /// [`CatalogError::Design`] if the index has other columns.
     #[doc(hidden)]
     pub fn open(db: &Db, name: &str) -> std::result::Result<Self, CatalogError> {

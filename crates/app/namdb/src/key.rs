@@ -4,8 +4,9 @@
 //! them are a [`FullKey`], values for leading columns a [`KeyPrefix`]: a tuple, or for one column
 //! the value itself.
 
+use crate::calendar::{Date, Timestamp};
+use crate::decimal::Decimal;
 use crate::field::{KeyField, Limited, Misfit, Scalar, append_bytes, append_null, append_text};
-use crate::number::{Date, Decimal, Timestamp};
 use crate::text::{Bytes, Char, Text};
 use layout::{Key, KeyBuilder};
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
@@ -206,6 +207,32 @@ tuple_prefixes! { [A S 0 B T 1 C U 2 D V 3 E W 4 F X 5] of [] }
 
 /// A range of keys with the columns `K`: `..`, `a..b`, `a..=b`, `a..`, `..b`, `..=b`, or a pair of
 /// [`Bound`]s. A bound may have leading columns only: `1..=1` are all keys that begin with 1.
+///
+/// ```
+/// use namdb::{Isolation, RecordTable, Retry, Storage, record};
+/// use std::ops::Bound;
+///
+/// record! {
+///     struct Entry in "entry" {
+///         key { account: u32, number: u32 }
+///     }
+/// }
+///
+/// let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let entries = RecordTable::<Entry>::create(&db, Storage::Tree.into())?;
+/// db.session().transaction(Isolation::Serializable, Retry::default(), |txn| {
+///     for (account, number) in [(1, 1), (2, 1), (2, 2), (3, 1)] {
+///         txn.insert(entries, &Entry { account, number })?;
+///     }
+///     assert_eq!(txn.range(entries, ..).count(), 4);
+///     assert_eq!(txn.range(entries, 2..=2).count(), 2);
+///     assert_eq!(txn.range(entries, (2, 2)..).count(), 2);
+///     let behind_two = (Bound::Excluded(2), Bound::Unbounded);
+///     assert_eq!(txn.range(entries, behind_two).count(), 1);
+///     namdb::Ok(())
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a range of keys with the columns `{K}`",
     note = "a range is `..`, `a..b`, `a..=b`, `a..`, `..b` or `..=b` of values for the leading key columns"

@@ -64,15 +64,16 @@
 #![warn(missing_docs)]
 
 pub mod asynchronous;
+pub mod calendar;
 pub mod config;
 pub mod database;
+pub mod decimal;
 pub mod error;
 pub mod field;
 pub mod host;
 pub mod index;
 pub mod key;
 pub mod key_value;
-pub mod number;
 #[cfg(feature = "procedures")]
 pub mod procedures;
 pub mod range;
@@ -87,21 +88,26 @@ mod declared;
 mod lanes;
 mod long_values;
 mod record_macro;
+#[cfg(feature = "serde")]
+mod serde_conversions;
 mod statements;
+#[cfg(feature = "time")]
+mod time_conversions;
 
 pub use asynchronous::AsyncSession;
+pub use calendar::{Date, Timestamp};
 pub use cluster::connect;
 // For programs that are servers of a cluster.
 #[doc(hidden)]
 pub use cluster::{database_config, root_of};
 pub use config::{Config, OpenError, Retry};
 pub use database::{Db, open};
+pub use decimal::Decimal;
 pub use error::{DuplicateKey, Ok, Result, TransactionError};
 pub use field::{Field, KeyField, Misfit, Scalar};
 pub use index::{IndexReads, RecordIndex};
 pub use key::{FullKey, KeyPrefix, KeyRange};
 pub use key_value::{KeyValue, KeyValueTable};
-pub use number::{Date, Decimal, Timestamp};
 pub use range::Range;
 pub use record::{Record, RecordTable};
 pub use rows::Rows;

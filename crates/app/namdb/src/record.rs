@@ -83,6 +83,24 @@ pub fn schema_of(
 }
 
 /// Handle of a table of records. It is cheap to copy, and belongs to its [`Db`].
+///
+/// ```
+/// use namdb::{CatalogError, RecordTable, Storage, record};
+///
+/// record! {
+///     struct Note in "note" {
+///         key { number: u64 }
+///         text: String[5000],
+///     }
+/// }
+///
+/// let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// assert!(matches!(RecordTable::<Note>::open(&db), Err(CatalogError::NoTable(_))));
+/// // A tree: its records can be read in the order of their keys. The default is a hash table.
+/// let notes = RecordTable::<Note>::open_or_create(&db, Storage::Tree.into())?;
+/// assert_eq!(RecordTable::<Note>::open(&db)?.id(), notes.id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RecordTable<R> {
     pub(crate) id: TableId,
@@ -124,8 +142,8 @@ impl<R: Record> RecordTable<R> {
     /// Opens the table of the records.
     ///
     /// # Errors
-    /// [`CatalogError::MissingTable`] if there is no such table, and [`CatalogError::Design`], with
-    /// the first difference, if it has other columns.
+    /// [`CatalogError::NoTable`], with the tables that exist, if there is no such table, and
+    /// [`CatalogError::Design`], with the first difference, if it has other columns.
     pub fn open(db: &Db) -> Result<Self, CatalogError> {
         let id = declared::open(db, &Declared::of::<R>()?)?;
         Ok(Self::new(db, id))

@@ -51,8 +51,8 @@
 /// ```
 ///
 /// # Fields
-/// The key columns come first, in the order that sorts the rows. A field is of one of these types,
-/// or an `Option` of one with one column: `None` is null.
+/// The key columns come first, in the order that sorts the rows; a key or an index has at most six
+/// fields. A field is of one of these types, or an `Option` of one with one column: `None` is null.
 ///
 /// | type | column |
 /// |---|---|
@@ -74,6 +74,16 @@
 /// stored out of line with the memory that they need, and reading them takes one more round trip. A
 /// row has at most 8 KiB without these, a key at most 64 bytes; both are checked when the table is
 /// created.
+///
+/// The compiler refuses a field whose type does not fit, and says which ones do:
+///
+/// ```compile_fail,E0277
+/// namdb::record! {
+///     struct City in "city" {
+///         key { name: String } // It needs a maximal length.
+///     }
+/// }
+/// ```
 ///
 /// # Indexes
 /// `index name(fields);` declares an index in which records may share a key, `unique name(fields);`
@@ -103,8 +113,9 @@ macro_rules! record {
             /// The field types by the names of the fields.
             #[allow(non_camel_case_types, reason = "they are called like the fields")]
             pub trait __Fields {
-                $(type $key;)+
-                $(type $field;)*
+                // The bounds let the compiler point at a type that does not fit.
+                $(type $key: $crate::KeyField;)+
+                $(type $field: $crate::Field;)*
             }
 
             impl __Fields for $name {

@@ -195,6 +195,18 @@ impl Session {
 
     /// Begins a transaction that the caller commits or drops. Nothing is retried. The session keeps
     /// its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
+    ///
+    /// ```
+    /// # use namdb::{Config, Isolation, KeyValueTable, Outcome};
+    /// # let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let settings = KeyValueTable::create(&db, "setting", 8, 8, Default::default())?;
+    /// let mut session = db.session();
+    /// let mut txn = session.begin(Isolation::Snapshot)?;
+    /// txn.write_value(settings, b"colour", b"blue")?;
+    /// assert_eq!(txn.commit(), Outcome::Committed);
+    /// session.rest();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_>, TransactionError> {
         let (database, engine) = (self.db.identity(), self.db.engine());
         if let Some(trouble) = engine.place().and_then(Place::trouble) {

@@ -24,12 +24,15 @@ mod message;
 mod port;
 mod request;
 mod spread;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
 mod tls;
+mod tls_error;
 mod tls_stream;
 mod transport;
 
 pub use frame::{CALL_BYTES_MAX, FRAME_WORDS_MAX};
 pub use port::{CONNECTIONS_MAX, TcpPort};
-pub use tls::{TlsError, TlsKeys};
+pub use tls::TlsKeys;
+pub use tls_error::TlsError;
 pub use tls_stream::TlsStream;
 pub use transport::{ConnectError, TcpConfig, TcpTransport};

@@ -4,10 +4,12 @@
 //! is for `memory-server-n.namdb`, that of compute server n for `compute-server-n.namdb`, so a
 //! server's key cannot impersonate another server; hosts and addresses are not checked. A caller's
 //! certificate may have any name. The polling thread does the handshakes for verbs between the
-//! requests of other callers.
+//! requests of other callers. In programs built without the feature `tls`, `no_tls` takes the place
+//! of this module.
 //!
 //! Decision: docs/decisions/0082-tls-1-3-with-a-certificate-per-process-or-no-encryption.md
 
+use crate::tcp::tls_error::TlsError;
 use layout::NodeId;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -20,18 +22,6 @@ use rustls::{
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-
-/// Unusable keys.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TlsError {
-    /// A text is not a PEM file of the expected kind.
-    #[error("the {0} cannot be read as PEM: {1}")]
-    Pem(&'static str, String),
-    /// Certificate and key do not match, or their kind is not supported.
-    #[error("certificate and key cannot be used: {0}")]
-    Keys(String),
-}
 
 /// The certificate of a process, and the authority whose certificates it accepts.
 #[derive(Clone, Debug)]

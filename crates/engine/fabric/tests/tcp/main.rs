@@ -3,6 +3,7 @@
 
 mod batches;
 mod calls;
+#[cfg(feature = "tls")]
 mod encrypted;
 mod hostile;
 mod identities;

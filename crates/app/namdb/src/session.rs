@@ -1,6 +1,6 @@
 //! Sessions of ordinary threads: transactions as closures, retried on conflicts.
 //!
-//! Decision: docs/decisions/0295-a-transaction-remembers-the-abort-that-ended-it.md
+//! Decision: docs/decisions/0298-a-transaction-remembers-the-abort-that-ended-it.md
 
 use crate::cluster::{BorrowedSeat, Place, RemoteTransaction, rest_seat};
 use crate::config::Retry;

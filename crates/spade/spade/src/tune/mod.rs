@@ -283,7 +283,7 @@ impl<'a> Forecaster<'a> {
 }
 
 /// Designs to compare the tuner's with: at most 200, always the same, selected without any
-/// forecast. `search/sweep.rs` and `docs/spade/model.md` say which ones.
+/// forecast. `search/sweep.rs` and `docs/spade/reference.md` say which ones.
 ///
 /// # Errors
 /// See [`TuneError`].

@@ -24,7 +24,7 @@ Designs are files written by `namdb spade tune --out`, `namdb spade design --out
 else runs, except the one with all lanes busy. A forecast creates and loads nothing, so it takes no longer than the command. \
 The forecast of a tuned design equals that of the tuner, digit by digit.
 
-Hardware, machines and units are by default those of workload.toml. docs/spade.md says what a forecast does not cover. Exit \
+Hardware, machines and units are by default those of workload.toml. docs/spade/model.md says what a forecast does not cover. Exit \
 codes: 0 forecast printed; 2 no forecast.";
 
 /// Maximal number of designs shown side by side.

@@ -26,7 +26,7 @@ A workload is a folder with schema.sql, procedures.sql, workload.toml and plans 
 `namdb spade measure`. Tables, indexes and procedures are decided together. * marks the chosen candidate, 2 the second best. \
 Each line has the forecast for the whole workload with only that decision changed.
 
-Hardware, machines and units are by default those of workload.toml. docs/spade.md says what the tuner considers, what it \
+Hardware, machines and units are by default those of workload.toml. docs/spade/model.md says what the tuner considers, what it \
 decides and what it cannot know. Only --force overwrites a design that was edited. Exit codes: 0 a design; 2 no design.";
 
 /// Arguments of `namdb spade tune`.

@@ -42,7 +42,7 @@ cards and cores.
 A cluster is measured once. Each point is kept in the file at once, and the same command continues an interrupted run \
 without repeating points. Simulated clusters use virtual time: equal seeds give equal files.
 
-Progress goes to standard error, the summary to standard output. docs/spade.md lists the points, and what is modelled. \
+Progress goes to standard error, the summary to standard output. docs/spade/model.md lists the points, and what is modelled. \
 Exit codes: 0 all points are measured; 2 nothing can be measured or kept; 3 the run ended before.";
 
 /// Default duration on a real fabric, in seconds.

@@ -84,7 +84,11 @@ fn a_lost_lease_is_reported() {
     let start = Instant::now();
     let error = loop {
         match count_up(&mut session, counters) {
-            Ok(_) => assert!(start.elapsed() < PATIENCE, "nobody misses the lease"),
+            // A commit that was under way when the servers refused this process may have an unknown
+            // outcome.
+            Ok(_) | Err(TransactionError::Unknown) => {
+                assert!(start.elapsed() < PATIENCE, "nobody misses the lease");
+            }
             Err(error) => break error,
         }
     };

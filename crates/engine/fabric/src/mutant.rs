@@ -126,6 +126,8 @@ mutants! {
     ReadTrustFirstReading = "read::trust_first_reading",
     ReadTrustKeptAbsence = "read::trust_kept_absence",
     ReadTrustKeptLeaf = "read::trust_kept_leaf",
+    RedoAfterPublish = "redo::after_publish",
+    RedoBeforeLocks = "redo::before_locks",
     ScanBucketUnwitnessed = "scan::bucket_unwitnessed",
     ScanRangeUnwitnessed = "scan::range_unwitnessed",
     ScanTrustEntry = "scan::trust_entry",

@@ -3,10 +3,14 @@
 use crate::near;
 use fabric::Mutant;
 
-/// The mutants that the engine checks. Torn rows are a promise that the simulated network breaks:
-/// scenarios have a key of its own for that.
+/// The guards without an effect in scenarios: torn rows are a promise that the simulated network
+/// breaks, with a key of its own, and databases of scenarios have no redo log.
+const OTHERS: [Mutant; 3] =
+    [Mutant::FabricUntornRows, Mutant::RedoAfterPublish, Mutant::RedoBeforeLocks];
+
+/// The mutants that the engine checks.
 fn removable() -> impl Iterator<Item = Mutant> {
-    Mutant::ALL.iter().copied().filter(|&mutant| mutant != Mutant::FabricUntornRows)
+    Mutant::ALL.iter().copied().filter(|mutant| !OTHERS.contains(mutant))
 }
 
 /// The mutants with these names; names without a mutant are left out, since [`problem`] has refused

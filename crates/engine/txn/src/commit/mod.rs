@@ -1,8 +1,8 @@
 //! Commit: lock, validate, install, publish [ZB17 §3.1 listing 1, §4.1, §6.1].
 //!
-//! Read the listing here first, then [`prepare`], [`lock`], [`validate`], [`install`], [`publish`],
-//! and [`release`] for commits that abort. [`locks`] has the bookkeeping, [`mutated`] the listing
-//! with its phases in a wrong order.
+//! Read the listing here first, then [`prepare`], [`lock`], [`validate`], [`redo`], [`install`],
+//! [`publish`], and [`release`] for commits that abort. [`locks`] has the bookkeeping, [`mutated`]
+//! the listing with its phases in a wrong order.
 //!
 //! Decisions:
 //! - docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
@@ -16,6 +16,7 @@ mod locks;
 mod mutated;
 mod prepare;
 mod publish;
+mod redo;
 mod release;
 mod step;
 mod validate;
@@ -63,6 +64,7 @@ impl<E: Env> LaneInner<E> {
         }
         self.env.reach(CommitStep::BuffersReady).await;
         // Point of no return: from here a failure means `Unknown`, never `Aborted`.
+        self.append_redo(timestamp);
         if self.install_new_versions(timestamp).await.is_err() {
             return self.end_unknown();
         }

@@ -28,6 +28,8 @@ impl<E: Env> LaneInner<E> {
             || self.env.mutant(Mutant::CommitSkipValidation)
             || self.env.mutant(Mutant::CommitPublishBeforeInstall)
             || self.env.mutant(Mutant::CommitUnlockBeforeInstall)
+            || self.env.mutant(Mutant::RedoBeforeLocks)
+            || self.env.mutant(Mutant::RedoAfterPublish)
     }
 
     /// Whether serializable transactions that only read commit without validation. For a mutant.
@@ -54,6 +56,9 @@ impl<E: Env> LaneInner<E> {
             return Outcome::Aborted(abort);
         }
         self.env.reach(CommitStep::Started).await;
+        if self.env.mutant(Mutant::RedoBeforeLocks) {
+            self.append_redo(timestamp);
+        }
         if let Err(abort) = self.lock_write_set(timestamp).await {
             return self.release(timestamp, abort).await;
         }
@@ -69,6 +74,9 @@ impl<E: Env> LaneInner<E> {
             return self.release(timestamp, abort).await;
         }
         self.env.reach(CommitStep::BuffersReady).await;
+        if !self.env.mutant(Mutant::RedoBeforeLocks) && !self.env.mutant(Mutant::RedoAfterPublish) {
+            self.append_redo(timestamp);
+        }
         if self.env.mutant(Mutant::CommitPublishBeforeInstall)
             && self.publish(timestamp).await.is_err()
         {
@@ -85,6 +93,9 @@ impl<E: Env> LaneInner<E> {
             return self.end_unknown();
         }
         self.env.reach(CommitStep::TimestampPublished).await;
+        if self.env.mutant(Mutant::RedoAfterPublish) {
+            self.append_redo(timestamp);
+        }
         self.enqueue_garbage(timestamp);
         self.cache_written_leaves(timestamp);
         self.split_and_collect().await;

@@ -21,9 +21,9 @@ use layout::{GlobalPtr, OutOfLine, VersionWord};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PlacedValue {
     /// The value's number in the transaction's stage.
-    number: usize,
+    pub(super) number: usize,
     table: TableId,
-    stored: OutOfLine,
+    pub(super) stored: OutOfLine,
 }
 
 impl<E: Env> LaneInner<E> {

@@ -159,7 +159,23 @@ impl<E: Env> Database<E> {
 
     /// A handle from another compute server: the two share only remote memory.
     pub fn elsewhere(&self, env: E) -> Self {
-        Self::of(env, Shared::new(self.shared.operations, self.root()))
+        let mut shared = Shared::new(self.shared.operations, self.root());
+        shared.redo = self.shared.redo.clone();
+        Self::of(env, shared)
+    }
+
+    /// Appends the after-images of all commits to lanes of this redo log. Each commit appends its
+    /// entry before others can see it, so a group of the log may have any snapshot of this database
+    /// that was taken before.
+    ///
+    /// # Panics
+    ///
+    /// If the database has lanes or a redo log.
+    #[must_use]
+    pub fn logging_to(self, lanes: redo_log::Lanes) -> Self {
+        assert!(self.shared.lane_pool().made == 0, "the log needs the commits of all lanes");
+        assert!(self.shared.redo.set(lanes).is_ok(), "a database has one redo log");
+        self
     }
 
     /// The root, with which another compute server opens this database.

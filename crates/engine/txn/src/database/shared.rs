@@ -16,7 +16,7 @@ use fabric::Env;
 use layout::{GlobalPtr, NodeId, OracleLayout, SlotId};
 use memory::{Label, SharedPieces};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// Closes the pool of idle lanes when the last handle is dropped. Idle lanes refer to the shared
 /// state, which owns them: without this, the cycle would keep the whole world alive.
@@ -73,6 +73,8 @@ pub(crate) struct Shared<E: Env> {
     pub is_taking_slot: AtomicBool,
     /// The horizon of lanes that share a slot.
     pub horizon: SharedHorizon,
+    /// The lanes of the redo log, if this database has one.
+    pub redo: OnceLock<redo_log::Lanes>,
     lane_pool: Mutex<LanePool<E>>,
 }
 
@@ -119,6 +121,7 @@ impl<E: Env> Shared<E> {
             shared_slot: Mutex::default(),
             is_taking_slot: AtomicBool::new(false),
             horizon: SharedHorizon::default(),
+            redo: OnceLock::new(),
             lane_pool: Mutex::default(),
         }
     }

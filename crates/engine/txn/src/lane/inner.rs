@@ -39,6 +39,8 @@ pub(crate) struct LaneInner<E: Env> {
     /// The garbage of earlier transactions.
     pub garbage: GarbageQueue,
     pub statistics: LaneStatistics,
+    /// The lane's buffer of the redo log, if the database has one.
+    pub redo: Option<redo_log::Lane>,
     pub scratch: Scratch,
 }
 
@@ -54,6 +56,8 @@ pub(crate) struct Scratch {
     pub looking: crate::read::scan::LookupScratch,
     pub cursors: Vec<crate::read::cursor::Cursor>,
     pub round: crate::read::cursor::Round,
+    /// The after-image that is being appended to the redo log.
+    pub image: Vec<u8>,
     /// The batch of upkeep, whose verbs do not belong to the transaction.
     pub batch: Option<Batch>,
 }
@@ -62,6 +66,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn new(env: E, shared: Arc<Shared<E>>, place: LanePlace) -> Self {
         // Lanes begin far apart, so that no lane accepts another lane's row id as its own.
         let first = ((u32::from(place.slot.0) << 16) | place.number).wrapping_mul(0x9e37_79b9);
+        let redo = shared.redo.get().map(redo_log::Lanes::add);
         Self {
             env,
             operations: shared.operations,
@@ -74,6 +79,7 @@ impl<E: Env> LaneInner<E> {
             witnesses: Witnesses::default(),
             garbage: GarbageQueue::default(),
             statistics: LaneStatistics::default(),
+            redo,
             scratch: Scratch::default(),
         }
     }

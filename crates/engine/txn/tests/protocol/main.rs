@@ -5,8 +5,9 @@
 //! more rows, [`copies`] with copied tables. [`catalog`] runs catalog changes concurrently,
 //! [`filling`] creates indexes over tables in use. [`killed`] and [`parts`] kill compute servers,
 //! [`dropped`] drops futures, [`lost`] erases the memory of a server. [`slots`] starts lanes at the
-//! same time, [`fresh`] checks the age of snapshots. [`mutants`] shows that these tests detect a
-//! removed guard; [`played`] does so for guards that only a certain course of events needs.
+//! same time, [`fresh`] checks the age of snapshots. [`redo`] replays the log of a database whose
+//! power failed. [`mutants`] shows that these tests detect a removed guard; [`played`] does so for
+//! guards that only a certain course of events needs.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -25,5 +26,6 @@ mod parts;
 mod played;
 mod processes;
 mod random;
+mod redo;
 mod slots;
 mod threads;

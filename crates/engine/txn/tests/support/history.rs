@@ -68,7 +68,7 @@ impl Execution {
 }
 
 /// The rows of a snapshot.
-type State = BTreeMap<i32, Cell>;
+pub type State = BTreeMap<i32, Cell>;
 
 /// Violations of snapshot isolation with comparable snapshots and sessions that see their own
 /// commits. No outcome may be `Unknown`.
@@ -129,6 +129,11 @@ fn sessions_going_back(history: &[Execution]) -> Option<String> {
         }
     }
     None
+}
+
+/// The rows that a snapshot covers.
+pub fn state_at(history: &[Execution], snapshot: &Snapshot) -> Result<State, String> {
+    chains(history).map(|chains| state_of(history, &chains, snapshot))
 }
 
 /// The committed writers of each row, in the order of their versions. An error if two writers of a

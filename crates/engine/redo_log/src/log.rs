@@ -283,7 +283,7 @@ pub(crate) async fn seal<D: Disk>(
     Ok(file.sync().await?)
 }
 
-/// Removes the segments before `first`, oldest first.
+/// Removes the segments before `first`, durably. A restart passes over those that a crash leaves.
 pub(crate) async fn delete_before<D: Disk>(
     directory: &Directory<D>,
     first: u64,

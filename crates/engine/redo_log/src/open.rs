@@ -3,15 +3,15 @@
 //!
 //! ```text
 //! on the disk                                        a crash before the next step leaves
-//! 1 the last segment: its tail again, cut, sync      the same log, without the torn tail
-//! 2 a segment of the new incarnation, with its name  an unsealed segment and a file to replace
+//! 1 a segment of the new incarnation, with its name  an unsealed segment and a file to replace
+//! 2 the last segment: its tail again, cut, sync      likewise, without the torn tail
 //! 3 the last segment: sealed, sync                   the new incarnation, without commits
 //! 4 segments before the start of replay: removed     some of them
 //! ```
 //!
-//! Step 1 writes the bytes behind the marker again because reading does not prove that the disk has
-//! them: after a failed sync they may be in the page cache only. Step 2 drops what the last group
-//! has not seen: it belongs to an incarnation that has ended.
+//! Step 2 writes the bytes behind the marker again because reading does not prove that the disk has
+//! them: after a failed sync they may be in the page cache only. Steps 1 to 3 drop what the last
+//! group does not cover: it belongs to an incarnation that has ended.
 
 use crate::error::{Damage, LogError, Loss};
 use crate::log::{Config, Log, OpenSegment, delete_before, seal};
@@ -81,7 +81,7 @@ impl<D: Disk> Log<D> {
             seal_again(&directory, before).await?;
         }
         let group = survey.last_group().map_or(last.header.previous_group, |group| group.number);
-        let file = cut(&directory, &last).await?;
+        let file = write_again(&directory, &last).await?;
         let header = Header {
             segment: last.header.segment + 1,
             incarnation: Incarnation(last.header.incarnation.0 + 1),
@@ -115,16 +115,17 @@ fn open_segment<D: Disk>(surveyed: &Surveyed, group: u64) -> OpenSegment<D> {
     OpenSegment { header, seed: header.seed(), file: None, end: surveyed.end, marker }
 }
 
-/// Makes sure that the disk has the last segment up to its end, and nothing behind it.
-async fn cut<D: Disk>(directory: &Directory<D>, last: &Surveyed) -> Result<File<D>, LogError> {
+/// Writes the last segment's bytes behind its marker again, for the next sync.
+async fn write_again<D: Disk>(
+    directory: &Directory<D>,
+    last: &Surveyed,
+) -> Result<File<D>, LogError> {
     let file = directory.open_file(&file_name(last.header.segment)).await?;
     let begin = last.marker.synced.min(last.end);
     let mut tail = vec![0; (last.end - begin) as usize];
     let count = file.read_at(begin, &mut tail).await?;
-    tail.truncate(count);
-    file.write_at(begin, &tail).await?;
-    file.truncate(last.end).await?;
-    Ok(file.sync().await?)
+    file.write_at(begin, &tail[..count]).await?;
+    Ok(file)
 }
 
 /// Writes the first page of a sealed segment again. If the sync that sealed it failed, the page may

@@ -48,8 +48,8 @@ pub struct Survey {
     /// The start of replay.
     pub(crate) start: Option<Position>,
     groups: BTreeMap<Incarnation, LastGroup>,
-    /// Entries without an end, and entries behind the last group of their incarnation.
-    dropped: BTreeSet<(Incarnation, u64)>,
+    /// Entries without an end.
+    unfinished: BTreeSet<(Incarnation, u64)>,
     highest: Vec<u64>,
     /// Complete entries from the start of replay on.
     pub entries: u64,
@@ -107,7 +107,7 @@ impl Survey {
         };
         let counters = group.map_or(&[][..], |group| &group.record.counters);
         let counter = counters.get(usize::from(version.slot().0)).copied().unwrap_or(0);
-        version.counter() <= counter && !self.dropped.contains(&(incarnation, version.word()))
+        version.counter() <= counter && !self.unfinished.contains(&(incarnation, version.word()))
     }
 
     fn raise(&mut self, slot: usize, counter: u64) {
@@ -129,7 +129,7 @@ pub async fn survey<D: Disk>(
     let numbers: BTreeSet<u64> = numbers.filter(|&segment| segment >= start.segment).collect();
     let keeps_dropped = directory.has_planted(PlantedBug::DroppedEntriesKept);
     let survey = Survey { start: Some(start), keeps_dropped, ..Survey::default() };
-    let mut surveyor = Surveyor { survey, walker: Walker::default(), recent: Vec::new() };
+    let mut surveyor = Surveyor { survey, walker: Walker::default() };
     let last = numbers.last().copied().unwrap_or(start.segment);
     for number in start.segment..=last {
         let loaded = match numbers.contains(&number) {
@@ -176,8 +176,6 @@ async fn newest_group<D: Disk>(
 struct Surveyor {
     survey: Survey,
     walker: Walker,
-    /// Entries at their end since the last group.
-    recent: Vec<VersionWord>,
 }
 
 impl Surveyor {
@@ -238,15 +236,10 @@ impl Surveyor {
         Ok(())
     }
 
-    /// Entries that the last group of the incarnation has not seen are dropped for good.
+    /// No later incarnation ends the entries of this one.
     fn end_incarnation(&mut self, incarnation: Incarnation) {
-        let mut dropped = self.walker.end_incarnation();
-        if !self.survey.keeps_dropped {
-            dropped.append(&mut self.recent);
-        }
-        self.recent.clear();
-        let dropped = dropped.into_iter().map(|version| (incarnation, version.word()));
-        self.survey.dropped.extend(dropped);
+        let unfinished = self.walker.end_incarnation().into_iter();
+        self.survey.unfinished.extend(unfinished.map(|version| (incarnation, version.word())));
     }
 
     /// Reads the blocks; returns the end of the last intact one.
@@ -297,7 +290,6 @@ impl Surveyor {
                 let group = LastGroup { number: block.group, record, end };
                 self.survey.groups.insert(incarnation, group);
                 self.survey.group_records += 1;
-                self.recent.clear();
                 Ok(())
             }
         }
@@ -311,19 +303,16 @@ impl Surveyor {
     ) -> Result<(), &'static str> {
         let Header { segment, incarnation, .. } = loaded.header;
         let is_before = self.survey.is_before_start(Position { segment, offset: block.offset });
-        let Self { survey, walker, recent } = self;
+        let Self { survey, walker } = self;
         walker.block(lane, incarnation, block.content, is_before, |event| {
             match event {
                 Event::Begin(version) => {
                     survey.raise(usize::from(version.slot().0), version.counter());
                 }
                 Event::Row(..) => survey.rows += u64::from(!is_before),
-                Event::End(version) => {
-                    survey.entries += u64::from(!is_before);
-                    recent.push(version);
-                }
+                Event::End => survey.entries += u64::from(!is_before),
                 Event::GivenUp(version) => {
-                    survey.dropped.insert((incarnation, version.word()));
+                    survey.unfinished.insert((incarnation, version.word()));
                 }
             }
             Ok(())

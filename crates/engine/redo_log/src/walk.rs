@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(crate) enum Event<'a> {
     Begin(VersionWord),
     Row(VersionWord, Row<'a>),
-    End(VersionWord),
+    End,
     /// The entry has no end: it counts for nothing.
     GivenUp(VersionWord),
 }
@@ -60,7 +60,7 @@ impl Walker {
                         return Err("an entry lacks some of its rows".into());
                     }
                     self.unfinished.remove(&lane);
-                    report(Event::End(entry.version))?;
+                    report(Event::End)?;
                 }
                 (_, None) if may_lack_begin => {}
                 (_, None) => return Err("an entry has no begin".into()),

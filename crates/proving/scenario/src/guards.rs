@@ -58,7 +58,8 @@ mod tests {
         for engine in ["fabric", "memory", "index", "txn"] {
             asked_in(&crates.join(engine).join("src"), &mut asked);
         }
-        let all: BTreeSet<String> = removable().map(|mutant| format!("{mutant:?}")).collect();
+        let checked = Mutant::ALL.iter().filter(|&&mutant| mutant != Mutant::FabricUntornRows);
+        let all: BTreeSet<String> = checked.map(|mutant| format!("{mutant:?}")).collect();
         assert_eq!(asked, all);
     }
 

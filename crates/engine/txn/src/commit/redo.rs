@@ -6,12 +6,11 @@
 //!
 //! Decision: docs/decisions/0301-a-redo-entry-is-appended-at-the-point-of-no-return.md
 
+use super::PlacedValue;
 use crate::lane::LaneInner;
 use crate::read::access::{Access, State};
 use fabric::{Env, Span};
-use layout::row::{KEY, VERSION};
-use layout::value::REFERENCE_WORDS;
-use layout::{OutOfLine, VersionWord};
+use layout::VersionWord;
 use redo_log::{Change, Image, Row};
 
 impl<E: Env> LaneInner<E> {
@@ -27,23 +26,29 @@ impl<E: Env> LaneInner<E> {
     fn append_after_images(&mut self, timestamp: VersionWord) {
         let Some(mut lane) = self.redo.take() else { return };
         let mut image = std::mem::take(&mut self.scratch.image);
+        let mut placed = self.writes.placed.iter();
         let mut entry = lane.begin(timestamp);
-        for &access in &self.writes.rows {
-            let access = self.txn.accesses[access];
-            image.clear();
-            self.append_image(&access, timestamp, &mut image);
-            let before = if access.is_new() { access.fresh } else { access.image };
-            let key_words = self.open.info(access.table).row.key_words;
-            let key = Span { at: before.at + KEY, words: key_words };
-            let (change, image) = match access.state {
-                State::Deleted => (Change::Delete, Image::None),
-                State::Inserted => (Change::Insert, Image::Whole(&image[..])),
-                _ => (Change::Update, Image::Whole(&image[..])),
+        for &id in &self.writes.rows {
+            let access = self.txn.accesses[id];
+            let info = self.open.info(access.table);
+            let change = match access.state {
+                State::Deleted => Change::Delete,
+                State::Inserted => Change::Insert,
+                _ => Change::Update,
             };
+            let image = match change {
+                Change::Delete => Image::None,
+                _ if info.has_long_columns => {
+                    self.long_image(&access, timestamp, &mut placed, &mut image);
+                    Image::Whole(&image)
+                }
+                _ => Image::Whole(self.payload(&access)),
+            };
+            let key = self.txn.batch.words(self.txn.key(id, info.row.key_words));
             entry.row(&Row {
                 table: access.table.0,
-                key: bytemuck::cast_slice(self.txn.batch.words(key)),
-                replaces: self.replaced(&access),
+                key: bytemuck::cast_slice(key),
+                replaces: if access.is_new() { VersionWord::NONE } else { access.version },
                 change,
                 image,
             });
@@ -52,39 +57,32 @@ impl<E: Env> LaneInner<E> {
         (self.redo, self.scratch.image) = (Some(lane), image);
     }
 
-    /// The version that a row had before, with the mark of a tombstone.
-    fn replaced(&self, access: &Access) -> VersionWord {
-        match access.is_new() {
-            true => VersionWord::NONE,
-            false => VersionWord::from_word(self.txn.batch.word(access.image.at + VERSION)),
-        }
+    fn payload(&self, access: &Access) -> &[u8] {
+        let row = &self.open.info(access.table).row;
+        let span = Span { at: access.fresh.at + row.payload(), words: row.payload_words };
+        bytemuck::cast_slice(self.txn.batch.words(span))
     }
 
-    /// The payload's words, then the bytes of the long values that this commit stores: those whose
+    /// The payload, then the bytes of the long values that this commit stores: those whose
     /// reference has its timestamp, in the order of the columns. The other references are those of
-    /// the replaced version, which has their values.
-    fn append_image(&self, access: &Access, timestamp: VersionWord, image: &mut Vec<u8>) {
-        if access.state == State::Deleted {
-            return;
-        }
-        let info = self.open.info(access.table);
-        let payload =
-            Span { at: access.fresh.at + info.row.payload(), words: info.row.payload_words };
-        image.extend_from_slice(bytemuck::cast_slice(self.txn.batch.words(payload)));
-        if !info.has_long_columns {
-            return;
-        }
-        for &column in info.schema.long_columns() {
-            let word = info.schema.long_word(column).expect("the column is kept out of line");
-            let span = Span { at: payload.at + word as u32, words: REFERENCE_WORDS };
-            let words = self.txn.batch.words(span).try_into().expect("a reference's words");
-            let stored = OutOfLine::from_words(words);
-            if stored.version != timestamp {
+    /// the replaced version, which has their values. `placed` has the values in the same order.
+    fn long_image<'a>(
+        &self,
+        access: &Access,
+        timestamp: VersionWord,
+        placed: &mut impl Iterator<Item = &'a PlacedValue>,
+        image: &mut Vec<u8>,
+    ) {
+        image.clear();
+        image.extend_from_slice(self.payload(access));
+        for position in 0..self.open.info(access.table).schema.long_columns().len() {
+            let reference = self.reference(self.reference_span(access, access.fresh, position));
+            if reference.version != timestamp {
                 continue;
             }
-            let placed = self.writes.placed.iter().find(|placed| placed.stored == stored);
-            let number = placed.expect("the commit has placed what it refers to").number;
-            image.extend_from_slice(self.txn.stage.bytes(number));
+            let value = placed.next().expect("the commit has placed what it refers to");
+            debug_assert!(value.stored == reference, "values are placed in the order of rows");
+            image.extend_from_slice(self.txn.stage.bytes(value.number));
         }
     }
 }

@@ -84,14 +84,14 @@ impl<E: Env> LaneInner<E> {
 
     /// The words of `image` with the reference to a long value, by its position among the long
     /// columns.
-    fn reference_span(&self, access: &Access, image: Span, position: usize) -> Span {
+    pub(super) fn reference_span(&self, access: &Access, image: Span, position: usize) -> Span {
         let info = self.open.info(access.table);
         let column = info.schema.long_columns()[position];
         let word = info.schema.long_word(column).expect("the column is kept out of line");
         Span { at: image.at + info.row.payload() + word as u32, words: REFERENCE_WORDS }
     }
 
-    fn reference(&self, span: Span) -> OutOfLine {
+    pub(super) fn reference(&self, span: Span) -> OutOfLine {
         let words = self.txn.batch.words(span);
         OutOfLine::from_words([words[0], words[1], words[2]])
     }

@@ -41,11 +41,15 @@ struct Shared {
 
 /// The engine that reaches the memory. A transaction chooses once; its statements call a concrete
 /// type.
-#[expect(clippy::large_enum_variant, reason = "a database has one, behind a pointer")]
+#[cfg_attr(
+    feature = "cluster",
+    expect(clippy::large_enum_variant, reason = "a database has one, behind a pointer")
+)]
 pub(crate) enum Engine {
     /// Memory of this process, or mapped into it: verbs complete at once.
     Local(Local),
     /// Memory that a network reaches.
+    #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "no value can be made"))]
     Remote(Arc<Remote>),
 }
 
@@ -195,12 +199,14 @@ impl Db {
     }
 
     /// The database of a cluster whose regions are mapped.
+    #[cfg(feature = "cluster")]
     pub(crate) fn mapped(root: Database<LocalEnv>, lanes: u32, place: Place) -> Self {
         let config = joined_config(&place.root, lanes, place.server_bytes());
         Self::new(Engine::Local(Local::new(root, lanes, Some(place))), config)
     }
 
     /// The database of a cluster that a network reaches.
+    #[cfg(feature = "cluster")]
     pub(crate) fn over_network(remote: Arc<Remote>) -> Self {
         let place = remote.place();
         let config = joined_config(&place.root, place.root.slots, place.server_bytes());

@@ -4,7 +4,6 @@
 //! This file is the only one of the crate that calls the operating system for them.
 #![allow(clippy::disallowed_methods, reason = "this is where the real world enters")]
 
-use std::io::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -63,7 +62,9 @@ pub fn sleep_ms(duration_ms: u64) {
 }
 
 /// Ends this process, with a sentence on standard error.
+#[cfg(feature = "cluster")]
 pub(crate) fn exit_with(sentence: &str, code: i32) -> ! {
+    use std::io::Write;
     // Without standard error the exit code has to do.
     let _ = writeln!(std::io::stderr(), "namdb: {sentence}");
     std::process::exit(code)

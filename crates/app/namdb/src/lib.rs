@@ -1,13 +1,23 @@
 //! namdb: a main-memory transactional database for fast networks, to embed in a program.
 //!
-//! [`open`] returns a [`Db`] in this process, [`connect`] one in a cluster; clone it wherever it is
+//! [`open`] returns a [`Db`] in this process, `connect` one in a cluster; clone it wherever it is
 //! needed. Each thread takes a [`Session`] and runs transactions as closures; async programs take
-//! an [`AsyncSession`]. A program can address data in three ways: as rows and columns
-//! ([`Transaction`]), as Rust structures ([`record!`]), or as plain bytes ([`KeyValue`]).
+//! an [`AsyncSession`]. A program can address data in three ways: as Rust structures ([`record!`],
+//! [`Transaction`]), as rows by columns ([`Rows`]), or as plain bytes ([`KeyValue`]).
 //!
 //! A transaction commits, aborts without effect, or, if a memory server is lost while it commits,
 //! has an unknown outcome. All data is in memory and is lost when the processes that hold it exit.
-//! With the feature `procedures`, programs call SQL procedures by name: see [`procedures`].
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `serde` | serde for [`Decimal`], [`Date`], [`Timestamp`], [`Text`], [`Bytes`] and [`Char`] |
+//! | `time` | conversions of dates and times from and to the crate `time` |
+//! | `cluster` | `connect`, for clusters on this host or without encryption |
+//! | `tls` | encrypted clusters |
+//! | `etcd` | clusters whose registry is in etcd |
+//! | `procedures` | SQL procedures, called by name |
+//!
+//! None is on by default, so that a program that embeds a database compiles little.
 //!
 //! ```
 //! use namdb::{Isolation, RecordTable, Retry, Session, Storage, record};
@@ -83,6 +93,7 @@ pub mod session;
 pub mod text;
 pub mod transaction;
 
+#[cfg_attr(not(feature = "cluster"), path = "no_cluster.rs")]
 mod cluster;
 mod declared;
 mod lanes;
@@ -96,8 +107,10 @@ mod time_conversions;
 
 pub use asynchronous::AsyncSession;
 pub use calendar::{Date, Timestamp};
+#[cfg(feature = "cluster")]
 pub use cluster::connect;
 // For programs that are servers of a cluster.
+#[cfg(feature = "cluster")]
 #[doc(hidden)]
 pub use cluster::{database_config, root_of};
 pub use config::{Config, OpenError, Retry};

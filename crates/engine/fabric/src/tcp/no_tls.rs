@@ -1,6 +1,6 @@
 //! The place of `tls` in programs that are built without it: no keys, and so no encrypted session.
 //!
-//! Decision: docs/decisions/0300-a-program-that-embeds-the-library-compiles-no-tls.md
+//! Decision: docs/decisions/0300-a-program-that-embeds-the-library-compiles-no-network.md
 
 use crate::tcp::tls_error::TlsError;
 use layout::NodeId;

@@ -2,9 +2,10 @@
 //!
 //! The engine is generic over [`Env`], and the compiler generates optimised generic code again in
 //! every crate that uses it. Sessions therefore reach the engine through a table of functions,
-//! which this crate fills for its two worlds: [`LocalEnv`], where verbs complete at once, and
-//! [`DynEnv`] for all others. Users of this crate compile only the call through the table, and
-//! accessors of rows. See docs/decisions/0291-the-engine-is-compiled-once-per-world.md.
+//! which this crate fills for its two worlds: [`LocalEnv`], where verbs complete at once, and with
+//! the feature `remote` [`DynEnv`](fabric::DynEnv) for all others. Users of this crate compile only
+//! the call through the table, and accessors of rows. See
+//! docs/decisions/0291-the-engine-is-compiled-once-per-world.md.
 //!
 //! To add an operation: a field of [`Operations`], a function below that calls the generic code,
 //! and a method in `calls.rs` of [`Transaction`](crate::Transaction), [`Lane`] or [`Database`] that
@@ -26,7 +27,7 @@ use crate::read::access::RowId;
 use crate::read::scan::Scan;
 use crate::read::value::Visitor;
 use crate::snapshot::slot::{Departure, SlotSupply};
-use fabric::{DynEnv, Env, FabricError, LocalEnv};
+use fabric::{Env, FabricError, LocalEnv};
 use layout::{IndexDesign, Key, LongValues, NodeId, OutOfLine, PartRule};
 use std::sync::Arc;
 
@@ -43,9 +44,10 @@ impl EngineEnv for LocalEnv {
     }
 }
 
-impl EngineEnv for DynEnv {
+#[cfg(feature = "remote")]
+impl EngineEnv for fabric::DynEnv {
     fn operations() -> &'static Operations<Self> {
-        static OPERATIONS: Operations<DynEnv> = Operations::new();
+        static OPERATIONS: Operations<fabric::DynEnv> = Operations::new();
         &OPERATIONS
     }
 }

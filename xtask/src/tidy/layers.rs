@@ -17,6 +17,7 @@ const WINGS: [(&str, &[&str]); 6] = [
             "memory",
             "index",
             "txn",
+            "durability",
             "metrics",
         ],
     ),

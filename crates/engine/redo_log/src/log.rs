@@ -283,6 +283,15 @@ pub(crate) async fn seal<D: Disk>(
     Ok(file.sync().await?)
 }
 
+/// Removes the segments that no restart from `position` needs, durably. The log itself need not
+/// know: it goes on in a later segment.
+pub async fn remove_segments_before<D: Disk>(
+    directory: &Directory<D>,
+    position: Position,
+) -> Result<(), LogError> {
+    delete_before(directory, position.segment).await
+}
+
 /// Removes the segments before `first`, durably. A restart passes over those that a crash leaves.
 pub(crate) async fn delete_before<D: Disk>(
     directory: &Directory<D>,

@@ -36,6 +36,7 @@ pub use owned::OwnedTransaction;
 pub use read::Columns;
 pub use read::access::RowId;
 pub use read::scan::{Scan, ScanSource};
+pub use read::visit::VisitPart;
 pub use retry::RetryUntilDeadline;
 pub use snapshot::Snapshot;
 pub use snapshot::slot::{Departure, SlotSupply};

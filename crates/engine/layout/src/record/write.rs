@@ -31,6 +31,20 @@ impl<'a> RecordMut<'a> {
         Self { stage: Some(stage), ..self }
     }
 
+    /// Sets all columns outside the key to those of a row whose payload was copied, for recovery.
+    /// Columns out of line become empty: set each that was not.
+    ///
+    /// # Panics
+    /// If the payload is that of another schema.
+    pub fn copy_payload(&mut self, payload: &[u64]) {
+        self.payload.copy_from_slice(payload);
+        for &column in self.schema.long_columns() {
+            let word = self.schema.long_word(column).expect("the column is kept out of line");
+            let reference = &mut self.payload[word..word + REFERENCE_WORDS as usize];
+            reference.copy_from_slice(&OutOfLine::EMPTY.words());
+        }
+    }
+
     /// Sets an integer, date, timestamp, scaled decimal or bool.
     ///
     /// # Panics

@@ -10,6 +10,7 @@ use crate::read::Columns;
 use crate::read::access::RowId;
 use crate::read::scan::Scan;
 use crate::read::value::{Visitor, note_references};
+use crate::read::visit::VisitPart;
 use crate::snapshot::slot::{Departure, SlotSupply};
 use crate::transaction::Transaction;
 use fabric::{Env, FabricError};
@@ -134,6 +135,23 @@ impl<E: Env> Transaction<'_, E> {
     ) -> Answer<'a, Result<(), TxnError>> {
         let lane = self.lane();
         (lane.operations.for_each)(lane, table, Visitor::Long { visit, rows: Vec::new() })
+    }
+
+    /// Visits the rows of one part of a table, with their long values: of the first part, or of the
+    /// part that an earlier visit, perhaps of another transaction, has returned. Returns the next
+    /// part. Of tables that are divided it visits the rows of `table` alone.
+    ///
+    /// A row that exists from the first visit to the last is visited at least once; one that changes
+    /// meanwhile may be visited twice.
+    pub fn for_each_long_in_part<'a>(
+        &'a mut self,
+        table: TableId,
+        part: Option<VisitPart>,
+        visit: &'a mut dyn FnMut(RecordRef<'_>),
+    ) -> Answer<'a, Result<Option<VisitPart>, TxnError>> {
+        let lane = self.lane();
+        let visitor = Visitor::Long { visit, rows: Vec::new() };
+        (lane.operations.for_each_in_part)(lane, table, part, visitor)
     }
 
     /// Reads the value of an out-of-line column into `value`; returns false if it is null. Takes

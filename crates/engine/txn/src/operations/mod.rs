@@ -26,6 +26,7 @@ use crate::read::Columns;
 use crate::read::access::RowId;
 use crate::read::scan::Scan;
 use crate::read::value::Visitor;
+use crate::read::visit::VisitPart;
 use crate::snapshot::slot::{Departure, SlotSupply};
 use fabric::{Env, FabricError, LocalEnv};
 use layout::{IndexDesign, Key, LongValues, NodeId, OutOfLine, PartRule};
@@ -102,6 +103,12 @@ pub struct Operations<E: Env> {
     ) -> Answer<'a, Result<(), TxnError>>,
     for_each:
         for<'a> fn(&'a mut LaneInner<E>, TableId, Visitor<'a>) -> Answer<'a, Result<(), TxnError>>,
+    for_each_in_part: for<'a> fn(
+        &'a mut LaneInner<E>,
+        TableId,
+        Option<VisitPart>,
+        Visitor<'a>,
+    ) -> Answer<'a, Result<Option<VisitPart>, TxnError>>,
     read_values: for<'a> fn(
         &'a mut LaneInner<E>,
         &'a [Option<OutOfLine>],
@@ -167,6 +174,9 @@ impl<E: EngineEnv> Operations<E> {
             scan_many: |lane, scans, rows| Answer::of::<E>(lane.scan_many(scans, rows)),
             lookup: |lane, index, key, rows| Answer::of::<E>(lane.lookup(index, key, rows)),
             for_each: |lane, table, visitor| Answer::of::<E>(lane.for_each(table, visitor)),
+            for_each_in_part: |lane, table, part, visitor| {
+                Answer::of::<E>(lane.for_each_in_part(table, part, visitor))
+            },
             read_values: |lane, wanted, values| Answer::of::<E>(lane.read_values(wanted, values)),
             read_leaves: |lane, table| Answer::of::<E>(lane.read_leaves_generic(table)),
             take_leaves: |lane, table, known| {

@@ -42,7 +42,7 @@ struct BucketRows {
 /// The directory when the visit began: it had `count` buckets, and every bucket had been split
 /// `level` or `level + 1` times.
 #[derive(Clone, Copy)]
-pub(crate) struct VisitStart {
+pub struct VisitStart {
     count: u64,
     level: u32,
 }
@@ -51,7 +51,7 @@ pub(crate) struct VisitStart {
 /// Rows that do not change between the first and the last of these transactions are visited once;
 /// others may be visited twice or not at all.
 #[derive(Clone, Copy)]
-pub(crate) enum VisitPart {
+pub enum VisitPart {
     /// The leaf that covers this key, from the key on.
     Leaf(Key),
     /// Some buckets, with the numbers that they had when the visit began.
@@ -81,6 +81,31 @@ impl<E: Env> LaneInner<E> {
         self.begin_statement()?;
         let visited = self.visit_table(table, &mut visitor).await;
         self.end_statement(visited)
+    }
+
+    /// [`Transaction::for_each_long_in_part`].
+    pub(crate) async fn for_each_in_part(
+        &mut self,
+        table: TableId,
+        part: Option<VisitPart>,
+        mut visitor: Visitor<'_>,
+    ) -> Result<Option<VisitPart>, TxnError> {
+        self.begin_statement()?;
+        let visited = self.visit_next_part(table, part, &mut visitor).await;
+        self.end_statement(visited)
+    }
+
+    async fn visit_next_part(
+        &mut self,
+        table: TableId,
+        part: Option<VisitPart>,
+        visitor: &mut Visitor<'_>,
+    ) -> Result<Option<VisitPart>, TxnError> {
+        let part = match part {
+            Some(part) => part,
+            None => self.first_part(table).await?,
+        };
+        self.visit_part(table, part, visitor).await
     }
 
     /// Visits every row of a table that the snapshot covers.

@@ -24,6 +24,7 @@ use crate::detach::detached;
 use crate::step::ChangeStep;
 use fabric::{Batch, Env};
 use layout::NodeId;
+use layout::oracle::TABLES;
 use memory::catalog::Change;
 
 impl<E: Env> Database<E> {
@@ -84,6 +85,19 @@ impl<E: Env> Database<E> {
 
     fn shard_of(&self, name: &str) -> NodeId {
         memory::catalog::shard_of(name, self.shared.servers.len() as u16)
+    }
+
+    /// The number of the next table, if nobody creates one before.
+    pub async fn next_table_number(&self) -> Result<u32, CatalogError> {
+        self.draw_number(TABLES, 0).await
+    }
+
+    /// Leaves out the numbers of tables below `number`, because an earlier start of the database
+    /// has used them. For a database that nobody else uses yet.
+    pub async fn skip_table_numbers(&self, number: u32) -> Result<(), CatalogError> {
+        let next = self.next_table_number().await?;
+        self.draw_number(TABLES, u64::from(number.saturating_sub(next))).await?;
+        Ok(())
     }
 
     /// Draws numbers that no table or index has ever had, because lanes may still know dropped

@@ -1,0 +1,195 @@
+//! A checkpoint: all rows, written while transactions run.
+//!
+//! ```text
+//! 1 a durable group g            its snapshot and its place in the log are kept
+//! 2 tables, chunk by chunk       each chunk in a snapshot of its own, later than that of g
+//! 3 a durable group behind them  its snapshot covers that of the last chunk
+//! 4 the control file             names the checkpoint; from now on it is the newest one
+//! 5 old files are removed        segments before the place of g, files of older checkpoints
+//! ```
+//!
+//! A scan in one snapshot would hold all garbage back, and end with `SnapshotTooOld`. The log from
+//! g on makes the chunks one state again. Step 3 comes before step 4 because a chunk may have rows
+//! of commits that are not durable yet: a restart must not know them from the checkpoint alone.
+
+use crate::acknowledgement::{Acknowledgements, Refusal};
+use crate::checkpoint_file::{BlockBuffer, CheckpointFile, FileIdentity, checkpoint_of};
+use crate::control::{Control, StoredCheckpoint, StoredFile, StoredTable};
+use crate::error::{DurabilityError, Result};
+use layout::RecordRef;
+use redo_log::{Incarnation, Position};
+use storage::{Directory, Disk};
+use txn::{
+    CatalogError, Database, EngineEnv, Isolation, Lane, RetryUntilDeadline, TableId, TxnError,
+    VisitPart,
+};
+
+/// A block is written when it has this many bytes.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// A checkpoint that is being made: step 1 is done.
+pub struct CheckpointStart {
+    number: u64,
+    incarnation: Incarnation,
+    replay_from: Position,
+    counters: Vec<u64>,
+}
+
+impl CheckpointStart {
+    /// Waits for a durable group. `control` is the control file as it is.
+    pub async fn new(
+        control: &Control,
+        acknowledgements: &Acknowledgements,
+        incarnation: Incarnation,
+    ) -> Result<Self> {
+        acknowledgements.durable(acknowledgements.of_next_group()).await.map_err(refused)?;
+        let (group, counters) = acknowledgements.last_group().expect("a group is durable");
+        let number = control.checkpoint.as_ref().map_or(0, |last| last.number) + 1;
+        Ok(Self { number, incarnation, replay_from: group.replay_from, counters })
+    }
+}
+
+fn refused(refusal: Refusal) -> DurabilityError {
+    DurabilityError::Refused(refusal)
+}
+
+/// Writes the files of a checkpoint, and waits until a durable group covers them. `database` is a
+/// handle without a redo log. `note` gets the number of rows of each block.
+pub async fn write_checkpoint<E: EngineEnv, D: Disk>(
+    start: CheckpointStart,
+    control: &Control,
+    database: &Database<E>,
+    directory: &Directory<D>,
+    acknowledgements: &Acknowledgements,
+    mut note: impl FnMut(u64),
+) -> Result<StoredCheckpoint> {
+    remove_incomplete(directory, control).await?;
+    let lane = database.lane().await;
+    let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
+    let mut files = Vec::new();
+    for table in &control.tables {
+        let identity = FileIdentity {
+            database: control.identity(),
+            checkpoint: start.number,
+            table: table.number,
+        };
+        files.extend(write_table(&mut lane, directory, identity, table, &mut note).await?);
+    }
+    directory.sync().await?;
+    let last = lane.snapshot().map(|snapshot| acknowledgements.of_snapshot(snapshot));
+    let last = last.unwrap_or_else(|| acknowledgements.of_next_group());
+    acknowledgements.durable(last).await.map_err(refused)?;
+    let CheckpointStart { number, incarnation, replay_from, counters } = start;
+    let replay_from = (replay_from.segment, replay_from.offset);
+    Ok(StoredCheckpoint { number, incarnation: incarnation.0, replay_from, counters, files })
+}
+
+/// Removes what the newest checkpoint has made superfluous: after its control file is durable.
+pub async fn remove_obsolete<D: Disk>(directory: &Directory<D>, control: &Control) -> Result<()> {
+    remove_incomplete(directory, control).await?;
+    redo_log::remove_segments_before(directory, control.replay_from()).await?;
+    Ok(())
+}
+
+/// Removes files of checkpoints other than the newest complete one.
+async fn remove_incomplete<D: Disk>(directory: &Directory<D>, control: &Control) -> Result<()> {
+    let newest = control.checkpoint.as_ref().map(|checkpoint| checkpoint.number);
+    let mut has_removed = false;
+    for entry in directory.list().await? {
+        if checkpoint_of(&entry.name).is_some_and(|number| Some(number) != newest) {
+            directory.remove(&entry.name).await?;
+            has_removed = true;
+        }
+    }
+    if has_removed {
+        directory.sync().await?;
+    }
+    Ok(())
+}
+
+/// Writes the rows of a table; `None` if it was dropped meanwhile.
+async fn write_table<E: EngineEnv, D: Disk>(
+    lane: &mut Lane<E>,
+    directory: &Directory<D>,
+    identity: FileIdentity,
+    table: &StoredTable,
+    note: &mut impl FnMut(u64),
+) -> Result<Option<StoredFile>> {
+    let mut file = CheckpointFile::create(directory, identity).await?;
+    let (mut block, mut next) = (BlockBuffer::new(), None);
+    loop {
+        next = match append_chunk(lane, table, next, &mut block).await? {
+            Chunk::Next(next) => next,
+            Chunk::Dropped => {
+                directory.remove(&identity.name()).await?;
+                return Ok(None);
+            }
+        };
+        if block.rows > 0 {
+            note(u64::from(block.rows));
+            file.append(&mut block).await?;
+        }
+        if next.is_none() {
+            return file.finish().await.map(Some);
+        }
+    }
+}
+
+/// What a chunk has led to.
+enum Chunk {
+    Next(Option<VisitPart>),
+    Dropped,
+}
+
+/// Reads parts of the table in one snapshot until the block is full.
+async fn append_chunk<E: EngineEnv>(
+    lane: &mut Lane<E>,
+    table: &StoredTable,
+    from: Option<VisitPart>,
+    block: &mut BlockBuffer,
+) -> Result<Chunk> {
+    let env = lane.env().clone();
+    let mut retry = RetryUntilDeadline::begin(&env);
+    loop {
+        block.clear();
+        let reason = match visit_chunk(lane, table, from, block).await {
+            Ok(next) => return Ok(Chunk::Next(next)),
+            Err(TxnError::Catalog(error)) if matches!(*error, CatalogError::NoTable(_)) => {
+                return Ok(Chunk::Dropped);
+            }
+            Err(error) => error,
+        };
+        let may_go_on = match reason.abort() {
+            Some(abort) => retry.again(&env, abort).await,
+            None => false,
+        };
+        if !may_go_on {
+            let (table, reason) = (table.name.clone(), reason.to_string());
+            return Err(DurabilityError::Table { table, reason });
+        }
+    }
+}
+
+async fn visit_chunk<E: EngineEnv>(
+    lane: &mut Lane<E>,
+    table: &StoredTable,
+    mut from: Option<VisitPart>,
+    block: &mut BlockBuffer,
+) -> std::result::Result<Option<VisitPart>, TxnError> {
+    let mut txn = lane.begin(Isolation::Snapshot).await?;
+    loop {
+        let mut append = |row: RecordRef<'_>| {
+            let columns = row.schema().long_columns().iter();
+            let value = |&column: &usize| {
+                if row.is_null(column) { &[][..] } else { row.bytes(column) }
+            };
+            block.append(row.key(), row.payload(), columns.map(value));
+        };
+        let next = txn.for_each_long_in_part(TableId(table.number), from, &mut append).await?;
+        if next.is_none() || block.byte_count() >= BLOCK_BYTES {
+            txn.abort_and_rest().await;
+            return Ok(next);
+        }
+        from = next;
+    }
+}

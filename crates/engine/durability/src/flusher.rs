@@ -1,0 +1,136 @@
+//! The flusher: takes a snapshot, writes the lanes' entries as a group, and acknowledges it.
+
+use crate::acknowledgement::{Acknowledgements, Refusal};
+use crate::error::{DurabilityError, Result};
+use redo_log::{Group, Incarnation, Lanes, Log, LogError};
+use storage::Disk;
+use txn::{Database, EngineEnv, Isolation, Lane};
+
+/// Attempts at a snapshot before the flusher gives up.
+const SNAPSHOT_TRIES_MAX: u32 = 1000;
+
+/// Sums over all groups.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlushStatistics {
+    /// Groups, each of which is one sync.
+    pub groups: u64,
+    /// Bytes written, with group records and checksums.
+    pub bytes: u64,
+}
+
+/// Makes commits durable, a group at a time. A database has one flusher.
+pub struct Flusher<E: EngineEnv, D: Disk> {
+    lane: Lane<E>,
+    log: Log<D>,
+    acknowledgements: Acknowledgements,
+    statistics: FlushStatistics,
+}
+
+impl<E: EngineEnv, D: Disk> Flusher<E, D> {
+    /// A flusher of this log. `database` is a handle without a redo log, on the same memory; the
+    /// flusher takes a lane of it for its snapshots.
+    pub async fn new(database: &Database<E>, log: Log<D>) -> Result<Self> {
+        let lane = database.lane().await;
+        let lane = lane.map_err(|error| txn::CatalogError::Limit(error.to_string()))?;
+        let acknowledgements = Acknowledgements::default();
+        let statistics = FlushStatistics::default();
+        Ok(Self { lane, log, acknowledgements, statistics })
+    }
+
+    /// The acknowledgements of its groups.
+    pub fn acknowledgements(&self) -> &Acknowledgements {
+        &self.acknowledgements
+    }
+
+    /// The lanes of its log, for [`Database::logging_to`].
+    pub fn lanes(&self) -> Lanes {
+        self.log.lanes()
+    }
+
+    pub fn statistics(&self) -> FlushStatistics {
+        self.statistics
+    }
+
+    /// The start of the database to which its groups belong.
+    pub fn incarnation(&self) -> Incarnation {
+        self.log.incarnation()
+    }
+
+    /// Makes everything durable that is published by now. If the disk is full, the acknowledgements
+    /// say so, and the next call tries again; after any other error no call succeeds.
+    pub async fn flush(&mut self) -> Result<()> {
+        self.acknowledgements.begin();
+        let flushed = self.flush_begun().await;
+        match &flushed {
+            Ok(group) => self.acknowledgements.completed(Some(*group)),
+            Err(error) => self.acknowledgements.refuse(refusal(error)),
+        }
+        flushed.map(drop)
+    }
+
+    async fn flush_begun(&mut self) -> Result<Group> {
+        let counters = self.snapshot().await?;
+        self.acknowledgements.taken(&counters);
+        let group = self.log.commit_group(&counters).await?;
+        self.statistics.groups += 1;
+        self.statistics.bytes += group.bytes;
+        Ok(group)
+    }
+
+    /// An ordinary snapshot.
+    async fn snapshot(&mut self) -> Result<Vec<u64>> {
+        let mut last = None;
+        for _ in 0..SNAPSHOT_TRIES_MAX {
+            let begun = match self.lane.begin(Isolation::Snapshot).await {
+                Ok(transaction) => {
+                    let counters = transaction.snapshot().counters().to_vec();
+                    transaction.abort_and_rest().await;
+                    Ok(counters)
+                }
+                Err(abort) => Err(abort),
+            };
+            match begun {
+                Ok(counters) => return Ok(counters),
+                Err(abort) => last = Some(abort),
+            }
+        }
+        let reason = last.map_or_else(String::new, |abort| abort.to_string());
+        Err(txn::CatalogError::Unreachable(format!("no snapshot can be had: {reason}")).into())
+    }
+
+    /// Writes that the last group is durable, so that its damage is noticed. For a flusher that has
+    /// nothing else to do.
+    pub async fn mark(&mut self) -> Result<()> {
+        let marked = self.log.mark().await.map_err(DurabilityError::from);
+        if let Err(error) = &marked {
+            self.acknowledgements.refuse(refusal(error));
+        }
+        marked
+    }
+
+    /// Makes everything durable and closes the log.
+    pub async fn close(mut self) -> Result<()> {
+        self.acknowledgements.begin();
+        let counters = self.snapshot().await?;
+        self.acknowledgements.taken(&counters);
+        match self.log.close(&counters).await {
+            Ok(()) => {
+                self.acknowledgements.completed(None);
+                self.acknowledgements.refuse(Refusal::Closed);
+                Ok(())
+            }
+            Err(error) => {
+                self.acknowledgements.refuse(Refusal::Ended(error.to_string()));
+                Err(error.into())
+            }
+        }
+    }
+}
+
+fn refusal(error: &DurabilityError) -> Refusal {
+    match error {
+        DurabilityError::Log(log) if log.is_full() => Refusal::Full(log.to_string()),
+        DurabilityError::Log(LogError::Disk(disk)) => Refusal::Ended(disk.to_string()),
+        other => Refusal::Ended(other.to_string()),
+    }
+}

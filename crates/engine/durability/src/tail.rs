@@ -1,0 +1,269 @@
+//! The tail: what the redo log adds to the checkpoint, as the last entry of each row.
+//!
+//! The entries of a row are a chain: each names the version that it replaces. The row after a
+//! restart is the end of the chain. Lanes append without a common order, so the end is found as the
+//! version that no other entry replaces. Where a tombstone was collected, the next insert replaces
+//! nothing, so several versions may be ends; all but one are tombstones then.
+//!
+//! Versions of different starts do not replace each other by number, since a restart loads rows
+//! with new versions. Starts are resolved one after the other: each begins with the rows that the
+//! one before has left.
+//!
+//! Entries that the checkpoint's group covers are left out, because each chunk of the checkpoint
+//! has a later snapshot. The others make up the end of each chain, whichever version the chunk saw.
+//!
+//! Decision: docs/decisions/0303-a-row-after-a-restart-is-the-end-of-its-chain.md
+
+use crate::control::Control;
+use crate::error::{DurabilityError, Result};
+use layout::{OutOfLine, RecordRef, Schema, VersionWord};
+use redo_log::{Change, Image, Incarnation, ReplayedRow, Survey};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use storage::{Directory, Disk};
+
+/// A row as it is loaded: its payload, and its long values in the order of their columns, empty for
+/// nulls.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LoadedRow {
+    pub payload: Vec<u64>,
+    pub values: Vec<Vec<u8>>,
+}
+
+/// An entry of a row.
+#[derive(Clone, Debug)]
+struct Link {
+    incarnation: Incarnation,
+    version: VersionWord,
+    replaces: VersionWord,
+    /// The image in the tail's bytes; `None` for a tombstone.
+    image: Option<Range<usize>>,
+}
+
+/// The entries of a row, by rising starts of the database.
+#[derive(Default, Debug)]
+pub(crate) struct Chain {
+    links: Vec<Link>,
+    is_loaded: AtomicBool,
+}
+
+impl Chain {
+    /// Whether this call is the first for the row. A table's checkpoint may have a row twice.
+    pub fn is_first(&self) -> bool {
+        !self.is_loaded.swap(true, Relaxed)
+    }
+}
+
+/// The rows of a table in the log.
+pub(crate) struct TableTail {
+    pub schema: Arc<Schema>,
+    payload_bytes: usize,
+    chains: HashMap<Box<[u8]>, Chain>,
+}
+
+/// The entries that the checkpoint lacks.
+pub(crate) struct Tail {
+    tables: HashMap<u32, TableTail>,
+    bytes: Vec<u8>,
+    /// Rows of all entries.
+    pub rows: u64,
+}
+
+impl Tail {
+    /// Reads the entries that count.
+    pub async fn read<D: Disk>(
+        directory: &Directory<D>,
+        control: &Control,
+        survey: &Survey,
+    ) -> Result<Self> {
+        let mut tables = HashMap::new();
+        for table in &control.tables {
+            let schema = table.spec()?.schema;
+            let payload_bytes = 8 * schema.row_layout(false).payload_words as usize;
+            let chains = HashMap::new();
+            let tail = TableTail { schema: Arc::new(schema), payload_bytes, chains };
+            tables.insert(table.number, tail);
+        }
+        let mut tail = Self { tables, bytes: Vec::new(), rows: 0 };
+        for segment in 0..survey.segment_count() {
+            let add = |row: ReplayedRow<'_>| tail.add(control, &row);
+            survey.replay(directory, control.identity(), segment, add).await?;
+        }
+        Ok(tail)
+    }
+
+    fn add(&mut self, control: &Control, replayed: &ReplayedRow<'_>) -> Result<()> {
+        if !replayed.is_covered || is_in_checkpoint(control, replayed) {
+            return Ok(());
+        }
+        let row = &replayed.row;
+        let Some(table) = self.tables.get_mut(&row.table) else {
+            if row.table < control.next_table {
+                return Ok(()); // The table was dropped.
+            }
+            let table = format!("number {}", row.table);
+            return Err(DurabilityError::Contradiction { table, what: "it was never created" });
+        };
+        let image = match row.image {
+            Image::None => None,
+            Image::Whole(image) if image.len() >= table.payload_bytes => {
+                let begin = self.bytes.len();
+                self.bytes.extend_from_slice(image);
+                Some(begin..self.bytes.len())
+            }
+            Image::Whole(_) => return Err(table.contradiction("its image is too short")),
+            Image::Columns(_) => return Err(table.contradiction("its image lacks columns")),
+        };
+        if image.is_none() != (row.change == Change::Delete) {
+            return Err(table.contradiction("an image does not fit the change"));
+        }
+        let link = Link {
+            incarnation: replayed.incarnation,
+            version: replayed.version.timestamp(),
+            replaces: row.replaces.timestamp(),
+            image,
+        };
+        self.rows += 1;
+        match table.chains.get_mut(row.key) {
+            Some(chain) => chain.links.push(link),
+            None => {
+                let chain = Chain { links: vec![link], is_loaded: AtomicBool::new(false) };
+                table.chains.insert(row.key.into(), chain);
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries of a row, if it has any.
+    pub fn chain(&self, table: u32, key: &[u8]) -> Option<&Chain> {
+        self.tables.get(&table)?.chains.get(key)
+    }
+
+    /// All rows with entries of a table.
+    pub fn chains(&self, table: u32) -> impl Iterator<Item = (&[u8], &Chain)> {
+        let chains = self.tables.get(&table).into_iter().flat_map(|table| &table.chains);
+        chains.map(|(key, chain)| (&**key, chain))
+    }
+
+    /// The row after all its entries; `None` if it was deleted. `base` is the row of the checkpoint.
+    pub fn resolve(
+        &self,
+        table: u32,
+        chain: &Chain,
+        base: Option<LoadedRow>,
+    ) -> Result<Option<LoadedRow>> {
+        let table = &self.tables[&table];
+        let mut row = base;
+        for links in chain.links.chunk_by(|one, next| one.incarnation == next.incarnation) {
+            row = self.end_of(table, links, row)?;
+        }
+        Ok(row)
+    }
+
+    /// The row after one start of the database.
+    fn end_of(
+        &self,
+        table: &TableTail,
+        links: &[Link],
+        base: Option<LoadedRow>,
+    ) -> Result<Option<LoadedRow>> {
+        let replaced: HashSet<VersionWord> = links.iter().map(|link| link.replaces).collect();
+        let mut ends = links.iter().filter(|link| !replaced.contains(&link.version));
+        let mut live = ends.by_ref().filter(|link| link.image.is_some());
+        match (live.next(), live.next()) {
+            (None, _) => Ok(None),
+            (Some(end), None) => self.row(table, links, end, base).map(Some),
+            _ => Err(table.contradiction("two versions are the last one")),
+        }
+    }
+
+    fn row(
+        &self,
+        table: &TableTail,
+        links: &[Link],
+        end: &Link,
+        base: Option<LoadedRow>,
+    ) -> Result<LoadedRow> {
+        let image = self.image(end);
+        let payload: Vec<u64> = words(&image[..table.payload_bytes]);
+        let mut values = Vec::new();
+        for (position, reference) in references(&table.schema, &payload).into_iter().enumerate() {
+            let value = match reference {
+                _ if reference.version.is_none() => Vec::new(),
+                _ => match links.iter().find(|link| link.version == reference.version) {
+                    Some(link) => self.value(table, link, position)?,
+                    // Stored before this start, or before the checkpoint.
+                    None => base
+                        .as_ref()
+                        .map(|row| row.values[position].clone())
+                        .ok_or_else(|| table.contradiction("a long value is missing"))?,
+                },
+            };
+            if value.len() as u64 != reference.bytes {
+                return Err(table.contradiction("a long value has another length"));
+            }
+            values.push(value);
+        }
+        Ok(LoadedRow { payload, values })
+    }
+
+    /// The long value of one column that an entry has stored: values follow the payload in the
+    /// order of their columns.
+    fn value(&self, table: &TableTail, link: &Link, position: usize) -> Result<Vec<u8>> {
+        let missing = || table.contradiction("a long value is missing");
+        let image = if link.image.is_some() { self.image(link) } else { return Err(missing()) };
+        let (payload, mut rest) = image.split_at(table.payload_bytes);
+        let payload: Vec<u64> = words(payload);
+        for (column, reference) in references(&table.schema, &payload).into_iter().enumerate() {
+            if reference.version != link.version {
+                continue;
+            }
+            let bytes = usize::try_from(reference.bytes).map_err(|_| missing())?;
+            let (value, after) = rest.split_at_checked(bytes).ok_or_else(missing)?;
+            if column == position {
+                return Ok(value.to_vec());
+            }
+            rest = after;
+        }
+        Err(missing())
+    }
+
+    fn image(&self, link: &Link) -> &[u8] {
+        link.image.clone().map_or(&[], |range| &self.bytes[range])
+    }
+}
+
+impl TableTail {
+    #[cold]
+    fn contradiction(&self, what: &'static str) -> DurabilityError {
+        DurabilityError::Contradiction { table: self.schema.name().to_owned(), what }
+    }
+}
+
+/// Whether each chunk of the checkpoint has this entry's row in this or a later version.
+fn is_in_checkpoint(control: &Control, replayed: &ReplayedRow<'_>) -> bool {
+    let Some(checkpoint) = &control.checkpoint else { return false };
+    if replayed.incarnation.0 != checkpoint.incarnation {
+        return replayed.incarnation.0 < checkpoint.incarnation;
+    }
+    let slot = usize::from(replayed.version.slot().0);
+    checkpoint.counters.get(slot).is_some_and(|&counter| replayed.version.counter() <= counter)
+}
+
+/// The references to long values in a payload; empty ones for nulls.
+pub(crate) fn references(schema: &Schema, payload: &[u64]) -> Vec<OutOfLine> {
+    let record = RecordRef::new(schema, &[], payload);
+    let reference = |&column: &usize| {
+        let reference = record.out_of_line(column).expect("the column is kept out of line");
+        if record.is_null(column) { OutOfLine::EMPTY } else { reference }
+    };
+    schema.long_columns().iter().map(reference).collect()
+}
+
+pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
+    let mut words = vec![0; bytes.len() / 8];
+    bytemuck::cast_slice_mut::<u64, u8>(&mut words).copy_from_slice(bytes);
+    words
+}

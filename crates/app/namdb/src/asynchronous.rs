@@ -6,6 +6,7 @@
 
 use crate::config::Retry;
 use crate::database::Db;
+use crate::durable::not_durable;
 use crate::error::TransactionError;
 use crate::host::{self, Moment, sleep_ms};
 use crate::session::Session;
@@ -17,6 +18,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use txn::Isolation;
 
 /// Maximal number of engine threads of a session. Each thread runs one job, and a database runs at
@@ -109,8 +111,25 @@ impl AsyncSession {
         E: From<TransactionError> + Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     {
-        let answer = self.run(move |session| session.transaction(isolation, retry, body));
-        async move { answer.await.unwrap_or_else(|| Err(TransactionError::Panicked.into())) }
+        let mut body = body;
+        let answer = self.run(move |session| {
+            let (result, ticket) = session.transaction_with_ticket(isolation, retry, &mut body);
+            // The engine thread goes on; the caller waits for the disk.
+            let durable = session.db().durable().map(|durable| durable.acknowledgements());
+            (result, durable.map(|acknowledgements| acknowledgements.durable(ticket)))
+        });
+        async move {
+            let Some((result, durable)) = answer.await else {
+                return Err(TransactionError::Panicked.into());
+            };
+            match durable {
+                Some(durable) => match durable.await {
+                    Ok(()) => result,
+                    Err(refusal) => Err(not_durable(&refusal).into()),
+                },
+                None => result,
+            }
+        }
     }
 
     /// Runs a closure with a session on an engine thread. The answer is `None` if the closure
@@ -230,6 +249,25 @@ impl<T> Future for Answer<T> {
 
 /// Runs a future to completion on this thread: a minimal executor for programs without one.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    run_parked(future, || {
+        std::thread::park();
+        true
+    })
+    .expect("it waits without a limit")
+}
+
+/// Like [`block_on`]; returns `None` if the future is not ready within this time.
+pub(crate) fn block_on_for<T>(future: impl Future<Output = T>, limit: Duration) -> Option<T> {
+    let start = Moment::now();
+    run_parked(future, || {
+        let left = limit.saturating_sub(start.instant().elapsed());
+        std::thread::park_timeout(left);
+        !left.is_zero()
+    })
+}
+
+/// Polls a future, and lets `park` wait between two polls. Gives up when `park` says so.
+fn run_parked<T>(future: impl Future<Output = T>, mut park: impl FnMut() -> bool) -> Option<T> {
     struct Unpark(std::thread::Thread);
     impl std::task::Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -241,8 +279,12 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     loop {
         match future.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
+            Poll::Ready(value) => return Some(value),
+            Poll::Pending => {
+                if !park() {
+                    return None;
+                }
+            }
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Configuration of a database, and the retry policy of transactions.
 
 use crate::host;
+use durability::DurabilityError;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
 use txn::{DatabaseConfig, Oracle};
 
 /// Smallest memory of a memory server; less cannot hold the catalog and one extent per lane.
@@ -15,6 +19,9 @@ pub const TRANSACTION_TIME_MIN_MS: u64 = 1;
 /// Largest limit on a transaction's duration, one day: a transaction that hangs keeps all old
 /// versions until the limit has passed.
 pub const TRANSACTION_TIME_MAX_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Shortest and longest interval of [`Durability::Periodic`].
+const PERIODS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
 
 /// Configuration of a database inside this process. Its memory servers are regions shared by all
 /// threads.
@@ -44,6 +51,34 @@ pub struct Config {
     pub oracle: Oracle,
     /// Seed of the random numbers for placement and back-off. Default 1.
     pub seed: u64,
+    /// The directory that keeps the data. It is created if it is missing; its parent must exist.
+    /// Default `None`: the data is lost when the database is dropped.
+    pub directory: Option<PathBuf>,
+    /// When a commit counts, for a database with a directory. Default: when it is on the disk.
+    pub durability: Durability,
+    /// Opens a damaged directory without the commits behind the damage, and says in the log what is
+    /// gone. Default false: damage is an error.
+    pub accept_loss: bool,
+}
+
+/// The commits that a power failure or the end of the process may take from a database with a
+/// directory.
+///
+/// A clean end, when the last clone of a [`Db`](crate::Db) is dropped, loses nothing but with
+/// [`Durability::None`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Durability {
+    /// Nothing that was reported: [`Session::transaction`](crate::Session::transaction) returns
+    /// when the commit, or what the transaction has read, is on the disk. Commits that wait at the
+    /// same time share a sync.
+    #[default]
+    Synchronous,
+    /// At most the commits of this interval, and never a part of a transaction, nor a transaction
+    /// without those whose writes it has read or replaced.
+    Periodic(Duration),
+    /// All commits since the database was opened: they are not logged at all.
+    None,
 }
 
 impl Default for Config {
@@ -57,6 +92,9 @@ impl Default for Config {
             transaction_time_max_ms: DatabaseConfig::default().transaction_time_max_ns / 1_000_000,
             oracle: Oracle::DoubleCollect,
             seed: 1,
+            directory: None,
+            durability: Durability::default(),
+            accept_loss: false,
         }
     }
 }
@@ -79,6 +117,9 @@ pub enum OpenError {
         "a transaction may run for {TRANSACTION_TIME_MIN_MS} to {TRANSACTION_TIME_MAX_MS} milliseconds, {0} were asked for"
     )]
     TransactionTime(u64),
+    /// The interval of [`Durability::Periodic`] is out of range.
+    #[error("the disk may be written every 1 ms to 60 s, {0:?} was asked for")]
+    Period(Duration),
     /// [`connect`](crate::connect) could not join the cluster of a file.
     #[error("cannot join the cluster of {file}: {fault}")]
     Connect {
@@ -87,6 +128,17 @@ pub enum OpenError {
         /// The cause and its remedy.
         fault: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The directory cannot be opened or created.
+    #[error("the directory `{}` cannot be opened: {reason}; its parent must exist", path.display())]
+    Path {
+        /// The directory.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// The database in a directory cannot be opened.
+    #[error(transparent)]
+    Directory(#[from] DurabilityError),
     /// The memory could not be reserved or initialised.
     #[error("the memory servers could not be started: {0}")]
     Start(String),
@@ -103,6 +155,11 @@ impl Config {
         }
         if !(1..=LANE_COUNT_MAX).contains(&self.lanes) {
             return Err(OpenError::LaneCount(self.lanes));
+        }
+        if let Durability::Periodic(interval) = self.durability
+            && !PERIODS.contains(&interval)
+        {
+            return Err(OpenError::Period(interval));
         }
         let times_ms = TRANSACTION_TIME_MIN_MS..=TRANSACTION_TIME_MAX_MS;
         if !times_ms.contains(&self.transaction_time_max_ms) {

@@ -2,9 +2,11 @@
 
 use crate::cluster::{BorrowedSeat, LEAVE_NS, Place, Remote, close_seats};
 use crate::config::{Config, OpenError};
+use crate::durable::{self, DirectoryStatistics, Durable, FromDirectory, OpenProgress};
 use crate::error::TransactionError;
 use crate::lanes::{LanePool, WAIT_MS_MAX};
 use crate::session::Session;
+use durability::DurabilityError;
 use fabric::{LocalEnv, run_now};
 use layout::{IndexDesign, Schema};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -59,11 +61,14 @@ pub(crate) struct Local {
     lanes: LanePool,
     /// The cluster whose regions are mapped; `None` for memory of this process.
     place: Option<Place>,
+    /// The directory that keeps the data. Dropped behind the lanes.
+    durable: Option<Durable>,
 }
 
 impl Local {
     fn new(root: Database<LocalEnv>, lanes: u32, place: Option<Place>) -> Self {
-        Self { root: Mutex::new(root), lanes: LanePool::new(lanes), place }
+        let lanes = LanePool::new(lanes);
+        Self { root: Mutex::new(root), lanes, place, durable: None }
     }
 
     /// A handle with an endpoint of its own.
@@ -166,7 +171,44 @@ macro_rules! on_handle {
 /// assert_eq!(balance, Some(100));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// With [`Config::directory`] the data is there again at the next opening:
+///
+/// ```
+/// # let directory = std::env::temp_dir().join(format!("namdb-open-{}", std::process::id()));
+/// use namdb::{Config, KeyValueTable};
+///
+/// let config = Config {
+///     server_bytes: 64 << 20,
+///     directory: Some(directory.clone()),
+///     ..Default::default()
+/// };
+/// let db = namdb::open(config.clone())?;
+/// let settings = KeyValueTable::create(&db, "setting", 8, 8, Default::default())?;
+/// let mut session = db.session();
+/// let mut kv = session.key_value()?;
+/// kv.write(settings, b"colour", b"blue")?;
+/// kv.commit()?; // It is on the disk now.
+/// drop((session, settings, db));
+///
+/// let db = namdb::open(config)?;
+/// let settings = KeyValueTable::open(&db, "setting")?;
+/// let mut session = db.session();
+/// assert_eq!(session.key_value()?.read(settings, b"colour")?.as_deref(), Some(&b"blue"[..]));
+/// # drop((session, db));
+/// # std::fs::remove_dir_all(directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn open(config: Config) -> Result<Db, OpenError> {
+    open_with_progress(config, &|_| {})
+}
+
+/// As [`open`], and calls `progress` about once a second while rows are loaded from
+/// [`Config::directory`], from another thread.
+pub fn open_with_progress(
+    config: Config,
+    progress: &(dyn Fn(OpenProgress) + Sync),
+) -> Result<Db, OpenError> {
     config.validate()?;
     let open_config = OpenConfig {
         servers: config.servers,
@@ -179,6 +221,16 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
             ..DatabaseConfig::default()
         },
     };
+    if let Some(path) = &config.directory {
+        let FromDirectory { logged, durable, loss } =
+            durable::open(&config, path, open_config, progress)?;
+        if let Some(loss) = loss {
+            tracing::warn!("{loss}");
+        }
+        let mut local = Local::new(logged, config.lanes, None);
+        local.durable = Some(durable);
+        return Ok(Db::new(Engine::Local(local), config));
+    }
     let root =
         txn::local::open(&open_config).map_err(|error| OpenError::Start(error.to_string()))?;
     Ok(Db::new(Engine::Local(Local::new(root, config.lanes, None)), config))
@@ -237,6 +289,9 @@ impl Db {
 
     /// Creates a table and its indexes. Sessions may run meanwhile.
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+        if let Some(durable) = self.durable() {
+            return durable.create_table(spec);
+        }
         on_handle!(self, handle => handle.create_table(spec))
     }
 
@@ -244,16 +299,25 @@ impl Db {
     /// maximal duration of a transaction. On [`CatalogError::Unacknowledged`] the table is dropped,
     /// and a later change of the catalog frees its memory.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        if let Some(durable) = self.durable() {
+            return durable.drop_table(name);
+        }
         on_handle!(self, handle => handle.drop_table(name))
     }
 
     /// Creates an index and fills it. Sessions may run meanwhile.
     pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
+        if let Some(durable) = self.durable() {
+            return durable.create_index(table, design);
+        }
         on_handle!(self, handle => handle.create_index(table, design))
     }
 
     /// Drops an index. Sessions may run meanwhile.
     pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+        if let Some(durable) = self.durable() {
+            return durable.drop_index(table, index);
+        }
         on_handle!(self, handle => handle.drop_index(table, index))
     }
 
@@ -280,6 +344,39 @@ impl Db {
     /// The catalog, with the changes that other processes have made.
     pub(crate) fn catalog(&self) -> Result<Arc<Catalog>, CatalogError> {
         on_handle!(self, handle => handle.refresh())
+    }
+
+    /// Writes all rows to the directory now, so that the next opening need not replay the redo log
+    /// up to here. The database does this by itself when the log has grown; sessions may run
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// If the database has no directory, or the disk fails.
+    pub fn checkpoint(&self) -> Result<(), DurabilityError> {
+        match self.durable() {
+            Some(durable) => durable.checkpoint(),
+            None => Err(DurabilityError::NoDirectory),
+        }
+    }
+
+    /// Ends the redo log: everything that was committed is on the disk afterwards, and later
+    /// commits are refused. Dropping the last clone does the same, but cannot report an error. A
+    /// database without a directory has nothing to do.
+    pub fn close(self) -> Result<(), DurabilityError> {
+        self.durable().map_or(Ok(()), Durable::close)
+    }
+
+    /// Counters of the directory; `None` if the database has none.
+    pub fn directory_statistics(&self) -> Option<DirectoryStatistics> {
+        Some(self.durable()?.statistics())
+    }
+
+    /// The directory that keeps the data.
+    pub(crate) fn durable(&self) -> Option<&Durable> {
+        match &self.shared.engine {
+            Engine::Local(local) => local.durable.as_ref(),
+            Engine::Remote(_) => None,
+        }
     }
 
     pub(crate) fn identity(&self) -> DbIdentity {
@@ -316,6 +413,6 @@ fn joined_config(root: &Root, lanes: u32, server_bytes: u64) -> Config {
         lanes,
         transaction_time_max_ms: root.config.transaction_time_max_ns / 1_000_000,
         oracle: root.config.oracle,
-        seed: 1,
+        ..Config::default()
     }
 }

@@ -61,6 +61,14 @@ pub enum TransactionError {
     /// find out.
     #[error("the outcome of the transaction is unknown: it may have committed or not")]
     Unknown,
+    /// The transaction had no effect, because the directory could not take its commit, such as on a
+    /// full disk. Reads go on.
+    #[error("the transaction was rolled back: {0}")]
+    Refused(Box<str>),
+    /// The transaction has committed in memory, or has read such commits, but whether they are on
+    /// the disk is unknown.
+    #[error("the transaction may be lost: {0}")]
+    NotDurable(Box<str>),
     /// A statement failed: a value does not fit its column, or a table does not exist. The
     /// transaction may go on, unless [`TransactionError::abort`] returns a reason.
     #[error(transparent)]

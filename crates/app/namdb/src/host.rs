@@ -49,6 +49,45 @@ pub fn spawn<T: Send + 'static>(
     std::thread::Builder::new().name(name.to_owned()).spawn(body)
 }
 
+/// Runs `work` once with each argument, each on a thread of its own, and `report` about once a
+/// second meanwhile and at the end.
+pub(crate) fn in_parallel<A: Send, T: Send>(
+    arguments: Vec<A>,
+    work: impl Fn(A) -> T + Sync,
+    report: &(dyn Fn() + Sync),
+) -> Vec<T> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            arguments.into_iter().map(|argument| scope.spawn(move || work(argument))).collect();
+        while !threads.iter().all(|thread| thread.is_finished()) {
+            report();
+            for _ in 0..100 {
+                if threads.iter().all(|thread| thread.is_finished()) {
+                    break;
+                }
+                sleep_ms(10);
+            }
+        }
+        report();
+        threads.into_iter().map(|thread| thread.join().expect("workers return errors")).collect()
+    })
+}
+
+/// Random bytes of the operating system.
+///
+/// # Panics
+/// If `/dev/urandom` cannot be read, which no supported system lacks.
+pub(crate) fn random_bytes() -> [u8; 16] {
+    use std::io::Read;
+    let mut bytes = [0; 16];
+    let source = std::fs::File::open("/dev/urandom");
+    source
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .expect("the system has random bytes");
+    bytes
+}
+
 /// Names the clock of [`Moment`]s and of the times that databases record: this host's monotonic
 /// clock since boot. Times of different clocks cannot be ordered.
 pub fn clock_name() -> String {

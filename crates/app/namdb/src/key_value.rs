@@ -9,7 +9,7 @@ use crate::error::{Result, TransactionError};
 use crate::session::Session;
 use crate::transaction::Transaction;
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
-use txn::{Abort, CatalogError, Isolation, Outcome, RowId, TableId, TableSpec};
+use txn::{Abort, CatalogError, Isolation, RowId, TableId, TableSpec};
 
 /// Maximal length of a key in bytes.
 pub const KEY_BYTES_MAX: u32 = 62;
@@ -141,7 +141,7 @@ fn lengths(found: &Schema) -> Option<(u32, u32)> {
 /// A transaction on key-value tables.
 ///
 /// ```
-/// use namdb::{Config, KeyValueTable, Outcome};
+/// use namdb::{Config, KeyValueTable};
 ///
 /// let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
 /// let table = KeyValueTable::create(&db, "settings", 16, 100, Default::default())?;
@@ -152,7 +152,7 @@ fn lengths(found: &Schema) -> Option<(u32, u32)> {
 /// kv.write(table, b"size", b"12")?;
 /// kv.delete(table, b"size")?;
 /// assert_eq!(kv.read(table, b"colour")?.as_deref(), Some(&b"blue"[..]));
-/// assert_eq!(kv.commit(), Outcome::Committed);
+/// kv.commit()?;
 ///
 /// let mut kv = session.key_value()?;
 /// assert_eq!(kv.read(table, b"colour")?.as_deref(), Some(&b"blue"[..]));
@@ -188,7 +188,10 @@ impl KeyValue<'_> {
     }
 
     /// Commits all writes and deletes, or none of them.
-    pub fn commit(self) -> Outcome {
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn commit(self) -> Result<()> {
         self.transaction.commit()
     }
 

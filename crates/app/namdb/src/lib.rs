@@ -96,6 +96,7 @@ pub mod transaction;
 #[cfg_attr(not(feature = "cluster"), path = "no_cluster.rs")]
 mod cluster;
 mod declared;
+mod durable;
 mod lanes;
 mod long_values;
 mod record_macro;
@@ -113,9 +114,11 @@ pub use cluster::connect;
 #[cfg(feature = "cluster")]
 #[doc(hidden)]
 pub use cluster::{database_config, root_of};
-pub use config::{Config, OpenError, Retry};
-pub use database::{Db, open};
+pub use config::{Config, Durability, OpenError, Retry};
+pub use database::{Db, open, open_with_progress};
 pub use decimal::Decimal;
+pub use durability::DurabilityError;
+pub use durable::{DirectoryStatistics, OpenProgress};
 pub use error::{DuplicateKey, Ok, Result, TransactionError};
 pub use field::{Field, KeyField, Misfit, Scalar};
 pub use index::{IndexReads, RecordIndex};

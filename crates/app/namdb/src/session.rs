@@ -5,9 +5,11 @@
 use crate::cluster::{BorrowedSeat, Place, RemoteTransaction, rest_seat};
 use crate::config::Retry;
 use crate::database::{Db, Engine, Local};
+use crate::durable::Durable;
 use crate::error::TransactionError;
 use crate::host::Moment;
 use crate::transaction::{Running, Transaction};
+use durability::Ticket;
 use fabric::{Env, LocalEnv, run_now};
 use layout::Key;
 use txn::{Abort, Isolation, Lane, Outcome, TableId, UniqueViolation};
@@ -19,6 +21,8 @@ pub struct Session {
     lane: Option<Lane<LocalEnv>>,
     /// Of the last transaction over a network.
     remote_violation: Option<UniqueViolation>,
+    /// Whether its transactions wait for the disk, if they do not say otherwise.
+    is_synchronous: bool,
 }
 
 /// How an attempt at a transaction has ended.
@@ -33,7 +37,15 @@ enum End<T, E> {
 
 impl Session {
     pub(crate) fn new(db: Db) -> Self {
-        Self { db, lane: None, remote_violation: None }
+        let is_synchronous = db.durable().is_some_and(Durable::is_synchronous);
+        Self { db, lane: None, remote_violation: None, is_synchronous }
+    }
+
+    /// Chooses whether the transactions of this session wait for the disk, as
+    /// [`Transaction::set_synchronous`] does for one. It begins as the configuration's
+    /// [`Durability`](crate::Durability) says.
+    pub fn set_synchronous(&mut self, is_synchronous: bool) {
+        self.is_synchronous = is_synchronous;
     }
 
     /// The database that the session belongs to.
@@ -92,12 +104,28 @@ impl Session {
         retry: Retry,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let (result, ticket) = self.transaction_with_ticket(isolation, retry, &mut body);
+        match self.db.durable().map_or(Ok(()), |durable| durable.wait(ticket)) {
+            Ok(()) => result,
+            Err(lost) => Err(lost.into()),
+        }
+    }
+
+    /// As [`Session::transaction`], without waiting for the disk. Returns the group of the redo log
+    /// that makes the result certain.
+    pub(crate) fn transaction_with_ticket<T, E: From<TransactionError>>(
+        &mut self,
+        isolation: Isolation,
+        retry: Retry,
+        body: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> (Result<T, E>, Ticket) {
         let mut attempts = 0;
+        let mut ticket = Ticket::DURABLE;
         // The clock is read where the first attempt has failed, and not by those that succeed.
         let mut first_end = None;
         let end = loop {
             attempts += 1;
-            let (reason, error) = match self.attempt(isolation, &mut body) {
+            let (reason, error) = match self.attempt(isolation, body, &mut ticket) {
                 End::Aborted(reason, error) => (reason, error),
                 decided => break decided,
             };
@@ -108,19 +136,22 @@ impl Session {
             }
             self.back_off(retry.wait_bound_ns(attempts));
         };
+        // Waiting for the disk costs no lane.
         self.release_lane(matches!(end, End::Unknown));
-        match end {
+        let result = match end {
             End::Committed(value) => Ok(value),
             End::Unknown => Err(TransactionError::Unknown.into()),
             End::Failed(error) => Err(error),
             End::Aborted(..) => unreachable!("the loop retries or gives up"),
-        }
+        };
+        (result, ticket)
     }
 
     fn attempt<T, E: From<TransactionError>>(
         &mut self,
         isolation: Isolation,
         body: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+        ticket: &mut Ticket,
     ) -> End<T, E> {
         let mut transaction = match self.begin(isolation) {
             Ok(transaction) => transaction,
@@ -128,13 +159,21 @@ impl Session {
             Err(error) => return End::Failed(error.into()),
         };
         match body(&mut transaction) {
-            Ok(value) => match transaction.commit() {
-                Outcome::Committed => End::Committed(value),
-                Outcome::Aborted(reason) => self.aborted(reason),
-                Outcome::Unknown => End::Unknown,
-            },
+            Ok(value) => {
+                let finished = transaction.finish();
+                *ticket = finished.ticket;
+                drop(transaction);
+                match finished.outcome {
+                    Ok(Outcome::Committed) => End::Committed(value),
+                    Ok(Outcome::Aborted(reason)) => self.aborted(reason),
+                    Ok(Outcome::Unknown) => End::Unknown,
+                    Err(refused) => End::Failed(refused.into()),
+                }
+            }
             Err(error) => {
                 let ended_by = transaction.ended_by();
+                // The error may tell what the transaction has read.
+                *ticket = transaction.ticket_of_roll_back();
                 transaction.abort();
                 match ended_by {
                     Some(reason) => End::Aborted(reason, Some(error)),
@@ -197,13 +236,13 @@ impl Session {
     /// its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
     ///
     /// ```
-    /// # use namdb::{Config, Isolation, KeyValueTable, Outcome};
+    /// # use namdb::{Config, Isolation, KeyValueTable};
     /// # let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
     /// # let settings = KeyValueTable::create(&db, "setting", 8, 8, Default::default())?;
     /// let mut session = db.session();
     /// let mut txn = session.begin(Isolation::Snapshot)?;
     /// txn.write_value(settings, b"colour", b"blue")?;
-    /// assert_eq!(txn.commit(), Outcome::Committed);
+    /// txn.commit()?;
     /// session.rest();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -226,7 +265,11 @@ impl Session {
                 Running::Remote(Box::new(begun))
             }
         };
-        Ok(Transaction::new(running, database))
+        let transaction = Transaction::new(running, database);
+        Ok(match self.db.durable().filter(|durable| durable.is_logged()) {
+            Some(durable) => transaction.logged(durable, self.is_synchronous),
+            None => transaction,
+        })
     }
 
     /// Returns the lane that the session has kept since [`Session::begin`]. Sessions that keep all

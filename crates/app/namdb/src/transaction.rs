@@ -2,8 +2,10 @@
 
 use crate::cluster::RemoteTransaction;
 use crate::database::DbIdentity;
+use crate::durable::Durable;
 use crate::error::{Result, TransactionError};
 use crate::rows::Rows;
+use durability::Ticket;
 use fabric::{LocalEnv, run_now};
 use layout::Schema;
 use txn::{Abort, CatalogError, Outcome, TableId, TxnError};
@@ -29,11 +31,27 @@ pub struct Transaction<'lane> {
     /// Why a statement has ended the transaction. The session retries by this, and not by the
     /// error that the closure returns, which may be of any type.
     ended_by: Option<Abort>,
+    /// The directory of its database, if commits are logged.
+    durable: Option<&'lane Durable>,
+    /// Whether its end waits for the disk.
+    is_synchronous: bool,
+}
+
+/// The end of a transaction, and the group of the redo log that makes it certain.
+pub(crate) struct Finished {
+    pub outcome: Result<Outcome>,
+    pub ticket: Ticket,
 }
 
 impl<'lane> Transaction<'lane> {
     pub(crate) fn new(running: Running<'lane>, database: DbIdentity) -> Self {
-        Self { running, database, ended_by: None }
+        Self { running, database, ended_by: None, durable: None, is_synchronous: false }
+    }
+
+    /// The same transaction of a database with a redo log.
+    pub(crate) fn logged(mut self, durable: &'lane Durable, is_synchronous: bool) -> Self {
+        (self.durable, self.is_synchronous) = (Some(durable), is_synchronous);
+        self
     }
 }
 
@@ -76,16 +94,86 @@ impl<'lane> Transaction<'lane> {
         }
     }
 
-    /// Commits and returns the outcome.
-    pub fn commit(mut self) -> Outcome {
+    /// Chooses whether the end of this transaction waits for the disk, if its database has a
+    /// directory: `true` as with [`Durability::Synchronous`](crate::Durability), `false` as with
+    /// `Periodic`. A transaction that does not wait may be lost, though never a part of it.
+    ///
+    /// ```
+    /// # use namdb::{Config, Isolation, KeyValueTable, Retry};
+    /// # let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let visits = KeyValueTable::create(&db, "visit", 8, 8, Default::default())?;
+    /// db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+    ///     txn.set_synchronous(false); // One visit more or less does not matter.
+    ///     txn.write_value(visits, b"today", &[7])
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_synchronous(&mut self, is_synchronous: bool) {
+        self.is_synchronous = is_synchronous;
+    }
+
+    /// Commits, and waits for the disk if the transaction is synchronous.
+    ///
+    /// # Errors
+    /// [`TransactionError::Aborted`] if it had no effect, [`TransactionError::Unknown`] if that is
+    /// not known, [`TransactionError::Refused`] and [`TransactionError::NotDurable`] if the
+    /// directory is in trouble.
+    pub fn commit(mut self) -> Result<()> {
+        let durable = self.durable;
+        let Finished { outcome, ticket } = self.finish();
+        match outcome? {
+            Outcome::Committed => durable.map_or(Result::Ok(()), |durable| durable.wait(ticket)),
+            Outcome::Aborted(reason) => Err(reason.into()),
+            Outcome::Unknown => Err(TransactionError::Unknown),
+        }
+    }
+
+    /// Commits without waiting for the disk.
+    pub(crate) fn finish(&mut self) -> Finished {
+        let without_log =
+            |outcome| Finished { outcome: Result::Ok(outcome), ticket: Ticket::DURABLE };
         match std::mem::replace(&mut self.running, Running::Ended) {
-            Running::Local(local) => run_now(local.commit_and_rest()),
-            Running::Remote(remote) => remote.commit(),
+            Running::Local(local) => match self.durable {
+                None => without_log(run_now(local.commit_and_rest())),
+                Some(durable) => self.finish_logged(durable, local),
+            },
+            Running::Remote(remote) => without_log(remote.commit()),
             Running::Ended => unreachable!("{ENDED_ONCE}"),
         }
     }
 
-    /// Rolls back; counted as [`Abort::User`].
+    fn finish_logged(&self, durable: &Durable, local: txn::Transaction<'_, LocalEnv>) -> Finished {
+        if !local.has_written() {
+            let ticket = self.ticket_of_reads(durable, &local);
+            return Finished { outcome: Result::Ok(run_now(local.commit_and_rest())), ticket };
+        }
+        if let Err(refused) = durable.admit() {
+            run_now(local.abort_and_rest());
+            return Finished { outcome: Err(refused), ticket: Ticket::DURABLE };
+        }
+        let (outcome, version) = run_now(local.commit_with_version());
+        let version = version.filter(|_| self.is_synchronous);
+        let ticket = version.map(|version| durable.acknowledgements().of_commit(version));
+        Finished { outcome: Result::Ok(outcome), ticket: ticket.unwrap_or(Ticket::DURABLE) }
+    }
+
+    fn ticket_of_reads(&self, durable: &Durable, local: &txn::Transaction<'_, LocalEnv>) -> Ticket {
+        match self.is_synchronous {
+            true => durable.acknowledgements().of_snapshot(local.snapshot()),
+            false => Ticket::DURABLE,
+        }
+    }
+
+    /// The group that makes certain what a transaction that will be rolled back has read.
+    pub(crate) fn ticket_of_roll_back(&self) -> Ticket {
+        match (&self.running, self.durable) {
+            (Running::Local(local), Some(durable)) => self.ticket_of_reads(durable, local),
+            _ => Ticket::DURABLE,
+        }
+    }
+
+    /// Rolls back; counted as [`Abort::User`]. The rows that it has read may still be lost: a
+    /// transaction that reports anything should commit.
     pub fn abort(mut self) {
         self.roll_back();
     }

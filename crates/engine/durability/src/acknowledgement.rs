@@ -107,12 +107,12 @@ struct Shared {
 #[derive(Clone, Default)]
 pub struct Acknowledgements(Arc<Shared>);
 
-/// What a flusher does next.
+/// The next task of a flusher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// Somebody waits for a group.
     Group,
-    /// Nobody has asked for anything in this time.
+    /// Nobody has requested anything in this time.
     Idle,
     /// Commit a last group and end.
     Stop,
@@ -172,6 +172,19 @@ impl Acknowledgements {
     /// The reason why a commit should not be tried now.
     pub fn refusal(&self) -> Option<Refusal> {
         self.lock().refusal.clone()
+    }
+
+    /// Whether commits are refused because there is no room.
+    pub fn is_full(&self) -> bool {
+        matches!(self.lock().refusal, Some(Refusal::Full(_)))
+    }
+
+    /// Refuses commits although there is still room for those under way, or admits them again.
+    pub(crate) fn set_room(&self, full: Option<Refusal>) {
+        let mut state = self.lock();
+        if !state.is_final() {
+            state.refusal = full;
+        }
     }
 
     /// Whether the last durable group covers this version.

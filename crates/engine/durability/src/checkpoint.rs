@@ -135,7 +135,7 @@ async fn write_table<E: EngineEnv, D: Disk>(
     }
 }
 
-/// What a chunk has led to.
+/// The state of the table behind a chunk.
 enum Chunk {
     Next(Option<VisitPart>),
     Dropped,

@@ -29,6 +29,9 @@ pub enum DurabilityError {
         "`{path}` has format {found}, this program reads {expected}; use the version that wrote it"
     )]
     Format { path: String, found: u32, expected: u32 },
+    /// The database keeps its data in memory only.
+    #[error("the database has no directory; open it with `Config::directory`")]
+    NoDirectory,
     /// The directory has files that are not of a database.
     #[error(
         "`{directory}` has no database, but other files, such as `{file}`; choose an empty \

@@ -3,7 +3,7 @@
 use crate::acknowledgement::{Acknowledgements, Refusal};
 use crate::error::{DurabilityError, Result};
 use redo_log::{Group, Incarnation, Lanes, Log, LogError};
-use storage::Disk;
+use storage::{Directory, Disk};
 use txn::{Database, EngineEnv, Isolation, Lane};
 
 /// Attempts at a snapshot before the flusher gives up.
@@ -12,7 +12,7 @@ const SNAPSHOT_TRIES_MAX: u32 = 1000;
 /// Sums over all groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlushStatistics {
-    /// Groups, each of which is one sync.
+    /// Groups. Each is one sync.
     pub groups: u64,
     /// Bytes written, with group records and checksums.
     pub bytes: u64,
@@ -96,6 +96,24 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
         }
         let reason = last.map_or_else(String::new, |abort| abort.to_string());
         Err(txn::CatalogError::Unreachable(format!("no snapshot can be had: {reason}")).into())
+    }
+
+    /// Refuses new commits while the disk has no room for the next segment and the current one is
+    /// half full: what is published by then still fits, so that readers need not wait for room.
+    pub async fn check_room(&mut self, directory: &Directory<D>) -> Result<()> {
+        let needed = self.log.segment_bytes();
+        let mut full = None;
+        if self.log.position().offset * 2 >= needed {
+            let free = directory.free_bytes().await?;
+            full = (free < needed).then(|| {
+                let label = directory.label();
+                Refusal::Full(format!(
+                    "`{label}` has {free} bytes left, and the redo log needs {needed}"
+                ))
+            });
+        }
+        self.acknowledgements.set_room(full);
+        Ok(())
     }
 
     /// Writes that the last group is durable, so that its damage is noticed. For a flusher that has

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Read [`open`] first, then [`control`] and [`catalog`] (which tables there are), [`flusher`] and
-//! [`acknowledgement`] (from a commit to its report), [`checkpoint`] with its files, and [`restore`]
-//! with `tail` (from files to rows). Files are used through [`storage::Directory`], so that all of
-//! this runs on the simulated disk too.
+//! [`acknowledgement`] (from a commit to its report), [`checkpoint`] with its files, and
+//! [`restore`] with `tail` (from files to rows). Files are used through [`storage::Directory`], so
+//! that all of this runs on the simulated disk too.
 #![forbid(unsafe_code)]
 
 pub mod acknowledgement;

@@ -11,7 +11,7 @@ use storage::{Directory, Disk};
 pub struct Opened<D: Disk> {
     pub control: Control,
     pub log: Log<D>,
-    /// The rows to load; none for a new database.
+    /// The rows to load. A new database has none.
     pub restore: Restore<D>,
     /// The lowest number that a slot of the timestamp vector may begin with: every number in the
     /// log is lower.

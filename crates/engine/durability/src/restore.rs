@@ -81,7 +81,8 @@ impl<D: Disk> Restore<D> {
         Ok(Self { directory, control, tail, blocks, tails, next, loaded, total, failed })
     }
 
-    /// Creates the tables, with the numbers that they had. `database` is empty, and has no redo log.
+    /// Creates the tables, with the numbers that they had. `database` is empty and has no redo
+    /// log.
     pub async fn create_tables<E: EngineEnv>(&self, database: &Database<E>) -> Result<()> {
         for table in &self.control.tables {
             database.skip_table_numbers(table.number).await?;

@@ -147,7 +147,8 @@ impl Tail {
         chains.map(|(key, chain)| (&**key, chain))
     }
 
-    /// The row after all its entries; `None` if it was deleted. `base` is the row of the checkpoint.
+    /// The row after all its entries; `None` if it was deleted. `base` is the row of the
+    /// checkpoint.
     pub fn resolve(
         &self,
         table: u32,

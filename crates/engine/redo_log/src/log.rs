@@ -105,6 +105,11 @@ impl<D: Disk> Log<D> {
         self.incarnation
     }
 
+    /// Size after which a new segment begins.
+    pub fn segment_bytes(&self) -> u64 {
+        self.config.segment_bytes
+    }
+
     /// The number of the last durable group.
     pub fn last_group(&self) -> u64 {
         self.group

@@ -11,7 +11,7 @@ use crate::read::access::{Access, AccessId, RowId, State};
 use crate::snapshot::Snapshot;
 use fabric::{Env, Span};
 use layout::row::{ChainWord, KEY, LINK};
-use layout::{RecordMut, RecordRef, Schema};
+use layout::{RecordMut, RecordRef, Schema, VersionWord};
 
 /// The reason why a row cannot be changed: its old version would be incomplete.
 const READ_IN_PART: &str = "only some columns of the row were read; read all of it to change it";
@@ -132,6 +132,22 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         let outcome = Transaction { owned: &mut *owned }.commit().await;
         rest(owned).await;
         outcome
+    }
+
+    /// Like [`Transaction::commit_and_rest`]; returns also the version of the rows that it has
+    /// written, if it has committed some.
+    pub async fn commit_with_version(self) -> (Outcome, Option<VersionWord>) {
+        let has_written = self.has_written();
+        let Self { owned } = self;
+        let outcome = Transaction { owned: &mut *owned }.commit().await;
+        rest(owned).await;
+        let committed = owned.as_ref().map(|inner| inner.identity.committed);
+        (outcome, committed.filter(|_| has_written && outcome == Outcome::Committed))
+    }
+
+    /// Whether its commit would change rows.
+    pub fn has_written(&self) -> bool {
+        !self.lane_ref().writes.is_empty()
     }
 
     /// Like [`Transaction::abort`]; also puts the lane to rest.

@@ -171,6 +171,9 @@ pub enum CatalogError {
     /// Rows share a key of the unique index to be created.
     #[error("index {} cannot be unique: table {} holds several rows with {}", .0.index, .0.table, .0.key)]
     Duplicate(UniqueViolation),
+    /// The change could not be written to the database's directory.
+    #[error("{0}")]
+    Directory(String),
     /// A definition in the catalog cannot be decoded.
     #[error("the catalog is damaged: {0}")]
     Damaged(String),

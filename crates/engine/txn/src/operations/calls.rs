@@ -141,8 +141,8 @@ impl<E: Env> Transaction<'_, E> {
     /// part that an earlier visit, perhaps of another transaction, has returned. Returns the next
     /// part. Of tables that are divided it visits the rows of `table` alone.
     ///
-    /// A row that exists from the first visit to the last is visited at least once; one that changes
-    /// meanwhile may be visited twice.
+    /// A row that exists from the first visit to the last is visited at least once; one that
+    /// changes meanwhile may be visited twice.
     pub fn for_each_long_in_part<'a>(
         &'a mut self,
         table: TableId,

@@ -37,6 +37,10 @@ impl<E: Env> Database<E> {
     where
         F: Future<Output = Result<T, CatalogError>> + 'static,
     {
+        if self.shared.redo.get().is_some() {
+            let reason = "a handle with a redo log changes no catalog; use that of the directory";
+            return Err(CatalogError::WrongKind(reason));
+        }
         let change = change(self.clone());
         if E::IMMEDIATE { change.await } else { detached(&self.env, change, drop).await }
     }

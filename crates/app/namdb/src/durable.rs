@@ -1,0 +1,444 @@
+//! The directory of a database: opening it, the threads that write to it, changes of the catalog.
+//!
+//! ```text
+//! sessions        commit in memory, take a ticket, wait for its group
+//! flusher         one thread: a group of commits, one sync
+//! checkpointer    one thread: all rows, when the log has grown
+//! ```
+//!
+//! Two handles lead to the same memory. Sessions use the one with the redo log. Everything else,
+//! such as loading, filling indexes and the snapshots of groups, uses the other, whose commits are
+//! not logged.
+
+use crate::asynchronous::block_on_for;
+use crate::config::{Config, Durability, OpenError};
+use crate::error::TransactionError;
+use crate::host::{self, Moment};
+use durability::{
+    Acknowledgements, CheckpointStart, Control, DurabilityError, Flusher, Half, OpenOptions,
+    Opened, Refusal, Restore, Ticket, Work, open_directory, remove_obsolete, write_checkpoint,
+};
+use fabric::{LocalEnv, run_now};
+use layout::IndexDesign;
+use redo_log::{DatabaseId, Incarnation, OnDamage};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use storage::{Directory, RealDisk};
+use txn::local::OpenConfig;
+use txn::{CatalogError, Database, DatabaseConfig, IndexId, TableId, TableSpec};
+
+/// Slots of the timestamp vector beside those of sessions: for the flusher, the checkpointer,
+/// changes of the catalog, and loading.
+const OWN_SLOTS: u32 = 8;
+/// How long a commit of a relaxed transaction may wait for its group in a synchronous database.
+const RELAXED_INTERVAL: Duration = Duration::from_millis(200);
+/// Between two attempts while the disk is full.
+const FULL_WAIT_MS: u64 = 50;
+/// How long a session waits for the disk before it gives up.
+const ACKNOWLEDGEMENT_WAIT: Duration = Duration::from_secs(60);
+/// The log grows by this many bytes until the next checkpoint begins.
+const CHECKPOINT_LOG_BYTES: u64 = 256 << 20;
+/// The checkpointer looks at the log at this interval.
+const CHECKPOINT_LOOK: Duration = Duration::from_millis(500);
+/// How long the last loaded row may keep a slot.
+const LEAVE_NS: u64 = 1_000_000_000;
+
+/// How far a restart has come.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct OpenProgress {
+    /// Rows visited so far: of the checkpoint, and of the log behind it.
+    pub rows: u64,
+    /// All rows to visit.
+    pub all_rows: u64,
+    /// Seconds since loading began.
+    pub elapsed_s: f64,
+}
+
+/// Counters of the directory.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct DirectoryStatistics {
+    /// Groups of commits written since the database was opened, each with one sync.
+    pub groups: u64,
+    /// Bytes of the log that they took.
+    pub log_bytes: u64,
+    /// Seconds of writing and syncing groups.
+    pub group_s: f64,
+    /// Checkpoints made since the database was opened.
+    pub checkpoints: u64,
+    /// Seconds since the last of them was complete; `None` without one.
+    pub checkpoint_age_s: Option<f64>,
+}
+
+#[derive(Default)]
+struct Counters {
+    groups: AtomicU64,
+    log_bytes: AtomicU64,
+    group_ns: AtomicU64,
+    checkpoints: AtomicU64,
+    /// Bytes of the log when the last checkpoint began.
+    checkpoint_at: AtomicU64,
+    last_checkpoint: Mutex<Option<Moment>>,
+}
+
+/// The state that the threads share.
+struct Shared {
+    directory: Directory<RealDisk>,
+    control: Mutex<Control>,
+    /// Without a redo log. Each user takes a handle for its thread.
+    unlogged: Mutex<Database<LocalEnv>>,
+    acknowledgements: Acknowledgements,
+    incarnation: Incarnation,
+    /// One checkpoint at a time.
+    checkpointing: Mutex<()>,
+    counters: Counters,
+    is_closing: AtomicBool,
+    closing: Condvar,
+}
+
+/// The directory of an open database.
+pub(crate) struct Durable {
+    shared: Arc<Shared>,
+    durability: Durability,
+    threads: Mutex<Option<Threads>>,
+}
+
+struct Threads {
+    flusher: JoinHandle<Result<(), DurabilityError>>,
+    checkpointer: JoinHandle<()>,
+}
+
+/// A database that was opened from its directory.
+pub(crate) struct FromDirectory {
+    /// For sessions.
+    pub logged: Database<LocalEnv>,
+    pub durable: Durable,
+    /// The loss that the configuration accepts, in a sentence.
+    pub loss: Option<String>,
+}
+
+/// Opens the database in `path`, or creates one there.
+pub(crate) fn open(
+    config: &Config,
+    path: &Path,
+    open_config: OpenConfig,
+    progress: &(dyn Fn(OpenProgress) + Sync),
+) -> Result<FromDirectory, OpenError> {
+    let disk = RealDisk::create(path)
+        .map_err(|failure| OpenError::Path { path: path.to_owned(), reason: failure.reason })?;
+    let directory = run_now(Directory::open(disk)).map_err(DurabilityError::from)?;
+    let mut options = OpenOptions::new(DatabaseId(host::random_bytes()));
+    options.on_damage = if config.accept_loss { OnDamage::AcceptLoss } else { OnDamage::Refuse };
+    let opened = run_now(open_directory(&directory, options))?;
+    let Opened { control, log, restore, first_counter, loss, .. } = opened;
+    let database = DatabaseConfig {
+        slots: (config.lanes + OWN_SLOTS).next_multiple_of(8),
+        first_counter,
+        ..open_config.database
+    };
+    let unlogged = txn::local::open(&OpenConfig { database, ..open_config })
+        .map_err(|error| OpenError::Start(error.to_string()))?;
+    load(&restore, &unlogged, progress)?;
+    drop(restore);
+    let incarnation = log.incarnation();
+    let flusher = run_now(Flusher::new(&unlogged, log))?;
+    let logged = unlogged.elsewhere(unlogged.env().world().endpoint());
+    let acknowledgements = flusher.acknowledgements().clone();
+    let lanes = flusher.lanes();
+    let shared = Arc::new(Shared {
+        directory,
+        control: Mutex::new(control),
+        unlogged: Mutex::new(unlogged),
+        acknowledgements,
+        incarnation,
+        checkpointing: Mutex::default(),
+        counters: Counters::default(),
+        is_closing: AtomicBool::new(false),
+        closing: Condvar::new(),
+    });
+    let loss = loss.map(|loss| loss.to_string());
+    let durability = config.durability;
+    if durability == Durability::None {
+        run_now(flusher.close())?;
+        let durable = Durable { shared, durability, threads: Mutex::default() };
+        return Ok(FromDirectory { logged, durable, loss });
+    }
+    let logged = logged.logging_to(lanes.clone());
+    let interval = match durability {
+        Durability::Periodic(interval) => interval,
+        _ => RELAXED_INTERVAL,
+    };
+    let for_flusher = shared.clone();
+    let flush = move || run_flusher(&for_flusher, flusher, &lanes, interval);
+    let no_thread = |error: std::io::Error| OpenError::Start(error.to_string());
+    let flusher = host::spawn("namdb-flusher", flush).map_err(no_thread)?;
+    let for_checkpoints = shared.clone();
+    let checkpoint = move || run_checkpointer(&for_checkpoints);
+    let checkpointer = host::spawn("namdb-checkpoints", checkpoint).map_err(no_thread)?;
+    let threads = Mutex::new(Some(Threads { flusher, checkpointer }));
+    Ok(FromDirectory { logged, durable: Durable { shared, durability, threads }, loss })
+}
+
+/// Loads all rows, on all cores.
+fn load(
+    restore: &Restore<RealDisk>,
+    unlogged: &Database<LocalEnv>,
+    progress: &(dyn Fn(OpenProgress) + Sync),
+) -> Result<(), OpenError> {
+    run_now(restore.create_tables(unlogged))?;
+    if restore.progress().1 == 0 {
+        return Ok(());
+    }
+    let loader = unlogged.elsewhere(unlogged.env().world().endpoint());
+    let workers = host::processor_count().clamp(1, OWN_SLOTS as usize - 2);
+    let start = Moment::now();
+    let report = || {
+        let (rows, all_rows) = restore.progress();
+        progress(OpenProgress { rows, all_rows, elapsed_s: start.elapsed_s() });
+    };
+    for half in [Half::Checkpoint, Half::Log] {
+        if half == Half::Log {
+            restore.begin_log();
+        }
+        let handles: Vec<_> = (0..workers).map(|_| loader.for_thread()).collect();
+        let loaded =
+            host::in_parallel(handles, |handle| run_now(restore.work(&handle, half)), &report);
+        loaded.into_iter().collect::<Result<(), _>>()?;
+    }
+    // The slots are for others now.
+    run_now(loader.leave(LEAVE_NS)).map_err(|error| OpenError::Start(error.to_string()))?;
+    Ok(())
+}
+
+fn run_flusher(
+    shared: &Shared,
+    mut flusher: Flusher<LocalEnv, RealDisk>,
+    lanes: &redo_log::Lanes,
+    interval: Duration,
+) -> Result<(), DurabilityError> {
+    let mut is_marked = true;
+    loop {
+        let is_full = shared.acknowledgements.is_full();
+        let limit = if is_full { Duration::from_millis(FULL_WAIT_MS) } else { interval };
+        let work = shared.acknowledgements.wait_for_work(limit);
+        match work {
+            Work::Stop => return run_now(flusher.close()),
+            Work::Idle if lanes.waiting_bytes() == 0 => {
+                if !is_marked {
+                    run_now(flusher.mark())?;
+                    is_marked = true;
+                }
+                if is_full {
+                    run_now(flusher.check_room(&shared.directory))?;
+                }
+                continue;
+            }
+            Work::Group | Work::Idle => {}
+        }
+        let start = Moment::now();
+        match run_now(flusher.flush()) {
+            Ok(()) => {
+                is_marked = false;
+                run_now(flusher.check_room(&shared.directory))?;
+            }
+            Err(_) if shared.acknowledgements.is_full() => host::sleep_ms(FULL_WAIT_MS),
+            Err(error) => return Err(error),
+        }
+        let counters = &shared.counters;
+        counters.group_ns.fetch_add(Moment::now().since_ns(start), Relaxed);
+        counters.groups.store(flusher.statistics().groups, Relaxed);
+        counters.log_bytes.store(flusher.statistics().bytes, Relaxed);
+    }
+}
+
+fn run_checkpointer(shared: &Shared) {
+    loop {
+        if shared.sleep_until_closing(CHECKPOINT_LOOK) {
+            return;
+        }
+        let log_bytes = shared.counters.log_bytes.load(Relaxed);
+        if log_bytes - shared.counters.checkpoint_at.load(Relaxed) < CHECKPOINT_LOG_BYTES {
+            continue;
+        }
+        if let Err(error) = shared.checkpoint() {
+            tracing::warn!("no checkpoint could be made: {error}");
+            // The next one is tried when the log has grown as much again.
+            shared.counters.checkpoint_at.store(log_bytes, Relaxed);
+        }
+    }
+}
+
+impl Shared {
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().expect("no holder panics")
+    }
+
+    fn unlogged(&self) -> Database<LocalEnv> {
+        self.unlogged.lock().expect("no holder panics").for_thread()
+    }
+
+    /// Waits; returns whether the database is being closed.
+    fn sleep_until_closing(&self, limit: Duration) -> bool {
+        let guard = self.checkpointing.lock().expect("no holder panics");
+        let is_open = |(): &mut ()| !self.is_closing.load(Relaxed);
+        let waited = self.closing.wait_timeout_while(guard, limit, is_open);
+        drop(waited.expect("no holder panics"));
+        self.is_closing.load(Relaxed)
+    }
+
+    fn checkpoint(&self) -> Result<(), DurabilityError> {
+        let _one_at_a_time = self.checkpointing.lock().expect("no holder panics");
+        let began_at = self.counters.log_bytes.load(Relaxed);
+        let control = self.control().clone();
+        let database = self.unlogged();
+        let made = async {
+            let acknowledgements = &self.acknowledgements;
+            let start = CheckpointStart::new(&control, acknowledgements, self.incarnation).await?;
+            let (directory, note) = (&self.directory, |_| {});
+            write_checkpoint(start, &control, &database, directory, acknowledgements, note).await
+        };
+        let stored = crate::asynchronous::block_on(made)?;
+        let mut control = self.control();
+        let before = control.checkpoint.replace(stored);
+        if let Err(error) = run_now(control.write(&self.directory)) {
+            control.checkpoint = before;
+            return Err(error);
+        }
+        run_now(remove_obsolete(&self.directory, &control))?;
+        self.counters.checkpoint_at.store(began_at, Relaxed);
+        self.counters.checkpoints.fetch_add(1, Relaxed);
+        *self.counters.last_checkpoint.lock().expect("no holder panics") = Some(Moment::now());
+        Ok(())
+    }
+}
+
+impl Durable {
+    /// Whether transactions wait for the disk, if they do not say otherwise.
+    pub fn is_synchronous(&self) -> bool {
+        self.durability == Durability::Synchronous
+    }
+
+    /// Whether transactions are logged.
+    pub fn is_logged(&self) -> bool {
+        self.durability != Durability::None
+    }
+
+    pub fn acknowledgements(&self) -> &Acknowledgements {
+        &self.shared.acknowledgements
+    }
+
+    /// Refuses a commit that could not be acknowledged.
+    pub fn admit(&self) -> Result<(), TransactionError> {
+        match self.acknowledgements().refusal().filter(|_| self.is_logged()) {
+            None => Ok(()),
+            Some(refusal) => Err(TransactionError::Refused(refusal.to_string().into())),
+        }
+    }
+
+    /// Waits until the group of a ticket is durable.
+    pub fn wait(&self, ticket: Ticket) -> Result<(), TransactionError> {
+        if ticket.is_durable() {
+            return Ok(());
+        }
+        let durable = self.acknowledgements().durable(ticket);
+        match block_on_for(durable, ACKNOWLEDGEMENT_WAIT) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(refusal)) => Err(not_durable(&refusal)),
+            None => {
+                let waited_s = ACKNOWLEDGEMENT_WAIT.as_secs();
+                let reason = match self.acknowledgements().refusal() {
+                    Some(refusal) => refusal.to_string(),
+                    None => format!("the disk has not answered for {waited_s} s"),
+                };
+                Err(TransactionError::NotDurable(reason.into()))
+            }
+        }
+    }
+
+    pub fn checkpoint(&self) -> Result<(), DurabilityError> {
+        if !self.is_logged() {
+            return Err(DurabilityError::Refused(Refusal::Closed));
+        }
+        self.shared.checkpoint()
+    }
+
+    /// Makes everything durable and closes the directory's files. The first call does it.
+    pub fn close(&self) -> Result<(), DurabilityError> {
+        let Some(threads) = self.threads.lock().expect("no holder panics").take() else {
+            return Ok(());
+        };
+        self.shared.is_closing.store(true, Relaxed);
+        self.shared.closing.notify_all();
+        // A checkpoint under way needs the flusher.
+        let checkpointer = threads.checkpointer.join();
+        self.acknowledgements().stop();
+        let flusher = threads.flusher.join();
+        checkpointer.expect("the checkpointer does not panic");
+        flusher.expect("the flusher does not panic")
+    }
+
+    pub fn statistics(&self) -> DirectoryStatistics {
+        let counters = &self.shared.counters;
+        let last = *counters.last_checkpoint.lock().expect("no holder panics");
+        DirectoryStatistics {
+            groups: counters.groups.load(Relaxed),
+            log_bytes: counters.log_bytes.load(Relaxed),
+            group_s: counters.group_ns.load(Relaxed) as f64 / 1e9,
+            checkpoints: counters.checkpoints.load(Relaxed),
+            checkpoint_age_s: last.map(Moment::elapsed_s),
+        }
+    }
+
+    pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+        let Shared { directory, .. } = &*self.shared;
+        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
+        let change = durability::catalog::create_table(&mut control, directory, &database, spec);
+        run_now(change).map_err(catalog_error)
+    }
+
+    pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        let Shared { directory, .. } = &*self.shared;
+        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
+        let change = durability::catalog::drop_table(&mut control, directory, &database, name);
+        run_now(change).map_err(catalog_error)
+    }
+
+    pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
+        let Shared { directory, .. } = &*self.shared;
+        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
+        let change =
+            durability::catalog::create_index(&mut control, directory, &database, table, design);
+        run_now(change).map_err(catalog_error)
+    }
+
+    pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+        let Shared { directory, .. } = &*self.shared;
+        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
+        let change =
+            durability::catalog::drop_index(&mut control, directory, &database, table, index);
+        run_now(change).map_err(catalog_error)
+    }
+}
+
+impl Drop for Durable {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!("the database was not closed cleanly: {error}");
+        }
+    }
+}
+
+fn catalog_error(error: DurabilityError) -> CatalogError {
+    match error {
+        DurabilityError::Catalog(error) => error,
+        other => CatalogError::Directory(other.to_string()),
+    }
+}
+
+pub(crate) fn not_durable(refusal: &Refusal) -> TransactionError {
+    TransactionError::NotDurable(refusal.to_string().into())
+}

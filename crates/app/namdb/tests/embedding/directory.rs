@@ -1,0 +1,220 @@
+//! A database with a directory: what was committed is there after the next opening.
+
+use namdb::{
+    Config, Db, Durability, DurabilityError, Isolation, KeyValueTable, OpenError, RecordTable,
+    Retry, Storage, TransactionError, record,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+record! {
+    /// An account with a long note and an index.
+    pub struct Account in "account" {
+        key { id: u64 }
+        owner: String[20],
+        note: String[2000],
+        balance: i64,
+    }
+    index by_owner(owner);
+}
+
+/// A directory of its own for each test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("namdb-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn config(&self, durability: Durability) -> Config {
+        let directory = Some(self.0.clone());
+        Config { server_bytes: 128 << 20, directory, durability, ..Config::default() }
+    }
+
+    fn open(&self, durability: Durability) -> Db {
+        namdb::open(self.config(durability)).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn account(id: u64, balance: i64) -> Account {
+    let note = format!("note of {id} ").repeat((id % 100) as usize);
+    Account { id, owner: format!("owner {}", id % 7), note, balance }
+}
+
+fn put(db: &Db, accounts: RecordTable<Account>, ids: std::ops::Range<u64>, balance: i64) {
+    let mut session = db.session();
+    for id in ids {
+        let done = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+            txn.upsert(accounts, &account(id, balance))
+        });
+        done.expect("it commits");
+    }
+}
+
+/// All accounts, by table and by index.
+fn check(db: &Db, expected: impl Fn(u64) -> Option<i64>, ids: std::ops::Range<u64>) {
+    let accounts = RecordTable::<Account>::open(db).expect("the table is there");
+    let by_owner = Account::by_owner(db).expect("the index is there");
+    let mut session = db.session();
+    let read = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+        for id in ids.clone() {
+            let row = txn.get(accounts, id)?;
+            assert_eq!(row, expected(id).map(|balance| account(id, balance)), "account {id}");
+        }
+        let found = txn.index(by_owner).get("owner 3")?;
+        assert!(found.iter().all(|account| account.owner == "owner 3"));
+        namdb::Ok(found.len())
+    });
+    let expected = ids.filter(|&id| id % 7 == 3 && expected(id).is_some()).count();
+    assert_eq!(read.expect("reads commit"), expected);
+}
+
+#[test]
+fn rows_come_back_from_log_and_checkpoint() {
+    for storage in [Storage::HashInlined, Storage::Tree] {
+        let folder = Folder::new(&format!("back-{storage:?}"));
+        {
+            let db = folder.open(Durability::Periodic(Duration::from_millis(2)));
+            let accounts = RecordTable::<Account>::create(&db, storage.into()).expect("new");
+            put(&db, accounts, 0..300, 1);
+            db.checkpoint().expect("the disk works");
+            put(&db, accounts, 200..400, 2);
+            let mut session = db.session();
+            for id in (0..400).step_by(10) {
+                let deleted = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+                    txn.delete(accounts, id)
+                });
+                assert!(deleted.expect("it commits").is_some());
+            }
+        }
+        let expected = |id: u64| match id {
+            _ if id.is_multiple_of(10) || id >= 400 => None,
+            200.. => Some(2),
+            _ => Some(1),
+        };
+        let db = folder.open(Durability::Synchronous);
+        check(&db, expected, 0..410);
+        // Changes of loaded rows, with long values that they keep, over two more starts.
+        let accounts = RecordTable::<Account>::open(&db).expect("the table is there");
+        put(&db, accounts, 395..405, 3);
+        drop(db);
+        let expected = |id: u64| if (395..405).contains(&id) { Some(3) } else { expected(id) };
+        let db = folder.open(Durability::Synchronous);
+        check(&db, expected, 0..410);
+        db.checkpoint().expect("the disk works");
+        drop(db);
+        check(&folder.open(Durability::None), expected, 0..410);
+    }
+}
+
+#[test]
+fn the_catalog_comes_back_without_what_was_dropped() {
+    let folder = Folder::new("catalog");
+    let names = ["a", "b", "c"];
+    {
+        let db = folder.open(Durability::default());
+        for name in names {
+            let table = KeyValueTable::create(&db, name, 8, 8, Default::default()).expect("new");
+            let mut session = db.session();
+            let mut kv = session.key_value().expect("a lane is free");
+            kv.write(table, b"k", name.as_bytes()).expect("it fits");
+            kv.commit().expect("it commits");
+        }
+        db.drop_table("b").expect("it exists");
+        assert!(db.drop_table("b").is_err());
+    }
+    {
+        let db = folder.open(Durability::default());
+        assert!(db.table("b").is_none());
+        KeyValueTable::create(&db, "b", 8, 8, Default::default()).expect("the name is free");
+        db.checkpoint().expect("the disk works");
+    }
+    let db = folder.open(Durability::default());
+    let mut session = db.session();
+    let mut kv = session.key_value().expect("a lane is free");
+    for (name, expected) in [("a", Some("a")), ("b", None), ("c", Some("c"))] {
+        let table = KeyValueTable::open(&db, name).expect("it exists");
+        let value = kv.read(table, b"k").expect("it reads");
+        assert_eq!(value.as_deref(), expected.map(str::as_bytes), "{name}");
+    }
+}
+
+#[test]
+fn a_second_opening_and_a_wrong_directory_are_refused() {
+    let folder = Folder::new("refused");
+    let db = folder.open(Durability::default());
+    let second = namdb::open(folder.config(Durability::default())).map(drop);
+    let second = second.expect_err("the directory is locked").to_string();
+    assert!(second.contains("end the other process, or choose another directory"), "{second}");
+    drop(db);
+    std::fs::write(folder.0.join("letter.txt"), "dear").expect("the folder is there");
+    drop(folder.open(Durability::default()));
+    let other = Folder::new("refused-other");
+    std::fs::create_dir(&other.0).expect("the name is free");
+    std::fs::write(other.0.join("letter.txt"), "dear").expect("the folder is there");
+    let refused = namdb::open(other.config(Durability::default())).map(drop);
+    let refused = refused.expect_err("somebody's files are there");
+    assert!(matches!(refused, OpenError::Directory(DurabilityError::NotEmpty { .. })));
+    let no_parent = other.0.join("a/b");
+    let config = Config { directory: Some(no_parent), ..other.config(Durability::default()) };
+    let refused = namdb::open(config).map(drop).expect_err("the parent is missing").to_string();
+    assert!(refused.contains("its parent must exist"), "{refused}");
+}
+
+#[test]
+fn every_flipped_byte_after_a_clean_close_is_refused_by_name() {
+    let folder = Folder::new("flipped");
+    {
+        let db = folder.open(Durability::default());
+        let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+        put(&db, accounts, 0..20, 1);
+        db.checkpoint().expect("the disk works");
+        put(&db, accounts, 10..30, 2);
+    }
+    let files = std::fs::read_dir(&folder.0).expect("the folder is there");
+    let mut names: Vec<PathBuf> = files.map(|file| file.expect("an entry").path()).collect();
+    names.retain(|path| !path.ends_with("lock"));
+    assert!(names.len() >= 3, "control file, log, checkpoint: {names:?}");
+    for path in names {
+        let bytes = std::fs::read(&path).expect("a file");
+        for at in (0..bytes.len()).step_by(bytes.len() / 7 + 1) {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0x10;
+            std::fs::write(&path, &flipped).expect("a file");
+            let opened = namdb::open(folder.config(Durability::default())).map(drop);
+            let refused = opened.expect_err("a byte is flipped").to_string();
+            let name = path.file_name().expect("a name").to_string_lossy();
+            assert!(refused.contains(&*name), "byte {at} of {name}: {refused}");
+            std::fs::write(&path, &bytes).expect("a file");
+        }
+    }
+    check(&folder.open(Durability::default()), |id| Some(if id < 10 { 1 } else { 2 }), 0..30);
+}
+
+#[test]
+fn a_closed_database_refuses_commits_and_reads_on() {
+    let folder = Folder::new("closed");
+    let db = folder.open(Durability::default());
+    let table = KeyValueTable::create(&db, "t", 8, 8, Default::default()).expect("new");
+    let mut session = db.session();
+    let write = |session: &mut namdb::Session| {
+        session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+            txn.write_value(table, b"k", b"v")
+        })
+    };
+    write(&mut session).expect("it commits");
+    db.clone().close().expect("the disk works");
+    let refused = write(&mut session).expect_err("the log is closed");
+    assert!(matches!(refused, TransactionError::Refused(_)), "{refused}");
+    let read =
+        session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| txn.read_value(table, b"k"));
+    assert_eq!(read.expect("what it reads is on the disk").as_deref(), Some(&b"v"[..]));
+}

@@ -204,10 +204,10 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
 }
 
 /// As [`open`], and calls `progress` about once a second while rows are loaded from
-/// [`Config::directory`], from another thread.
+/// [`Config::directory`].
 pub fn open_with_progress(
     config: Config,
-    progress: &(dyn Fn(OpenProgress) + Sync),
+    progress: &dyn Fn(OpenProgress),
 ) -> Result<Db, OpenError> {
     config.validate()?;
     let open_config = OpenConfig {
@@ -289,9 +289,6 @@ impl Db {
 
     /// Creates a table and its indexes. Sessions may run meanwhile.
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
-        if let Some(durable) = self.durable() {
-            return durable.create_table(spec);
-        }
         on_handle!(self, handle => handle.create_table(spec))
     }
 
@@ -299,25 +296,16 @@ impl Db {
     /// maximal duration of a transaction. On [`CatalogError::Unacknowledged`] the table is dropped,
     /// and a later change of the catalog frees its memory.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
-        if let Some(durable) = self.durable() {
-            return durable.drop_table(name);
-        }
         on_handle!(self, handle => handle.drop_table(name))
     }
 
     /// Creates an index and fills it. Sessions may run meanwhile.
     pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        if let Some(durable) = self.durable() {
-            return durable.create_index(table, design);
-        }
         on_handle!(self, handle => handle.create_index(table, design))
     }
 
     /// Drops an index. Sessions may run meanwhile.
     pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
-        if let Some(durable) = self.durable() {
-            return durable.drop_index(table, index);
-        }
         on_handle!(self, handle => handle.drop_index(table, index))
     }
 
@@ -364,6 +352,23 @@ impl Db {
     /// database without a directory has nothing to do.
     pub fn close(self) -> Result<(), DurabilityError> {
         self.durable().map_or(Ok(()), Durable::close)
+    }
+
+    /// Waits until the last commit of a lane is on the disk, for programs that run lanes themselves
+    /// on [`Db::handle`]. Only a database whose configuration is synchronous waits.
+    ///
+    /// # Errors
+    /// [`TransactionError::NotDurable`].
+    #[inline]
+    pub fn acknowledge(&self, lane: &Lane<LocalEnv>) -> Result<(), TransactionError> {
+        match self.durable().filter(|durable| durable.is_synchronous()) {
+            None => Ok(()),
+            Some(durable) => {
+                let version = lane.last_commit();
+                let ticket = version.map(|version| durable.acknowledgements().of_commit(version));
+                ticket.map_or(Ok(()), |ticket| durable.wait(ticket))
+            }
+        }
     }
 
     /// Counters of the directory; `None` if the database has none.

@@ -16,7 +16,8 @@ use crate::error::TransactionError;
 use crate::host::{self, Moment};
 use durability::{
     Acknowledgements, CheckpointStart, Control, DurabilityError, Flusher, Half, OpenOptions,
-    Opened, Refusal, Restore, Ticket, Work, open_directory, remove_obsolete, write_checkpoint,
+    Opened, Refusal, Restore, Ticket, Work, catalog, open_directory, remove_obsolete,
+    write_checkpoint,
 };
 use fabric::{LocalEnv, run_now};
 use layout::IndexDesign;
@@ -28,7 +29,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use storage::{Directory, RealDisk};
 use txn::local::OpenConfig;
-use txn::{CatalogError, Database, DatabaseConfig, IndexId, TableId, TableSpec};
+use txn::{CatalogError, CatalogKeeper, Database, DatabaseConfig, IndexId, TableId, TableSpec};
 
 /// Slots of the timestamp vector beside those of sessions: for the flusher, the checkpointer,
 /// changes of the catalog, and loading.
@@ -126,7 +127,7 @@ pub(crate) fn open(
     config: &Config,
     path: &Path,
     open_config: OpenConfig,
-    progress: &(dyn Fn(OpenProgress) + Sync),
+    progress: &dyn Fn(OpenProgress),
 ) -> Result<FromDirectory, OpenError> {
     let disk = RealDisk::create(path)
         .map_err(|failure| OpenError::Path { path: path.to_owned(), reason: failure.reason })?;
@@ -160,6 +161,7 @@ pub(crate) fn open(
         is_closing: AtomicBool::new(false),
         closing: Condvar::new(),
     });
+    let logged = logged.kept_by(shared.clone());
     let loss = loss.map(|loss| loss.to_string());
     let durability = config.durability;
     if durability == Durability::None {
@@ -187,7 +189,7 @@ pub(crate) fn open(
 fn load(
     restore: &Restore<RealDisk>,
     unlogged: &Database<LocalEnv>,
-    progress: &(dyn Fn(OpenProgress) + Sync),
+    progress: &dyn Fn(OpenProgress),
 ) -> Result<(), OpenError> {
     run_now(restore.create_tables(unlogged))?;
     if restore.progress().1 == 0 {
@@ -392,35 +394,50 @@ impl Durable {
             checkpoint_age_s: last.map(Moment::elapsed_s),
         }
     }
+}
 
-    pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
-        let Shared { directory, .. } = &*self.shared;
-        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
-        let change = durability::catalog::create_table(&mut control, directory, &database, spec);
-        run_now(change).map_err(catalog_error)
+impl Shared {
+    /// Runs a change of the catalog, which also changes the control file.
+    fn change<T>(
+        &self,
+        change: impl AsyncFnOnce(
+            &mut Control,
+            &Directory<RealDisk>,
+            &Database<LocalEnv>,
+        ) -> Result<T, DurabilityError>,
+    ) -> Result<T, CatalogError> {
+        let (mut control, database) = (self.control(), self.unlogged());
+        let changed = run_now(change(&mut control, &self.directory, &database));
+        changed.map_err(|error| match error {
+            DurabilityError::Catalog(error) => error,
+            other => CatalogError::Directory(other.to_string()),
+        })
+    }
+}
+
+impl CatalogKeeper for Shared {
+    fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+        self.change(async |control, directory, database| {
+            catalog::create_table(control, directory, database, spec).await
+        })
     }
 
-    pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
-        let Shared { directory, .. } = &*self.shared;
-        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
-        let change = durability::catalog::drop_table(&mut control, directory, &database, name);
-        run_now(change).map_err(catalog_error)
+    fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        self.change(async |control, directory, database| {
+            catalog::drop_table(control, directory, database, name).await
+        })
     }
 
-    pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        let Shared { directory, .. } = &*self.shared;
-        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
-        let change =
-            durability::catalog::create_index(&mut control, directory, &database, table, design);
-        run_now(change).map_err(catalog_error)
+    fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
+        self.change(async |control, directory, database| {
+            catalog::create_index(control, directory, database, table, design).await
+        })
     }
 
-    pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
-        let Shared { directory, .. } = &*self.shared;
-        let (mut control, database) = (self.shared.control(), self.shared.unlogged());
-        let change =
-            durability::catalog::drop_index(&mut control, directory, &database, table, index);
-        run_now(change).map_err(catalog_error)
+    fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+        self.change(async |control, directory, database| {
+            catalog::drop_index(control, directory, database, table, index).await
+        })
     }
 }
 
@@ -429,13 +446,6 @@ impl Drop for Durable {
         if let Err(error) = self.close() {
             tracing::error!("the database was not closed cleanly: {error}");
         }
-    }
-}
-
-fn catalog_error(error: DurabilityError) -> CatalogError {
-    match error {
-        DurabilityError::Catalog(error) => error,
-        other => CatalogError::Directory(other.to_string()),
     }
 }
 

@@ -54,7 +54,7 @@ pub fn spawn<T: Send + 'static>(
 pub(crate) fn in_parallel<A: Send, T: Send>(
     arguments: Vec<A>,
     work: impl Fn(A) -> T + Sync,
-    report: &(dyn Fn() + Sync),
+    report: &dyn Fn(),
 ) -> Vec<T> {
     let work = &work;
     std::thread::scope(|scope| {

@@ -27,6 +27,7 @@ pub mod write;
 
 pub use abort::{Abort, Outcome, TxnError};
 pub use catalog::check::StructureReport;
+pub use catalog::keeper::CatalogKeeper;
 pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec, WholeMemory};
 pub use database::{Database, DatabaseConfig, Oracle, Root};
 pub use index::{Damage, Flaw};

@@ -9,7 +9,7 @@ use super::site::{Site, SiteSession, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
 use fabric::Env;
-use namdb::{TableMemory, WholeMemory};
+use namdb::{DirectoryStatistics, TableMemory, WholeMemory};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use workload::{RunTotals, Workload, count};
@@ -24,6 +24,8 @@ pub struct BeforeRun {
     pub checks: Vec<CheckReport>,
     /// Checks and measurements that failed to run.
     pub problems: Vec<String>,
+    /// Counters of the site's directory.
+    pub directory: Option<DirectoryStatistics>,
 }
 
 impl BeforeRun {
@@ -38,7 +40,8 @@ impl BeforeRun {
         }
         let tables = memory(site, workload, &|_| ());
         let memory = kept(tables, &mut problems, "its memory could not be measured");
-        Self { loaded, memory, checks, problems }
+        let directory = site.directory_statistics();
+        Self { loaded, memory, checks, problems, directory }
     }
 }
 

@@ -45,7 +45,7 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     session.wait(workload.create_tables(&session.handle())).map_err(|error| {
         let advice = match &error {
             WorkloadError::Catalog(CatalogError::Exists(_)) => {
-                "cannot create the tables; --fresh drops those that an earlier run left in a cluster"
+                "cannot create the tables; --fresh drops those that an earlier run left in a cluster or directory"
             }
             _ => "cannot create the tables",
         };

@@ -7,7 +7,7 @@ use super::measure::{KindWindow, Window};
 use super::site::{Facts, LOCAL, Site, SiteWorkload};
 use crate::Verdict;
 use hdrhistogram::Histogram;
-use namdb::{Isolation, host};
+use namdb::{DirectoryStatistics, Isolation, host};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use txn::Abort;
@@ -95,6 +95,8 @@ pub struct Report {
     pub engine: EngineReport,
     /// Memory of the tables.
     pub memory: MemoryReport,
+    /// Writes to the directory, if the database has one.
+    pub directory: Option<DirectoryReport>,
     /// Results of the checks.
     pub checks: Vec<CheckReport>,
     /// Checks and measurements that failed to run, as sentences.
@@ -287,6 +289,44 @@ pub struct Subject {
     pub seed: u64,
 }
 
+/// Writes to the directory during the run, with its warm-up.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectoryReport {
+    /// Groups of commits. Each is one sync.
+    pub groups: u64,
+    /// Committed transactions per group.
+    pub txn_per_group: f64,
+    /// Bytes of the redo log per committed transaction.
+    pub log_bytes_per_txn: f64,
+    /// Mean time of writing and syncing a group, in milliseconds.
+    pub group_ms: f64,
+    /// Checkpoints made.
+    pub checkpoints: u64,
+    /// Seconds since the last one was complete.
+    pub checkpoint_age_s: Option<f64>,
+}
+
+impl DirectoryReport {
+    fn of(
+        after: Option<DirectoryStatistics>,
+        before: Option<DirectoryStatistics>,
+        run: &Run,
+    ) -> Option<Self> {
+        let (after, before) = (after?, before?);
+        let groups = after.groups - before.groups;
+        let committed = run.totals.committed().max(1) as f64;
+        let per_group = |value: f64| value / groups.max(1) as f64;
+        Some(Self {
+            groups,
+            txn_per_group: per_group(run.totals.committed() as f64),
+            log_bytes_per_txn: (after.log_bytes - before.log_bytes) as f64 / committed,
+            group_ms: per_group(1e3 * (after.group_s - before.group_s)),
+            checkpoints: after.checkpoints - before.checkpoints,
+            checkpoint_age_s: after.checkpoint_age_s,
+        })
+    }
+}
+
 impl Report {
     /// Checks the database and assembles the report. A check that cannot be run is reported in it,
     /// so that the measurements are not lost.
@@ -352,6 +392,7 @@ impl Report {
             type_order: ran.iter().map(|&kind| names[kind].to_owned()).collect(),
             aborts: by_reason(window.totals.aborts()),
             engine: engine(&run.measured),
+            directory: DirectoryReport::of(site.directory_statistics(), before.directory, run),
             memory: MemoryReport { now, process_bytes, after_load: before.memory },
             checks,
             problems,

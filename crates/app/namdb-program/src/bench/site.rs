@@ -5,9 +5,9 @@
 
 use anyhow::Result;
 use fabric::{Env, LocalEnv, run_now};
-use namdb::Db;
+use namdb::{Db, DirectoryStatistics};
 use std::future::Future;
-use txn::{Database, Oracle};
+use txn::{Database, Lane, Oracle};
 use workload::Workload;
 
 /// Name of the fabric of databases in this process.
@@ -25,6 +25,11 @@ pub trait Site: Sync {
 
     /// Properties for the report.
     fn facts(&self) -> Facts;
+
+    /// Counters of its directory, if it has one.
+    fn directory_statistics(&self) -> Option<DirectoryStatistics> {
+        None
+    }
 }
 
 /// A thread's access to a site.
@@ -37,6 +42,11 @@ pub trait SiteSession {
 
     /// Runs a future to completion together with the thread's other tasks.
     fn wait<F: Future>(&self, future: F) -> F::Output;
+
+    /// Waits until the lane's last commit is on the disk, if the site promises that.
+    fn acknowledge(&self, _lane: &Lane<Self::Env>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Properties of a site, for the report.
@@ -69,6 +79,10 @@ impl Site for Db {
         let config = self.config();
         Facts { fabric: LOCAL, servers: config.servers, oracle: config.oracle, lanes_per_thread: 1 }
     }
+
+    fn directory_statistics(&self) -> Option<DirectoryStatistics> {
+        Self::directory_statistics(self)
+    }
 }
 
 /// A thread's access to a database in this process, where every future is ready at once.
@@ -84,5 +98,10 @@ impl SiteSession for LocalSession {
     #[inline(always)]
     fn wait<F: Future>(&self, future: F) -> F::Output {
         run_now(future)
+    }
+
+    #[inline]
+    fn acknowledge(&self, lane: &Lane<LocalEnv>) -> Result<()> {
+        Ok(self.0.acknowledge(lane)?)
     }
 }

@@ -28,6 +28,7 @@ pub fn draw(report: &Report) -> String {
         by_process(&mut text, report);
         aborts(&mut text, report);
         upkeep(&mut text, report);
+        directory(&mut text, report);
     }
     if !report.memory.now.per_table.is_empty() {
         memory(&mut text, report);
@@ -311,6 +312,28 @@ fn upkeep(text: &mut String, report: &Report) {
     for part in wrapped(&sentence, COLUMNS - 2) {
         line!(text, "  {part}");
     }
+    line!(text);
+}
+
+fn directory(text: &mut String, report: &Report) {
+    let Some(directory) = &report.directory else { return };
+    line!(
+        text,
+        "  Directory: {}, {:.1} transactions in each, {:.2} ms each",
+        counted(directory.groups, "sync"),
+        directory.txn_per_group,
+        directory.group_ms
+    );
+    let age = match directory.checkpoint_age_s {
+        Some(age_s) => format!(", the last one {age_s:.0} s ago"),
+        None => String::new(),
+    };
+    line!(
+        text,
+        "  Redo log: {} bytes per transaction; {}{age}",
+        grouped(directory.log_bytes_per_txn.round() as u64),
+        counted(directory.checkpoints, "checkpoint")
+    );
     line!(text);
 }
 

@@ -66,6 +66,7 @@ fn drive_alone<S: SiteSession, W: workload::Workload<S::Env>>(
     let (mut terminal, mut worker) = begin(workload, plan, control, number, (&database, &lane))?;
     while worker.is_working() {
         let finished = session.wait(workload.run_one(&mut lane, &mut terminal));
+        session.acknowledge(&lane)?;
         if let Some(ahead_s) = worker.take(finished, &lane)? {
             session.wait(lane.rest()).map_err(TxnError::from)?;
             let start = Moment::now();

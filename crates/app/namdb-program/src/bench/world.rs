@@ -2,11 +2,14 @@
 //!
 //! Decision: docs/decisions/0090-a-run-takes-place-at-a-site.md
 
+use super::progress::Progress;
 use super::text;
 use anyhow::{Context, Result, ensure};
 use fabric::LocalEnv;
 use namdb::config::SERVER_BYTES_MIN;
-use namdb::{Config, Db, Oracle, host};
+use namdb::{Config, Db, Durability, OpenProgress, Oracle, host};
+use std::cell::{Cell, OnceCell};
+use std::path::PathBuf;
 use txn::Database;
 
 /// This part (one in 4) of the available memory is left to the operating system and the checks,
@@ -18,7 +21,7 @@ const THREAD_BYTES: u64 = 4 << 20;
 pub const THREADS_MAX: u32 = namdb::config::LANE_COUNT_MAX - 1;
 
 /// Parameters for opening a database.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WorldPlan {
     /// Number of memory servers.
     pub servers: u16,
@@ -30,6 +33,10 @@ pub struct WorldPlan {
     pub oracle: Oracle,
     /// Seed of all random numbers.
     pub seed: u64,
+    /// The directory that keeps the data.
+    pub data: Option<PathBuf>,
+    /// When a commit counts, if there is one.
+    pub durability: Durability,
 }
 
 /// Opens the database, or fails if the workload cannot fit.
@@ -65,12 +72,34 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         lanes: plan.threads + 1,
         oracle: plan.oracle,
         seed: plan.seed,
+        directory: plan.data.clone(),
+        durability: plan.durability,
         ..Config::default()
     };
-    namdb::open(config).with_context(|| {
-        let asked = text::bytes(memory_bytes);
-        format!("cannot allocate {asked} for the memory servers; try less, such as --memory 1G")
-    })
+    match &plan.data {
+        Some(_) => open_directory(config),
+        None => namdb::open(config).with_context(|| {
+            let asked = text::bytes(memory_bytes);
+            format!("cannot allocate {asked} for the memory servers; try less, such as --memory 1G")
+        }),
+    }
+}
+
+/// Opens a database in its directory, and shows how far that has come.
+pub fn open_directory(config: Config) -> Result<Db> {
+    let bar = OnceCell::new();
+    let rows = Cell::new(0);
+    let show = |progress: OpenProgress| {
+        let bar = bar.get_or_init(|| Progress::begin("restoring", progress.all_rows));
+        let per_second = text::rate(progress.rows as f64 / progress.elapsed_s.max(1e-3));
+        bar.show(progress.rows, &format!("{per_second} rows/s"));
+        rows.set(progress.rows);
+    };
+    let db = namdb::open_with_progress(config, &show)?;
+    if let Some(bar) = bar.into_inner() {
+        bar.finish(&text::counted(rows.get(), "row"));
+    }
+    Ok(db)
 }
 
 /// Rejects a workload whose tables need more memory than this process has, before a simulated

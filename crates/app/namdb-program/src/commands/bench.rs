@@ -121,12 +121,12 @@ pub struct ClusterRunArguments {
     /// owner [default: 10]
     #[arg(long, global = true, value_name = "PERCENT", allow_negative_numbers = true, value_parser = parse_remote_calls)]
     pub remote_calls: Option<RemoteCalls>,
-    /// Drop the tables of an earlier run
-    #[arg(long, global = true, requires = "cluster")]
+    /// Drop the tables of an earlier run on the cluster or in the directory
+    #[arg(long, global = true)]
     fresh: bool,
     /// Reuse the tables of an earlier run with the same options, for workloads whose checks do not
     /// count work since the load (not bank)
-    #[arg(long, global = true, requires = "cluster", conflicts_with = "fresh")]
+    #[arg(long, global = true, conflicts_with = "fresh")]
     loaded: bool,
 }
 
@@ -157,6 +157,17 @@ pub fn run(mut arguments: BenchArguments, code: &[Code], lab: Option<&Lab>) -> R
         remote_calls.is_none() || cluster.is_some(),
         "--remote-calls needs --cluster or --profile: in one process all rows are local"
     );
+    world.directory.check()?;
+    ensure!(
+        cluster.is_none() || world.directory.data.is_none(),
+        "--data keeps a database of this process; a cluster's data is in its memory servers"
+    );
+    ensure!(
+        cluster.is_some()
+            || world.directory.data.is_some()
+            || !(cluster_run.fresh || cluster_run.loaded),
+        "--fresh and --loaded need tables of an earlier run: --cluster, or --data DIR"
+    );
     catch_interrupts()?;
     let cluster_run = match &arguments.cluster_run.cluster {
         None => None,
@@ -167,8 +178,8 @@ pub fn run(mut arguments: BenchArguments, code: &[Code], lab: Option<&Lab>) -> R
     let told = arguments.metrics.as_deref().map(tell).transpose()?;
     let BenchArguments { seconds, warm_up: warm_up_s, rate, .. } = *arguments;
     let run_metrics = told.as_ref().map(|(run_metrics, _)| run_metrics);
-    let is_loaded = arguments.cluster_run.loaded;
-    let measure = Measure { world, seconds, warm_up_s, rate, run_metrics, is_loaded };
+    let (is_loaded, is_fresh) = (arguments.cluster_run.loaded, arguments.cluster_run.fresh);
+    let measure = Measure { world, seconds, warm_up_s, rate, run_metrics, is_loaded, is_fresh };
     if let Choice::Folder(folder) = &arguments.choice
         && folder.postgres.is_some()
     {
@@ -411,6 +422,8 @@ pub struct Measure<'a> {
     pub run_metrics: Option<&'a RunMetrics>,
     /// Whether the tables exist already.
     pub is_loaded: bool,
+    /// Whether those of an earlier run are dropped first.
+    pub is_fresh: bool,
 }
 
 impl Job for Measure<'_> {
@@ -425,7 +438,17 @@ impl Measure<'_> {
     fn run_here<W: LocalWorkload>(&self, workload: W, parameters: Parameters) -> Result<Report> {
         let db =
             world::open(&self.world.plan(), workload.memory_bytes_on(self.world.plan().servers))?;
-        self.run_at(&db, &workload, parameters)
+        ensure!(
+            !self.is_loaded || !workload.counts_from_load(),
+            "the checks of {} count all work since the load, which --loaded does not know; use --fresh",
+            workload.name()
+        );
+        if self.is_fresh {
+            drop_tables(&db, &workload)?;
+        }
+        let report = self.run_at(&db, &workload, parameters)?;
+        db.close().context("the directory could not be closed")?;
+        Ok(report)
     }
 
     /// Creates and loads the tables unless they exist.

@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use fabric::{LocalEnv, run_now};
 use metrics::Registry;
 use namdb::host::Moment;
-use namdb::{Isolation, Oracle};
+use namdb::{Durability, Isolation, Oracle};
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -180,6 +180,8 @@ impl Count {
             threads: 1,
             oracle: Oracle::DoubleCollect,
             seed: SEED,
+            data: None,
+            durability: Durability::default(),
         };
         let db = world::open(&plan, workload.memory_bytes())?;
         let database = world::handle(&db);

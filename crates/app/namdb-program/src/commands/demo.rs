@@ -2,7 +2,7 @@
 
 use super::bench::Measure;
 use super::choice::{Choice, PopulationName, TpccArguments};
-use super::{IsolationName, OracleName, WorldArguments, catch_interrupts};
+use super::{DirectoryArguments, IsolationName, OracleName, WorldArguments, catch_interrupts};
 use crate::Verdict;
 use crate::bench::report::Report;
 use crate::bench::{json, table, text, world};
@@ -19,7 +19,8 @@ use workload::smallbank::{SmallBank, SmallBankConfig, Tables};
 const EXAMPLES: &str = "\
 Examples:
   namdb demo
-  namdb demo --warehouses 8 --seconds 60 --threads 4";
+  namdb demo --warehouses 8 --seconds 60 --threads 4
+  namdb demo --data here                        the same, with the data in a directory";
 
 /// Arguments of `namdb demo`.
 #[derive(Args)]
@@ -38,6 +39,8 @@ pub struct DemoArguments {
     /// Total memory of all servers, such as 4G [default: most of the available memory]
     #[arg(long, allow_negative_numbers = true, value_parser = text::parse_bytes)]
     memory: Option<u64>,
+    #[command(flatten)]
+    directory: DirectoryArguments,
     /// Also write the result as JSON; `-` is standard output, and the text then goes to standard
     /// error
     #[arg(long, value_name = "FILE")]
@@ -61,7 +64,9 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
         oracle: OracleName::DoubleCollect,
         isolation: IsolationName::Snapshot,
         seed: 1,
+        directory: arguments.directory.clone(),
     };
+    world.directory.check()?;
     let threads = text::counted(u64::from(world.thread_count()), "compute thread");
     let warehouses = text::counted(u64::from(arguments.warehouses), "warehouse");
     output::say(&format!(
@@ -80,11 +85,12 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
         rate: None,
         run_metrics: None,
         is_loaded: false,
+        is_fresh: false,
     };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
     output::say("");
     let play = play()?;
-    let told = format!("{}\n{play}\n{}", table::draw(&report), epilogue(&report));
+    let told = format!("{}\n{play}\n{}", table::draw(&report), epilogue(&report, &world.directory));
     json::deliver(&report, arguments.json.as_deref(), &told)?;
     Ok(report.verdict())
 }
@@ -141,10 +147,14 @@ fn tell(snapshot: &Observation, serializable: &Observation) -> String {
     )
 }
 
-fn epilogue(report: &Report) -> String {
+fn epilogue(report: &Report, directory: &DirectoryArguments) -> String {
     let rows: u64 = report.memory.now.per_table.values().map(|table| table.rows).sum();
+    let fate = match &directory.data {
+        None => "were in this process's memory and are gone".to_owned(),
+        Some(data) => format!("are in {}", data.display()),
+    };
     format!(
-        "  The {} rows were in this process's memory and are gone.\n\n  \
+        "  The {} rows {fate}.\n\n  \
          Next:  namdb bench tpcc --help     run your own benchmark\n         \
          namdb trace tpcc            every verb of a transaction\n",
         text::grouped(rows)

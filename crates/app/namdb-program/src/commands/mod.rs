@@ -23,8 +23,10 @@ use crate::bench::text::parse_bytes;
 use crate::bench::world::{THREADS_MAX, WorldPlan};
 use crate::output;
 use clap::{Args, ValueEnum};
-use namdb::{Isolation, Oracle, host};
+use namdb::{Durability, Isolation, Oracle, host};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Maximal duration of a run in seconds; `soak` is for longer ones.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -96,6 +98,53 @@ pub struct WorldArguments {
     /// Seed of all random numbers: equal seeds load equal data and draw equal inputs
     #[arg(long, global = true, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    pub directory: DirectoryArguments,
+}
+
+/// Arguments of a database whose data is on the disk.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Directory")]
+pub struct DirectoryArguments {
+    /// Keep the data in DIR, which is created if it is missing [default: the data is lost at the end]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// When a commit counts: `synchronous`: when it is on the disk; `periodic`: at once, and the disk
+    /// is written every 10 ms (`periodic=MS` chooses); `none`: at once, and it is lost at the end
+    /// [default: synchronous]
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = parse_durability)]
+    pub durability: Option<Durability>,
+}
+
+/// Default interval of `--durability periodic`.
+const PERIOD_MS: u64 = 10;
+
+/// Parses a level of durability.
+fn parse_durability(text: &str) -> Result<Durability, String> {
+    let (name, interval) = text.split_once('=').unwrap_or((text, ""));
+    match (name, interval) {
+        ("synchronous", "") => Ok(Durability::Synchronous),
+        ("none", "") => Ok(Durability::None),
+        ("periodic", "") => Ok(Durability::Periodic(Duration::from_millis(PERIOD_MS))),
+        ("periodic", milliseconds) => match milliseconds.parse() {
+            Ok(milliseconds @ 1..=60_000) => {
+                Ok(Durability::Periodic(Duration::from_millis(milliseconds)))
+            }
+            _ => Err("the interval is 1 to 60000 milliseconds".to_owned()),
+        },
+        _ => Err("a level is synchronous, periodic, periodic=MS or none".to_owned()),
+    }
+}
+
+impl DirectoryArguments {
+    /// Refuses a level without a directory.
+    pub fn check(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.data.is_some() || self.durability.is_none(),
+            "--durability needs --data DIR: without a directory nothing is kept"
+        );
+        Ok(())
+    }
 }
 
 impl WorldArguments {
@@ -108,6 +157,7 @@ impl WorldArguments {
             oracle: OracleName::DoubleCollect,
             isolation: IsolationName::Snapshot,
             seed,
+            directory: DirectoryArguments::default(),
         }
     }
 
@@ -123,6 +173,8 @@ impl WorldArguments {
             threads: self.thread_count(),
             oracle: self.oracle.into(),
             seed: self.seed,
+            data: self.directory.data.clone(),
+            durability: self.directory.durability.unwrap_or_default(),
         }
     }
 }

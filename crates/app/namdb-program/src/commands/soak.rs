@@ -118,6 +118,7 @@ pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
     probe_files(arguments)?;
     catch_interrupts()?;
     let world = &arguments.world;
+    world.directory.check()?;
     let choice = Choice::Tpcc(arguments.tpcc.clone());
     // All windows have the same length and together the requested duration.
     let windows = (duration_s / sample_s).round().max(1.0);
@@ -198,6 +199,7 @@ impl Soak<'_> {
         let (rate, seed) = (self.rate, self.world.seed);
         let subject = Subject { parameters, isolation, threads, rate, seed };
         let report = Report::new(&db, &workload, &subject, before, &run, &[]);
+        db.close().context("the directory could not be closed")?;
         Ok(SoakReport { samples, report })
     }
 }

@@ -3,7 +3,7 @@
 use super::cluster::Cluster;
 use super::peer::{COUNTS, Peer};
 use namdb::{
-    AsyncSession, Db, Isolation, KeyValueTable, Outcome, RecordTable, Retry, Session, Storage,
+    AsyncSession, Db, Isolation, KeyValueTable, RecordTable, Retry, Session, Storage,
     TransactionError, asynchronous::block_on, record,
 };
 

@@ -9,6 +9,7 @@ pub(crate) mod change;
 pub(crate) mod check;
 pub(crate) mod definition;
 pub(crate) mod fill;
+pub mod keeper;
 pub(crate) mod part;
 pub(crate) mod release;
 

@@ -2,6 +2,7 @@
 
 mod shared;
 
+use crate::catalog::keeper::CatalogKeeper;
 use crate::catalog::{
     Catalog, CatalogError, IndexId, Primary, Secondary, TABLES_MAX, TableId, TableMemory,
     index_label, table_label,
@@ -161,6 +162,7 @@ impl<E: Env> Database<E> {
     pub fn elsewhere(&self, env: E) -> Self {
         let mut shared = Shared::new(self.shared.operations, self.root());
         shared.redo = self.shared.redo.clone();
+        shared.keeper = self.shared.keeper.clone();
         Self::of(env, shared)
     }
 
@@ -175,6 +177,17 @@ impl<E: Env> Database<E> {
     pub fn logging_to(self, lanes: redo_log::Lanes) -> Self {
         assert!(self.shared.lane_pool().made == 0, "the log needs the commits of all lanes");
         assert!(self.shared.redo.set(lanes).is_ok(), "a database has one redo log");
+        self
+    }
+
+    /// Leaves changes of the catalog to a keeper. A handle with a redo log changes none itself.
+    ///
+    /// # Panics
+    ///
+    /// If the database has a keeper.
+    #[must_use]
+    pub fn kept_by(self, keeper: Arc<dyn CatalogKeeper>) -> Self {
+        assert!(self.shared.keeper.set(keeper).is_ok(), "a catalog has one keeper");
         self
     }
 

@@ -3,6 +3,7 @@
 use super::{DatabaseConfig, Root};
 use crate::catalog::change::SilentLanes;
 use crate::catalog::definition::TableDefinition;
+use crate::catalog::keeper::CatalogKeeper;
 use crate::catalog::release::Released;
 use crate::catalog::{Catalog, CatalogError};
 use crate::collect::SharedHorizon;
@@ -75,6 +76,8 @@ pub(crate) struct Shared<E: Env> {
     pub horizon: SharedHorizon,
     /// The lanes of the redo log, if this database has one.
     pub redo: OnceLock<redo_log::Lanes>,
+    /// The keeper of its catalog.
+    pub keeper: OnceLock<Arc<dyn CatalogKeeper>>,
     lane_pool: Mutex<LanePool<E>>,
 }
 
@@ -122,6 +125,7 @@ impl<E: Env> Shared<E> {
             is_taking_slot: AtomicBool::new(false),
             horizon: SharedHorizon::default(),
             redo: OnceLock::new(),
+            keeper: OnceLock::new(),
             lane_pool: Mutex::default(),
         }
     }

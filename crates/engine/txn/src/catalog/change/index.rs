@@ -14,6 +14,11 @@ impl<E: Env> Database<E> {
         table: &str,
         design: IndexDesign,
     ) -> Result<IndexId, CatalogError> {
+        if let Some(keeper) = self.shared.keeper.get() {
+            let index = keeper.create_index(table, design)?;
+            self.refresh().await?;
+            return Ok(index);
+        }
         let table = table.to_owned();
         self.run_to_end(|database| async move { database.make_index(&table, design).await }).await
     }
@@ -118,6 +123,10 @@ impl<E: Env> Database<E> {
         table: &str,
         index: &str,
     ) -> Result<(), CatalogError> {
+        if let Some(keeper) = self.shared.keeper.get() {
+            keeper.drop_index(table, index)?;
+            return self.refresh().await.map(drop);
+        }
         let (table, index) = (table.to_owned(), index.to_owned());
         self.run_to_end(|database| async move { database.remove_index(&table, &index).await }).await
     }

@@ -38,7 +38,8 @@ impl<E: Env> Database<E> {
         F: Future<Output = Result<T, CatalogError>> + 'static,
     {
         if self.shared.redo.get().is_some() {
-            let reason = "a handle with a redo log changes no catalog; use that of the directory";
+            // Rows of an unknown table in the log would make it unreadable.
+            let reason = "a database with a directory has no tables in parts";
             return Err(CatalogError::WrongKind(reason));
         }
         let change = change(self.clone());

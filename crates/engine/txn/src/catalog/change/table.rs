@@ -17,6 +17,11 @@ impl<E: Env> Database<E> {
         &self,
         spec: TableSpec,
     ) -> Result<TableId, CatalogError> {
+        if let Some(keeper) = self.shared.keeper.get() {
+            let table = keeper.create_table(spec)?;
+            self.refresh().await?;
+            return Ok(table);
+        }
         self.run_to_end(|database| async move {
             let made = database.create_tables(vec![spec]).await?;
             Ok(made[0].table)
@@ -131,6 +136,10 @@ impl<E: Env> Database<E> {
     }
 
     pub(crate) async fn drop_table_generic(&self, name: &str) -> Result<(), CatalogError> {
+        if let Some(keeper) = self.shared.keeper.get() {
+            keeper.drop_table(name)?;
+            return self.refresh().await.map(drop);
+        }
         let name = name.to_owned();
         self.run_to_end(|database| async move {
             let all = parts_of(&database.shared.definitions(&database.env).await?, &name);
@@ -143,6 +152,12 @@ impl<E: Env> Database<E> {
     }
 
     pub(crate) async fn drop_tables_generic(&self, names: &[&str]) -> Result<(), CatalogError> {
+        if let Some(keeper) = self.shared.keeper.get() {
+            let catalog = self.refresh().await?;
+            let mut there = names.iter().filter(|name| catalog.table(name).is_some());
+            there.try_for_each(|name| keeper.drop_table(name))?;
+            return self.refresh().await.map(drop);
+        }
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         self.run_to_end(|database| async move {
             let definitions = database.shared.definitions(&database.env).await?;

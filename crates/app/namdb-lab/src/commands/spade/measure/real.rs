@@ -149,6 +149,8 @@ fn measure_local(choice: &Choice, recorder: &mut PointRecorder, seconds: f64) ->
             threads: 2 * threads,
             oracle: Oracle::DoubleCollect,
             seed: recorder.version.seed,
+            data: None,
+            durability: Default::default(),
         };
         let db = world::open(&plan, needed)?;
         let owned = Owned::offer(&db);

@@ -169,8 +169,15 @@ fn here(
     let world = WorldArguments::of_this_process(forecast.target.threads, arguments.seed);
     let (warm_up_s, rate, run_metrics) = (WARM_UP_S, None, None);
     let seconds = arguments.seconds;
-    let measure =
-        Measure { world: &world, seconds, warm_up_s, rate, run_metrics, is_loaded: false };
+    let measure = Measure {
+        world: &world,
+        seconds,
+        warm_up_s,
+        rate,
+        run_metrics,
+        is_loaded: false,
+        is_fresh: false,
+    };
     let (words, options) = ("a design to verify".to_owned(), serde_json::Value::Null);
     let names = stored.procedure_names();
     let report = measure.run(stored, Parameters { words, options })?;

@@ -16,7 +16,8 @@
 
 use crate::control::Control;
 use crate::error::{DurabilityError, Result};
-use layout::{OutOfLine, RecordRef, Schema, VersionWord};
+use layout::{OutOfLine, RecordRef, Schema, VersionWord, set_changed_column};
+use redo_log::entry::Columns;
 use redo_log::{Change, Image, Incarnation, ReplayedRow, Survey};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -38,8 +39,22 @@ struct Link {
     incarnation: Incarnation,
     version: VersionWord,
     replaces: VersionWord,
-    /// The image in the tail's bytes; `None` for a tombstone.
-    image: Option<Range<usize>>,
+    image: LinkImage,
+}
+
+/// The image of an entry, in the tail's bytes.
+#[derive(Clone, Debug)]
+enum LinkImage {
+    Tombstone,
+    Whole(Range<usize>),
+    /// The columns that differ from the replaced version.
+    Columns(Range<usize>),
+}
+
+impl Link {
+    fn is_alive(&self) -> bool {
+        !matches!(self.image, LinkImage::Tombstone)
+    }
 }
 
 /// The entries of a row, by rising starts of the database.
@@ -106,17 +121,20 @@ impl Tail {
             let table = format!("number {}", row.table);
             return Err(DurabilityError::Contradiction { table, what: "it was never created" });
         };
+        let begin = self.bytes.len();
+        let mut keep = |image: &[u8]| {
+            self.bytes.extend_from_slice(image);
+            begin..begin + image.len()
+        };
         let image = match row.image {
-            Image::None => None,
+            Image::None => LinkImage::Tombstone,
             Image::Whole(image) if image.len() >= table.payload_bytes => {
-                let begin = self.bytes.len();
-                self.bytes.extend_from_slice(image);
-                Some(begin..self.bytes.len())
+                LinkImage::Whole(keep(image))
             }
             Image::Whole(_) => return Err(table.contradiction("its image is too short")),
-            Image::Columns(_) => return Err(table.contradiction("its image lacks columns")),
+            Image::Columns(columns) => LinkImage::Columns(keep(columns.bytes())),
         };
-        if image.is_none() != (row.change == Change::Delete) {
+        if matches!(image, LinkImage::Tombstone) != (row.change == Change::Delete) {
             return Err(table.contradiction("an image does not fit the change"));
         }
         let link = Link {
@@ -172,7 +190,7 @@ impl Tail {
     ) -> Result<Option<LoadedRow>> {
         let replaced: HashSet<VersionWord> = links.iter().map(|link| link.replaces).collect();
         let mut ends = links.iter().filter(|link| !replaced.contains(&link.version));
-        let mut live = ends.by_ref().filter(|link| link.image.is_some());
+        let mut live = ends.by_ref().filter(|link| link.is_alive());
         match (live.next(), live.next()) {
             (None, _) => Ok(None),
             (Some(end), None) => self.row(table, links, end, base).map(Some),
@@ -187,8 +205,7 @@ impl Tail {
         end: &Link,
         base: Option<LoadedRow>,
     ) -> Result<LoadedRow> {
-        let image = self.image(end);
-        let payload: Vec<u64> = words(&image[..table.payload_bytes]);
+        let payload = self.payload(table, links, end, base.as_ref())?;
         let mut values = Vec::new();
         for (position, reference) in references(&table.schema, &payload).into_iter().enumerate() {
             let value = match reference {
@@ -210,12 +227,56 @@ impl Tail {
         Ok(LoadedRow { payload, values })
     }
 
+    /// The payload at the end of a chain: from the last whole image on, or from the checkpoint's row.
+    /// That row may be newer than the first changes behind it: all of them set columns to values,
+    /// so that the last ones decide.
+    fn payload(
+        &self,
+        table: &TableTail,
+        links: &[Link],
+        end: &Link,
+        base: Option<&LoadedRow>,
+    ) -> Result<Vec<u64>> {
+        let by_version: HashMap<VersionWord, &Link> =
+            links.iter().map(|link| (link.version, link)).collect();
+        let (mut changes, mut link) = (Vec::new(), end);
+        let mut payload = loop {
+            match &link.image {
+                LinkImage::Tombstone => return Err(table.contradiction("a deleted row is changed")),
+                LinkImage::Whole(image) => {
+                    break words(&self.bytes[image.clone()][..table.payload_bytes]);
+                }
+                LinkImage::Columns(image) => changes.push(image),
+            }
+            if changes.len() > links.len() {
+                return Err(table.contradiction("versions replace each other in a circle"));
+            }
+            match by_version.get(&link.replaces) {
+                Some(before) => link = before,
+                None => {
+                    let missing = || table.contradiction("the row that a change is of is missing");
+                    break base.ok_or_else(missing)?.payload.clone();
+                }
+            }
+        };
+        for image in changes.into_iter().rev() {
+            let malformed = || table.contradiction("a column is malformed");
+            let columns = Columns::of(&self.bytes[image.clone()]).ok_or_else(malformed)?;
+            for (column, value) in columns.iter() {
+                if !set_changed_column(&table.schema, &mut payload, column, value) {
+                    return Err(malformed());
+                }
+            }
+        }
+        Ok(payload)
+    }
+
     /// The long value of one column that an entry has stored: values follow the payload in the
     /// order of their columns.
     fn value(&self, table: &TableTail, link: &Link, position: usize) -> Result<Vec<u8>> {
         let missing = || table.contradiction("a long value is missing");
-        let image = if link.image.is_some() { self.image(link) } else { return Err(missing()) };
-        let (payload, mut rest) = image.split_at(table.payload_bytes);
+        let LinkImage::Whole(image) = &link.image else { return Err(missing()) };
+        let (payload, mut rest) = self.bytes[image.clone()].split_at(table.payload_bytes);
         let payload: Vec<u64> = words(payload);
         for (column, reference) in references(&table.schema, &payload).into_iter().enumerate() {
             if reference.version != link.version {
@@ -229,10 +290,6 @@ impl Tail {
             rest = after;
         }
         Err(missing())
-    }
-
-    fn image(&self, link: &Link) -> &[u8] {
-        link.image.clone().map_or(&[], |range| &self.bytes[range])
     }
 }
 

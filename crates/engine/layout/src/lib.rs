@@ -34,7 +34,7 @@ pub use leaf::LeafLayout;
 pub use oracle::OracleLayout;
 pub use part::{PARTS_MAX, Part, PartRule};
 pub use place::{Place, Slot};
-pub use record::{RecordMut, RecordRef};
+pub use record::{RecordMut, RecordRef, for_changed_columns, set_changed_column};
 pub use row::RowLayout;
 pub use schema::Schema;
 pub use schema_error::SchemaError;

@@ -74,6 +74,11 @@ impl<'a> Columns<'a> {
         std::iter::from_fn(move || take_column(&mut rest))
     }
 
+    /// The columns as [`Columns::of`] accepts them.
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
     /// Appends a column to what [`Columns::of`] accepts.
     pub fn append(bytes: &mut Vec<u8>, column: u8, value: &[u8]) {
         bytes.push(column);

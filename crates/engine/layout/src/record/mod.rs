@@ -5,11 +5,13 @@
 //! - docs/decisions/0009-an-old-version-stores-its-successor.md
 //! - docs/decisions/0201-columns-are-constants-compared-with-the-schema-when-tables.md
 
+mod changed;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use changed::{for_changed_columns, set_changed_column};
 pub use read::{RecordRef, copy_key_bytes};
 pub use write::RecordMut;
 

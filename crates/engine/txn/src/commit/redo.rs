@@ -1,4 +1,5 @@
-//! The commit's entry in the redo log: the after-images of all rows of the write set.
+//! The commit's entry in the redo log: the after-images of all rows of the write set, of updates the
+//! columns that have changed.
 //!
 //! The entry is appended between the last moment to abort and the first write that others can see.
 //! Earlier, it could be of a transaction that aborts, whose number a later commit of the lane
@@ -7,10 +8,12 @@
 //! Decision: docs/decisions/0301-a-redo-entry-is-appended-at-the-point-of-no-return.md
 
 use super::PlacedValue;
+use crate::catalog::TableId;
 use crate::lane::LaneInner;
 use crate::read::access::{Access, State};
 use fabric::{Env, Span};
-use layout::VersionWord;
+use layout::{VersionWord, for_changed_columns};
+use redo_log::entry::Columns;
 use redo_log::{Change, Image, Row};
 
 impl<E: Env> LaneInner<E> {
@@ -38,11 +41,14 @@ impl<E: Env> LaneInner<E> {
             };
             let image = match change {
                 Change::Delete => Image::None,
+                Change::Update if self.changed_columns(&access, &mut image) => {
+                    Image::Columns(Columns::of(&image).expect("they were just encoded"))
+                }
                 _ if info.has_long_columns => {
                     self.long_image(&access, timestamp, &mut placed, &mut image);
                     Image::Whole(&image)
                 }
-                _ => Image::Whole(self.payload(&access)),
+                _ => Image::Whole(self.payload(access.table, access.fresh)),
             };
             let key = self.txn.batch.words(self.txn.key(id, info.row.key_words));
             entry.row(&Row {
@@ -57,10 +63,26 @@ impl<E: Env> LaneInner<E> {
         (self.redo, self.scratch.image) = (Some(lane), image);
     }
 
-    fn payload(&self, access: &Access) -> &[u8] {
-        let row = &self.open.info(access.table).row;
-        let span = Span { at: access.fresh.at + row.payload(), words: row.payload_words };
-        bytemuck::cast_slice(self.txn.batch.words(span))
+    fn payload_words(&self, table: TableId, row: Span) -> &[u64] {
+        let layout = &self.open.info(table).row;
+        self.txn.batch.words(Span { at: row.at + layout.payload(), words: layout.payload_words })
+    }
+
+    fn payload(&self, table: TableId, row: Span) -> &[u8] {
+        bytemuck::cast_slice(self.payload_words(table, row))
+    }
+
+    /// Encodes the columns that an update has changed, unless the whole payload is smaller or a
+    /// value out of line is among them.
+    fn changed_columns(&self, access: &Access, image: &mut Vec<u8>) -> bool {
+        let before = self.payload_words(access.table, access.image);
+        let after = self.payload_words(access.table, access.fresh);
+        image.clear();
+        let schema = &self.open.info(access.table).schema;
+        let is_in_row = for_changed_columns(schema, before, after, |column, value| {
+            Columns::append(image, column, value);
+        });
+        is_in_row && image.len() < 8 * after.len()
     }
 
     /// The payload, then the bytes of the long values that this commit stores: those whose
@@ -74,7 +96,7 @@ impl<E: Env> LaneInner<E> {
         image: &mut Vec<u8>,
     ) {
         image.clear();
-        image.extend_from_slice(self.payload(access));
+        image.extend_from_slice(self.payload(access.table, access.fresh));
         for position in 0..self.open.info(access.table).schema.long_columns().len() {
             let reference = self.reference(self.reference_span(access, access.fresh, position));
             if reference.version != timestamp {

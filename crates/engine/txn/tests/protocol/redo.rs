@@ -8,7 +8,8 @@ use crate::support::history::{Cell, State, state_at};
 use crate::support::program::{Tables, execute_all};
 use crate::support::{GROUP, NOTE, SEED, STORAGES, VALUE, note};
 use fabric::{DynEnv, Env, Mutant, run_now};
-use layout::{RecordRef, Schema, VersionWord};
+use layout::{RecordRef, Schema, VersionWord, set_changed_column};
+use redo_log::entry::Columns;
 use redo_log::{Change, Config, DatabaseId, Image, Log, LogError, OnDamage, Position};
 use sim::disk::{DiskConfig, SimulatedDisk};
 use sim::{Carrier, SimConfig};
@@ -45,12 +46,30 @@ async fn commit_groups<D: Disk>(
 struct Versions {
     /// The image of each version; `None` for a tombstone.
     images: HashMap<VersionWord, Option<Vec<u64>>>,
+    /// The changed columns of versions without a whole image, and the version that each replaces.
+    changes: HashMap<VersionWord, (VersionWord, Vec<u8>)>,
     replaced: HashSet<VersionWord>,
     /// Long values by the version of the reference.
     values: HashMap<VersionWord, Vec<u8>>,
 }
 
 impl Versions {
+    /// Makes a whole image of each change, from that of the replaced version.
+    fn complete(&mut self, schema: &Schema) {
+        while !self.changes.is_empty() {
+            let ready = self.changes.iter().find_map(|(&version, (replaces, columns))| {
+                let before = self.images.get(replaces)?.clone();
+                Some((version, before.expect("a tombstone has no columns"), columns.clone()))
+            });
+            let (version, mut image, columns) = ready.expect("a change is of a row in the log");
+            for (column, value) in Columns::of(&columns).expect("they are well formed").iter() {
+                assert!(set_changed_column(schema, &mut image, column, value));
+            }
+            self.changes.remove(&version);
+            self.images.insert(version, Some(image));
+        }
+    }
+
     /// The payload of the row after all its entries. Where a tombstone was collected, the next
     /// insert replaces nothing, so several versions may be the last of a chain; all but one are
     /// tombstones then.
@@ -90,13 +109,19 @@ fn replayed<D: Disk>(disk: D, schema: &Schema) -> Result<BTreeMap<Vec<u8>, Versi
                     row.values.insert(replayed.version, values.to_vec());
                     Some(words(payload))
                 }
-                Image::Columns(_) => unreachable!("commits log whole rows"),
+                Image::Columns(columns) => {
+                    assert_eq!(replayed.row.change, Change::Update);
+                    let change = (replayed.row.replaces.timestamp(), columns.bytes().to_vec());
+                    row.changes.insert(replayed.version, change);
+                    return Ok(());
+                }
             };
             assert_eq!(image.is_none(), replayed.row.change == Change::Delete);
             row.images.insert(replayed.version, image);
             Ok(())
         }))?;
     }
+    rows.values_mut().for_each(|row| row.complete(schema));
     Ok(rows)
 }
 

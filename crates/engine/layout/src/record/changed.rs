@@ -1,0 +1,178 @@
+//! The columns in which two payloads of a row differ, for the redo log.
+//!
+//! A column's bytes are those of its place in the payload: a number in its width, a text with its
+//! length in front. No bytes mean null.
+
+use crate::place::{Slot, SlotKind};
+use crate::schema::Schema;
+use bytemuck::{cast_slice, cast_slice_mut};
+
+/// The bytes of a column in the row.
+#[inline]
+fn bytes_in(slot: Slot, payload: &[u8]) -> &[u8] {
+    if payload[usize::from(slot.null_byte)] & slot.null_bit != 0 {
+        return &[];
+    }
+    let at = slot.at as usize;
+    let length = match slot.width {
+        0 => usize::from(slot.prefix) + text_length(slot, &payload[at..]),
+        width => usize::from(width),
+    };
+    &payload[at..at + length]
+}
+
+fn text_length(slot: Slot, bytes: &[u8]) -> usize {
+    match slot.prefix {
+        2 => usize::from(bytes[0]) | usize::from(bytes[1]) << 8,
+        _ => usize::from(bytes[0]),
+    }
+}
+
+/// Passes each column that differs, with its new bytes, to `found`. Returns false if a column out
+/// of line differs, whose value is not in the row.
+pub fn for_changed_columns(
+    schema: &Schema,
+    before: &[u64],
+    after: &[u64],
+    mut found: impl FnMut(u8, &[u8]),
+) -> bool {
+    let (before, after): (&[u8], &[u8]) = (cast_slice(before), cast_slice(after));
+    for column in 0..schema.columns().len() {
+        let slot = schema.slot(column);
+        match slot.kind {
+            SlotKind::Key | SlotKind::KeyBool => {}
+            SlotKind::Payload => {
+                let (old, new) = (bytes_in(slot, before), bytes_in(slot, after));
+                if old != new {
+                    found(column as u8, new);
+                }
+            }
+            SlotKind::OutOfLine => {
+                let flag = usize::from(slot.null_byte);
+                let place =
+                    slot.at as usize..slot.at as usize + crate::place::REFERENCE_BYTES as usize;
+                let is_null = |payload: &[u8]| payload[flag] & slot.null_bit;
+                if before[place.clone()] != after[place] || is_null(before) != is_null(after) {
+                    return false;
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Sets a column of a payload to these bytes; false if they are not those of such a column.
+pub fn set_changed_column(schema: &Schema, payload: &mut [u64], column: u8, bytes: &[u8]) -> bool {
+    let column = usize::from(column);
+    if column >= schema.columns().len() {
+        return false;
+    }
+    let slot = schema.slot(column);
+    let is_fitting = match (slot.kind, slot.width) {
+        (SlotKind::Payload, _) if bytes.is_empty() => slot.null_bit != 0,
+        (SlotKind::Payload, 0) => {
+            let prefix = usize::from(slot.prefix);
+            bytes.len() >= prefix
+                && bytes.len() - prefix == text_length(slot, bytes)
+                && bytes.len() - prefix <= slot.length_max as usize
+        }
+        (SlotKind::Payload, width) => bytes.len() == usize::from(width),
+        _ => false,
+    };
+    if is_fitting {
+        let payload = cast_slice_mut::<u64, u8>(payload);
+        let flag = &mut payload[usize::from(slot.null_byte)];
+        *flag = if bytes.is_empty() { *flag | slot.null_bit } else { *flag & !slot.null_bit };
+        let at = slot.at as usize;
+        payload[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    is_fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, ColumnType, RecordMut, RecordRef, Value};
+
+    fn schema() -> Schema {
+        let columns = vec![
+            Column::new("id", ColumnType::Int8),
+            Column::new("flag", ColumnType::Bool),
+            Column::nullable("small", ColumnType::Int2),
+            Column::new("name", ColumnType::Varchar(20)),
+            Column::nullable("note", ColumnType::Varchar(600)),
+            Column::new("total", ColumnType::Int8),
+        ];
+        Schema::new("t", columns, &[0]).expect("the columns are fine")
+    }
+
+    fn row(schema: &Schema, values: &[Value]) -> Vec<u64> {
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        let mut record = RecordMut::new(schema, &mut payload);
+        for (column, value) in (1..).zip(values) {
+            record.set(column, value).expect("the value fits");
+        }
+        payload
+    }
+
+    #[test]
+    fn changes_make_one_row_out_of_the_other() {
+        let schema = schema();
+        let text = |text: &str| Value::Text(text.to_owned());
+        let rows = [
+            row(&schema, &[Value::Bool(false), Value::Null, text("a"), Value::Null, Value::Int(7)]),
+            row(&schema, &[Value::Bool(true), Value::Int(-3), text(""), text("n"), Value::Int(7)]),
+            row(
+                &schema,
+                &[
+                    Value::Bool(true),
+                    Value::Int(-3),
+                    text("abc"),
+                    text(&"x".repeat(500)),
+                    Value::Int(8),
+                ],
+            ),
+            row(&schema, &[Value::Bool(true), Value::Null, text("b"), Value::Null, Value::Int(8)]),
+        ];
+        let mut all = 0;
+        for before in &rows {
+            for after in &rows {
+                let (mut changed, mut count) = (before.clone(), 0);
+                let is_whole = for_changed_columns(&schema, before, after, |column, bytes| {
+                    assert!(set_changed_column(&schema, &mut changed, column, bytes));
+                    count += 1;
+                });
+                assert!(is_whole && (count == 0) == (before == after));
+                all += count;
+                let (one, other) =
+                    (RecordRef::new(&schema, &[0], &changed), RecordRef::new(&schema, &[0], after));
+                for column in 1..6 {
+                    assert_eq!(one.value(column), other.value(column), "column {column}");
+                }
+            }
+        }
+        assert!(all > 20, "{all} columns changed");
+    }
+
+    #[test]
+    fn bytes_of_other_columns_are_refused() {
+        let schema = schema();
+        let mut payload = row(&schema, &[]);
+        for (column, bytes) in [
+            (0, &[1; 8][..]),
+            (1, &[]),
+            (1, &[1, 1]),
+            (2, &[1]),
+            (3, &[5, 1]),
+            (3, &[21; 22]),
+            (4, &[1]),
+            (6, &[1]),
+        ] {
+            assert!(
+                !set_changed_column(&schema, &mut payload, column, bytes),
+                "{column}: {bytes:?}"
+            );
+        }
+        assert_eq!(payload, row(&schema, &[]));
+    }
+}

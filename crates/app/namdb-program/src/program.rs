@@ -3,8 +3,8 @@
 //! Decision: docs/decisions/0275-a-users-generated-code-is-linked-by-the-users-program.md
 
 use crate::commands::{
-    bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,
-    help, memory_server, named, soak, status, trace,
+    bench as bench_command, check as check_command, cluster, compute_server, counts, demo,
+    directory, doctor, help, memory_server, named, soak, status, trace,
 };
 use crate::lab::{self, Lab, Passed};
 use crate::output;
@@ -30,8 +30,11 @@ Examples:
   namdb cluster up --fabric tcp              memory servers as processes on this host
   namdb status                               its servers and tables
   namdb bench tpcc --cluster                 a benchmark on it
+  namdb bench tpcc --data here               a benchmark that keeps its data in a directory
+  namdb backup here copy                     a copy of it, also while it is in use
 
-Data lives in the memory of this process, or of a cluster's memory servers, and ends with it.";
+Without --data, data lives in the memory of this process, or of a cluster's memory servers, and ends \
+with it.";
 
 /// A main-memory transactional database for fast networks
 #[derive(Parser)]
@@ -62,6 +65,14 @@ enum Command {
     /// Turn SQL procedures into a physical design (SPADE)
     #[command(disable_help_flag = true)]
     Spade(Passed),
+    /// Copy the directory of a database, also one in use
+    Backup(directory::BackupArguments),
+    /// Make a directory out of a copy
+    Restore(directory::RestoreArguments),
+    /// Check every file, row and index of a directory
+    Verify(directory::VerifyArguments),
+    /// Show the tables, the checkpoint and the redo log of a directory
+    Inspect(directory::InspectArguments),
     /// Find the isolation level of a recorded history
     Check(check_command::CheckArguments),
     /// Find what keeps a cluster from running well on this host, and how to fix it
@@ -90,6 +101,10 @@ pub fn run(code: &[Code], lab: Option<&Lab>) -> ExitCode {
             Some(lab) => (lab.command)(code),
             None => lab::start(),
         },
+        Command::Backup(arguments) => directory::back_up_directory(&arguments),
+        Command::Restore(arguments) => directory::restore_directory(&arguments),
+        Command::Verify(arguments) => directory::verify_directory(&arguments),
+        Command::Inspect(arguments) => directory::inspect_directory(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Cluster(arguments) => cluster::run(&arguments),

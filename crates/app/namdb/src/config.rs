@@ -5,6 +5,7 @@ use durability::DurabilityError;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+use txn::local::OpenConfig;
 use txn::{DatabaseConfig, Oracle};
 
 /// Smallest memory of a memory server; less cannot hold the catalog and one extent per lane.
@@ -145,6 +146,18 @@ pub enum OpenError {
 }
 
 impl Config {
+    /// The engine's part of it.
+    pub(crate) fn engine(&self) -> OpenConfig {
+        let database = DatabaseConfig {
+            oracle: self.oracle,
+            lanes: self.lanes,
+            transaction_time_max_ns: self.transaction_time_max_ms * 1_000_000,
+            ..DatabaseConfig::default()
+        };
+        let Self { servers, server_bytes, seed, .. } = *self;
+        OpenConfig { servers, server_bytes, seed, database }
+    }
+
     /// Checks that every value is in its range.
     pub fn validate(&self) -> Result<(), OpenError> {
         if !(1..=SERVER_COUNT_MAX).contains(&self.servers) {

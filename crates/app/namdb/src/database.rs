@@ -12,10 +12,7 @@ use layout::{IndexDesign, Schema};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use txn::catalog::Catalog;
-use txn::local::OpenConfig;
-use txn::{
-    CatalogError, Database, DatabaseConfig, IndexId, Lane, Root, TableId, TableMemory, TableSpec,
-};
+use txn::{CatalogError, Database, IndexId, Lane, Root, TableId, TableMemory, TableSpec};
 
 /// An open database. Clones share it. When the last clone is dropped, a database of [`open`] loses
 /// its data, and the process leaves the cluster of a database of [`connect`](crate::connect).
@@ -210,20 +207,8 @@ pub fn open_with_progress(
     progress: &dyn Fn(OpenProgress),
 ) -> Result<Db, OpenError> {
     config.validate()?;
-    let open_config = OpenConfig {
-        servers: config.servers,
-        server_bytes: config.server_bytes,
-        seed: config.seed,
-        database: DatabaseConfig {
-            oracle: config.oracle,
-            lanes: config.lanes,
-            transaction_time_max_ns: config.transaction_time_max_ms * 1_000_000,
-            ..DatabaseConfig::default()
-        },
-    };
     if let Some(path) = &config.directory {
-        let FromDirectory { logged, durable, loss } =
-            durable::open(&config, path, open_config, progress)?;
+        let FromDirectory { logged, durable, loss } = durable::open(&config, path, progress)?;
         if let Some(loss) = loss {
             tracing::warn!("{loss}");
         }
@@ -232,7 +217,7 @@ pub fn open_with_progress(
         return Ok(Db::new(Engine::Local(local), config));
     }
     let root =
-        txn::local::open(&open_config).map_err(|error| OpenError::Start(error.to_string()))?;
+        txn::local::open(&config.engine()).map_err(|error| OpenError::Start(error.to_string()))?;
     Ok(Db::new(Engine::Local(Local::new(root, config.lanes, None)), config))
 }
 

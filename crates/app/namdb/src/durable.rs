@@ -126,7 +126,6 @@ pub(crate) struct FromDirectory {
 pub(crate) fn open(
     config: &Config,
     path: &Path,
-    open_config: OpenConfig,
     progress: &dyn Fn(OpenProgress),
 ) -> Result<FromDirectory, OpenError> {
     let disk = RealDisk::create(path)
@@ -136,13 +135,7 @@ pub(crate) fn open(
     options.on_damage = if config.accept_loss { OnDamage::AcceptLoss } else { OnDamage::Refuse };
     let opened = run_now(open_directory(&directory, options))?;
     let Opened { control, log, restore, first_counter, loss, .. } = opened;
-    let database = DatabaseConfig {
-        slots: (config.lanes + OWN_SLOTS).next_multiple_of(8),
-        first_counter,
-        ..open_config.database
-    };
-    let unlogged = txn::local::open(&OpenConfig { database, ..open_config })
-        .map_err(|error| OpenError::Start(error.to_string()))?;
+    let unlogged = in_memory(config, first_counter)?;
     load(&restore, &unlogged, progress)?;
     drop(restore);
     let incarnation = log.incarnation();
@@ -185,8 +178,20 @@ pub(crate) fn open(
     Ok(FromDirectory { logged, durable: Durable { shared, durability, threads }, loss })
 }
 
+/// An empty database in memory, with slots beside those of sessions.
+pub(crate) fn in_memory(
+    config: &Config,
+    first_counter: u64,
+) -> Result<Database<LocalEnv>, OpenError> {
+    let open_config = config.engine();
+    let slots = (config.lanes + OWN_SLOTS).next_multiple_of(8);
+    let database = DatabaseConfig { slots, first_counter, ..open_config.database };
+    txn::local::open(&OpenConfig { database, ..open_config })
+        .map_err(|error| OpenError::Start(error.to_string()))
+}
+
 /// Loads all rows, on all cores.
-fn load(
+pub(crate) fn load(
     restore: &Restore<RealDisk>,
     unlogged: &Database<LocalEnv>,
     progress: &dyn Fn(OpenProgress),

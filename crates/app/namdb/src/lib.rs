@@ -6,7 +6,8 @@
 //! [`Transaction`]), as rows by columns ([`Rows`]), or as plain bytes ([`KeyValue`]).
 //!
 //! A transaction commits, aborts without effect, or, if a memory server is lost while it commits,
-//! has an unknown outcome. All data is in memory and is lost when the processes that hold it exit.
+//! has an unknown outcome. All data is in memory. A database with a [`Config::directory`] has it again
+//! after the process has ended; others lose it.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -78,6 +79,7 @@ pub mod calendar;
 pub mod config;
 pub mod database;
 pub mod decimal;
+pub mod directory;
 pub mod error;
 pub mod field;
 pub mod host;

@@ -32,6 +32,12 @@ pub enum DurabilityError {
     /// The database keeps its data in memory only.
     #[error("the database has no directory; open it with `Config::directory`")]
     NoDirectory,
+    /// The directory has no control file.
+    #[error("`{directory}` has no database: the file `control` is missing")]
+    NoDatabase { directory: String },
+    /// Checkpoints followed each other faster than they could be copied.
+    #[error("`{directory}` changes faster than it can be copied; try again at a quieter time")]
+    Busy { directory: String },
     /// The directory has files that are not of a database.
     #[error(
         "`{directory}` has no database, but other files, such as `{file}`; choose an empty \

@@ -1,10 +1,12 @@
 //! Opening a directory: create a database in it, or find out what a restart loads.
 
-use crate::control::{CONTROL_NEW_NAME, Control};
+use crate::backup::{control_of, survey_of};
+use crate::checkpoint_file::checkpoint_of;
+use crate::control::{CONTROL_NAME, CONTROL_NEW_NAME, Control};
 use crate::error::{DurabilityError, Result};
 use crate::restore::Restore;
 use crate::tail::Tail;
-use redo_log::{Config, DatabaseId, Log, Loss, OnDamage, segment_of};
+use redo_log::{Config, DatabaseId, Log, Loss, OnDamage, Survey, segment_of};
 use storage::{Directory, Disk};
 
 /// A directory that was opened.
@@ -65,9 +67,29 @@ pub async fn open_directory<D: Disk>(
     Ok(Opened { control, log: opened.log, restore, first_counter, loss, was_closed })
 }
 
+/// Whether a file of this name belongs to a database.
+pub(crate) fn is_own_file(name: &str) -> bool {
+    name == CONTROL_NAME
+        || name == CONTROL_NEW_NAME
+        || segment_of(name).is_some()
+        || checkpoint_of(name).is_some()
+}
+
+/// Reads the database in a directory without changing anything: its control file, its log, and the
+/// rows that a restart would load.
+pub async fn read_directory<D: Disk>(
+    directory: &Directory<D>,
+) -> Result<(Control, Survey, Restore<D>)> {
+    let control = control_of(directory).await?;
+    let survey = survey_of(directory, &control).await?;
+    let tail = Tail::read(directory, &control, &survey).await?;
+    let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
+    Ok((control, survey, restore))
+}
+
 async fn create<D: Disk>(directory: &Directory<D>, options: OpenOptions) -> Result<Opened<D>> {
-    let is_ours = |name: &str| name == CONTROL_NEW_NAME || segment_of(name).is_some();
-    if let Some(other) = directory.list().await?.into_iter().find(|entry| !is_ours(&entry.name)) {
+    let is_left = |name: &str| name == CONTROL_NEW_NAME || segment_of(name).is_some();
+    if let Some(other) = directory.list().await?.into_iter().find(|entry| !is_left(&entry.name)) {
         let directory = directory.label();
         return Err(DurabilityError::NotEmpty { directory, file: other.name });
     }
@@ -75,7 +97,7 @@ async fn create<D: Disk>(directory: &Directory<D>, options: OpenOptions) -> Resu
     // The log first: with a control file, a missing log is damage.
     let log = Log::create(directory.clone(), options.config(options.new_database)).await?;
     control.write(directory).await?;
-    let survey = redo_log::Survey::default();
+    let survey = Survey::default();
     let tail = Tail::read(directory, &control, &survey).await?;
     let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
     Ok(Opened { control, log, restore, first_counter: 0, loss: None, was_closed: true })

@@ -86,6 +86,6 @@ pub use error::{Damage, LogError, Loss};
 pub use lane::{Entry, Lane, Lanes};
 pub use log::{Config, Group, Log, remove_segments_before};
 pub use open::{OnDamage, Opened};
-pub use position::{DatabaseId, Incarnation, Position, segment_of};
+pub use position::{DatabaseId, Incarnation, Position, file_name, segment_of};
 pub use replay::ReplayedRow;
 pub use survey::Survey;

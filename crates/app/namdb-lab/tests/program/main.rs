@@ -6,6 +6,7 @@ mod check;
 mod cluster;
 mod copies;
 mod counts;
+mod directory;
 mod etcd;
 mod files;
 #[path = "../../../../app/namdb/tests/procedures/folder.rs"]

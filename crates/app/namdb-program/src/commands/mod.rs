@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod compute_server;
 pub mod counts;
 pub mod demo;
+pub mod directory;
 pub mod doctor;
 pub mod help;
 pub mod memory_server;

@@ -218,3 +218,53 @@ fn a_closed_database_refuses_commits_and_reads_on() {
         session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| txn.read_value(table, b"k"));
     assert_eq!(read.expect("what it reads is on the disk").as_deref(), Some(&b"v"[..]));
 }
+
+#[test]
+fn a_directory_that_needs_more_memory_says_so() {
+    let folder = Folder::new("memory");
+    let config = Config { server_bytes: 64 << 20, ..folder.config(Durability::default()) };
+    {
+        let db = namdb::open(config.clone()).expect("64 MiB can be had");
+        let design = Default::default();
+        let table = KeyValueTable::create(&db, "large", 8, 1000, design).expect("new");
+        let mut session = db.session();
+        session.set_synchronous(false);
+        for key in 0..20_000_u64 {
+            let done = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+                txn.write_value(table, &key.to_le_bytes(), &[7; 1000])
+            });
+            done.expect("20 MB fit");
+        }
+    }
+    let small = Config { server_bytes: 16 << 20, ..config.clone() };
+    let refused = namdb::open(small).map(drop).expect_err("the rows do not fit").to_string();
+    assert!(refused.contains("open the database with more memory"), "{refused}");
+    drop(namdb::open(config).expect("nothing was harmed"));
+}
+
+#[test]
+fn a_copy_of_a_database_in_use_has_what_was_acknowledged() {
+    let folder = Folder::new("backup");
+    let db = folder.open(Durability::default());
+    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+    put(&db, accounts, 0..50, 1);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                put(&db, accounts, 100..110, 2);
+                db.checkpoint().expect("the disk works");
+            }
+        });
+        for round in 0..5 {
+            put(&db, accounts, 50..50 + round, 1);
+            let to = folder.0.with_extension(format!("copy-{round}"));
+            let copied = namdb::directory::back_up(&folder.0, &to, |_| {});
+            let copy = Folder(to);
+            copied.unwrap_or_else(|error| panic!("{error}"));
+            let is_there = |id: u64| (id < 50 + round).then_some(1);
+            check(&copy.open(Durability::default()), is_there, 0..100);
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

@@ -1,0 +1,127 @@
+//! Directories as files: copy, check and look into them without opening the database.
+//!
+//! [`back_up`] may copy a directory that a running program has open; [`verify`] and [`inspect`] read
+//! one without changing it, and see the state of its files at that moment.
+
+use crate::config::{Config, OpenError};
+use crate::durable::{self, OpenProgress};
+use durability::{DurabilityError, control_of, copy_directory, read_directory};
+use fabric::run_now;
+use redo_log::inspect::SegmentInfo;
+use std::path::Path;
+use storage::{Directory, RealDisk};
+
+pub use durability::Copied;
+pub use durability::control::{Control, StoredCheckpoint, StoredFile, StoredTable};
+pub use redo_log::inspect::{BlockInfo, Content};
+pub use redo_log::marker::State as SegmentState;
+pub use txn::StructureReport;
+
+fn existing(path: &Path) -> Result<Directory<RealDisk>, OpenError> {
+    let disk = RealDisk::open(path)
+        .map_err(|failure| OpenError::Path { path: path.to_owned(), reason: failure.reason })?;
+    Ok(Directory::read_only(disk))
+}
+
+/// Copies the database in `from`, which may be in use, to `to`, which is created and must be empty.
+/// The copy has everything that was acknowledged before the call. `note` gets the number of bytes
+/// of each piece.
+///
+/// ```
+/// # let base = std::env::temp_dir().join(format!("namdb-backup-{}", std::process::id()));
+/// # std::fs::create_dir(&base)?;
+/// # let config = |name: &str| namdb::Config {
+/// #     server_bytes: 64 << 20,
+/// #     directory: Some(base.join(name)),
+/// #     ..Default::default()
+/// # };
+/// let db = namdb::open(config("data"))?;
+/// namdb::KeyValueTable::create(&db, "setting", 8, 8, Default::default())?;
+/// let copied = namdb::directory::back_up(&base.join("data"), &base.join("copy"), |_| {})?;
+/// assert_eq!(copied.tables, 1);
+/// assert!(namdb::open(config("copy"))?.table("setting").is_some());
+/// # drop(db);
+/// # std::fs::remove_dir_all(base)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn back_up(from: &Path, to: &Path, note: impl FnMut(u64)) -> Result<Copied, OpenError> {
+    let source = existing(from)?;
+    let disk = RealDisk::create(to)
+        .map_err(|failure| OpenError::Path { path: to.to_owned(), reason: failure.reason })?;
+    let target = run_now(Directory::open(disk)).map_err(DurabilityError::from)?;
+    Ok(run_now(copy_directory(&source, &target, note))?)
+}
+
+/// The result of [`verify`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Verification {
+    /// Tables in the control file.
+    pub tables: usize,
+    /// Rows of the checkpoint, and of the log behind it.
+    pub rows: u64,
+    /// Entries of the log behind the checkpoint.
+    pub log_rows: u64,
+    /// Bytes behind the last group of the log, which the next opening drops. A crash leaves them.
+    pub torn_bytes: u64,
+    /// The structures in memory: faults of tables and indexes.
+    pub structures: StructureReport,
+}
+
+/// Reads every byte of a directory, loads all rows into memory, and compares indexes with rows.
+/// Nothing is changed. Memory is as in [`Config`].
+///
+/// # Errors
+/// [`OpenError::Directory`] names the first damaged file.
+pub fn verify(
+    path: &Path,
+    config: &Config,
+    progress: &dyn Fn(OpenProgress),
+) -> Result<Verification, OpenError> {
+    config.validate()?;
+    let directory = existing(path)?;
+    let (control, survey, restore) = run_now(read_directory(&directory))?;
+    let memory = durable::in_memory(config, 0)?;
+    durable::load(&restore, &memory, progress)?;
+    let structures =
+        run_now(memory.check()).map_err(|error| OpenError::Start(error.to_string()))?;
+    Ok(Verification {
+        tables: control.tables.len(),
+        rows: restore.progress().1,
+        log_rows: restore.log_rows(),
+        torn_bytes: survey.torn_bytes,
+        structures,
+    })
+}
+
+/// The files of a directory.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// Tables and the newest checkpoint.
+    pub control: Control,
+    /// The segments of the log from where replay begins, each with its blocks.
+    pub segments: Vec<(SegmentInfo, Vec<BlockInfo>)>,
+    /// The damage that a restart would refuse, in a sentence.
+    pub damage: Option<String>,
+}
+
+/// Reads the control file and the log of a directory.
+///
+/// # Errors
+/// If there is no database, or its control file is damaged. Damage of the log is part of the
+/// result.
+pub fn inspect(path: &Path) -> Result<Inspection, OpenError> {
+    let directory = existing(path)?;
+    let control = run_now(control_of(&directory))?;
+    let (identity, start) = (control.identity(), control.replay_from());
+    let survey = redo_log::survey::survey(&directory, identity, start);
+    let (survey, damage) = run_now(survey).map_err(DurabilityError::from)?;
+    let mut segments = Vec::new();
+    for (index, info) in survey.segments().enumerate() {
+        let blocks = run_now(survey.blocks(&directory, identity, index));
+        segments.push((info, blocks.map_err(DurabilityError::from)?));
+    }
+    let damage = damage.map(|damage| damage.to_string());
+    Ok(Inspection { control, segments, damage })
+}

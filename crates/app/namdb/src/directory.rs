@@ -1,7 +1,7 @@
 //! Directories as files: copy, check and look into them without opening the database.
 //!
-//! [`back_up`] may copy a directory that a running program has open; [`verify`] and [`inspect`] read
-//! one without changing it, and see the state of its files at that moment.
+//! [`back_up`] may copy a directory that a running program has open; [`verify`] and [`inspect`]
+//! read one without changing it, and see the state of its files at that moment.
 
 use crate::config::{Config, OpenError};
 use crate::durable::{self, OpenProgress};

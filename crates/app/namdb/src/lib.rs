@@ -6,8 +6,8 @@
 //! [`Transaction`]), as rows by columns ([`Rows`]), or as plain bytes ([`KeyValue`]).
 //!
 //! A transaction commits, aborts without effect, or, if a memory server is lost while it commits,
-//! has an unknown outcome. All data is in memory. A database with a [`Config::directory`] has it again
-//! after the process has ended; others lose it.
+//! has an unknown outcome. All data is in memory. A database with a [`Config::directory`] has it
+//! again after the process has ended; others lose it.
 //!
 //! | feature | adds |
 //! |---|---|

@@ -4,17 +4,17 @@
 //! a group, and a control file that names both. So it opens as the directory after a crash would.
 //!
 //! Without the directory's lock the files change while they are read:
-//! - A new checkpoint removes old files. The copy then begins again.
-//! - The log grows at its end. A segment is read again until what it had at the first reading has
-//!   stopped changing: a group is written whole before the next one begins.
-//! - The first page of a segment, with its markers, is taken from before the rest: it may say less
-//!   than there is, but never more.
-//! - The control file is read last, so that it has every table of which the log has rows.
+//! - A new checkpoint removes old files. All files are opened first, and an open file stays
+//!   readable after its name is gone. If a checkpoint comes in between, the copy begins again.
+//! - The log grows at its end. The last segment is read again until what it had at the first
+//!   reading has stopped changing: a group is written whole before the next one begins. Its first
+//!   page, with its markers, is that of the first reading: it may say less than there is, but never
+//!   more.
+//! - The control file is read behind the log, so that it has the table of every row in the log.
 
 use crate::checkpoint_file::FileIdentity;
 use crate::control::Control;
 use crate::error::{DurabilityError, Result};
-use crate::open::is_own_file;
 use redo_log::segment::BLOCKS;
 use redo_log::{Survey, file_name, segment_of};
 use storage::{Directory, Disk, ErrorKind, File};
@@ -48,16 +48,23 @@ pub async fn copy_directory<D: Disk, T: Disk>(
         return Err(DurabilityError::NotEmpty { directory, file: entry.name });
     }
     for _ in 0..TRIES_MAX {
-        let mut copy = Copy { from, to, files: 0, bytes: 0, note: &mut note };
-        let Some(control) = copy.attempt().await? else {
-            remove_all(to).await?;
-            continue;
-        };
-        let (files, bytes) = (copy.files + 1, copy.bytes);
+        let Some(Sources { control, files, last }) = open_all(from).await? else { continue };
+        let mut bytes = 0;
+        for file in &files {
+            bytes += copy_file(file, to, &mut note).await?;
+        }
+        let (name, last) = last;
+        let target = to.create(&name).await?;
+        target.write_at(0, &last[..used_bytes(&last)]).await?;
+        // A sealed segment has a length that is checked.
+        target.allocate(last.len() as u64).await?;
+        target.sync().await?;
+        note(last.len() as u64);
         to.sync().await?;
         control.write(to).await?;
         let survey = survey_of(to, &control).await?;
         let group = survey.last_group().map_or(0, |group| group.number);
+        let (files, bytes) = (files.len() as u64 + 2, bytes + last.len() as u64);
         return Ok(Copied { files, bytes, group, tables: control.tables.len() });
     }
     Err(DurabilityError::Busy { directory: from.label() })
@@ -78,114 +85,93 @@ pub async fn control_of<D: Disk>(directory: &Directory<D>) -> Result<Control> {
     control.ok_or_else(|| DurabilityError::NoDatabase { directory: directory.label() })
 }
 
-async fn remove_all<T: Disk>(to: &Directory<T>) -> Result<()> {
-    for entry in to.list().await?.into_iter().filter(|entry| is_own_file(&entry.name)) {
-        to.remove(&entry.name).await?;
-    }
-    Ok(())
+/// The open files of a database.
+struct Sources<D: Disk> {
+    control: Control,
+    files: Vec<File<D>>,
+    /// The last segment of the log, as it was.
+    last: (String, Vec<u8>),
 }
 
-struct Copy<'a, D: Disk, T: Disk, N: FnMut(u64)> {
-    from: &'a Directory<D>,
-    to: &'a Directory<T>,
-    files: u64,
-    bytes: u64,
-    note: &'a mut N,
+/// Opens all files; `None` if a new checkpoint has removed some.
+async fn open_all<D: Disk>(from: &Directory<D>) -> Result<Option<Sources<D>>> {
+    let control = control_of(from).await?;
+    let checkpoint = control.checkpoint.iter();
+    let mut names: Vec<String> = checkpoint
+        .flat_map(|checkpoint| {
+            let (database, number) = (control.identity(), checkpoint.number);
+            let identity = move |table| FileIdentity { database, checkpoint: number, table };
+            checkpoint.files.iter().map(move |file| identity(file.table).name())
+        })
+        .collect();
+    let first = control.replay_from().segment;
+    let entries = from.list().await?;
+    let newest = entries.iter().filter_map(|entry| segment_of(&entry.name)).max().unwrap_or(0);
+    names.extend((first..newest).map(file_name));
+    let mut files = Vec::new();
+    for name in names {
+        let Some(file) = open(from, &name).await? else { return Ok(None) };
+        files.push(file);
+    }
+    let last = file_name(newest.max(first));
+    let Some(file) = open(from, &last).await? else { return Ok(None) };
+    let last = (last, stable_bytes(&file).await?);
+    let again = control_of(from).await?;
+    let is_same = again.checkpoint == control.checkpoint;
+    Ok(is_same.then_some(Sources { control: again, files, last }))
 }
 
-impl<D: Disk, T: Disk, N: FnMut(u64)> Copy<'_, D, T, N> {
-    /// Copies everything but the control file; `None` if a new checkpoint has removed files.
-    async fn attempt(&mut self) -> Result<Option<Control>> {
-        let control = control_of(self.from).await?;
-        if let Some(checkpoint) = &control.checkpoint {
-            for file in &checkpoint.files {
-                let (database, number) = (control.identity(), checkpoint.number);
-                let identity = FileIdentity { database, checkpoint: number, table: file.table };
-                if !self.copy_file(&identity.name()).await? {
-                    return Ok(None);
-                }
-            }
-        }
-        let mut segment = control.replay_from().segment;
-        loop {
-            if !self.copy_segment(segment).await? {
-                return Ok(None);
-            }
-            let names = self.from.list().await?;
-            let newest = names.iter().filter_map(|entry| segment_of(&entry.name)).max();
-            if newest.is_none_or(|newest| newest <= segment) {
-                break;
-            }
-            segment += 1;
-        }
-        let last = control_of(self.from).await?;
-        Ok((last.checkpoint == control.checkpoint).then_some(last))
-    }
-
-    /// Opens a file of the database; `None` if it is gone.
-    async fn open(&self, name: &str) -> Result<Option<File<D>>> {
-        match self.from.open_file(name).await {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if error.kind == ErrorKind::Missing => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Copies a file that does not change.
-    async fn copy_file(&mut self, name: &str) -> Result<bool> {
-        let Some(source) = self.open(name).await? else { return Ok(false) };
-        let target = self.to.create(name).await?;
-        let (mut piece, mut offset) = (vec![0; PIECE_BYTES], 0);
-        loop {
-            let count = source.read_at(offset, &mut piece).await?;
-            if count == 0 {
-                break;
-            }
-            target.write_at(offset, &piece[..count]).await?;
-            offset += count as u64;
-            self.count(count as u64);
-        }
-        target.sync().await?;
-        self.files += 1;
-        Ok(true)
-    }
-
-    async fn copy_segment(&mut self, segment: u64) -> Result<bool> {
-        let name = file_name(segment);
-        let Some(source) = self.open(&name).await? else { return Ok(false) };
-        let blocks = BLOCKS as usize;
-        let mut bytes = read_all(&source).await?;
-        // A segment that is being created may be shorter than its first page.
-        let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        for _ in 0..READINGS_MAX {
-            if used <= blocks {
-                break;
-            }
-            let mut again = vec![0; used - blocks];
-            let count = source.read_at(BLOCKS, &mut again).await?;
-            again.truncate(count);
-            if again == bytes[blocks..used] {
-                break;
-            }
-            bytes[blocks..blocks + again.len()].copy_from_slice(&again);
-        }
-        let target = self.to.create(&name).await?;
-        target.write_at(0, &bytes).await?;
-        target.sync().await?;
-        self.files += 1;
-        self.count(bytes.len() as u64);
-        Ok(true)
-    }
-
-    fn count(&mut self, bytes: u64) {
-        self.bytes += bytes;
-        (self.note)(bytes);
+/// Opens a file; `None` if it is gone.
+async fn open<D: Disk>(from: &Directory<D>, name: &str) -> Result<Option<File<D>>> {
+    match from.open_file(name).await {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind == ErrorKind::Missing => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
-async fn read_all<D: Disk>(file: &File<D>) -> Result<Vec<u8>> {
+/// The bytes of a segment that may be written to: what it has at the first reading, whole.
+async fn stable_bytes<D: Disk>(file: &File<D>) -> Result<Vec<u8>> {
     let mut bytes = vec![0; file.length().await? as usize];
     let count = file.read_at(0, &mut bytes).await?;
     bytes.truncate(count);
+    let (blocks, used) = (BLOCKS as usize, used_bytes(&bytes));
+    for _ in 0..READINGS_MAX {
+        if used <= blocks {
+            break;
+        }
+        let mut again = vec![0; used - blocks];
+        let count = file.read_at(BLOCKS, &mut again).await?;
+        again.truncate(count);
+        if again == bytes[blocks..used] {
+            break;
+        }
+        bytes[blocks..blocks + again.len()].copy_from_slice(&again);
+    }
     Ok(bytes)
+}
+
+fn used_bytes(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
+}
+
+/// Copies a file that does not change; returns its bytes.
+async fn copy_file<D: Disk, T: Disk>(
+    source: &File<D>,
+    to: &Directory<T>,
+    note: &mut impl FnMut(u64),
+) -> Result<u64> {
+    let target = to.create(source.name()).await?;
+    let (mut piece, mut offset) = (vec![0; PIECE_BYTES], 0);
+    loop {
+        let count = source.read_at(offset, &mut piece).await?;
+        if count == 0 {
+            break;
+        }
+        target.write_at(offset, &piece[..count]).await?;
+        offset += count as u64;
+        note(count as u64);
+    }
+    target.sync().await?;
+    Ok(offset)
 }

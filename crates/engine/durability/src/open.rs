@@ -1,8 +1,7 @@
 //! Opening a directory: create a database in it, or find out what a restart loads.
 
 use crate::backup::{control_of, survey_of};
-use crate::checkpoint_file::checkpoint_of;
-use crate::control::{CONTROL_NAME, CONTROL_NEW_NAME, Control};
+use crate::control::{CONTROL_NEW_NAME, Control};
 use crate::error::{DurabilityError, Result};
 use crate::restore::Restore;
 use crate::tail::Tail;
@@ -65,14 +64,6 @@ pub async fn open_directory<D: Disk>(
     let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
     let first_counter = highest.unwrap_or(0);
     Ok(Opened { control, log: opened.log, restore, first_counter, loss, was_closed })
-}
-
-/// Whether a file of this name belongs to a database.
-pub(crate) fn is_own_file(name: &str) -> bool {
-    name == CONTROL_NAME
-        || name == CONTROL_NEW_NAME
-        || segment_of(name).is_some()
-        || checkpoint_of(name).is_some()
 }
 
 /// Reads the database in a directory without changing anything: its control file, its log, and the

@@ -227,9 +227,9 @@ impl Tail {
         Ok(LoadedRow { payload, values })
     }
 
-    /// The payload at the end of a chain: from the last whole image on, or from the checkpoint's row.
-    /// That row may be newer than the first changes behind it: all of them set columns to values,
-    /// so that the last ones decide.
+    /// The payload at the end of a chain: from the last whole image on, or from the checkpoint's
+    /// row. That row may be newer than the first changes behind it: all of them set columns to
+    /// values, so that the last ones decide.
     fn payload(
         &self,
         table: &TableTail,

@@ -342,8 +342,8 @@ impl Report {
         let (checks, now) =
             check_after_run(site, workload, run, (before.checks, &before.memory), &mut problems);
         let (process_bytes, facts) = (host::resident_bytes(), site.facts());
-        let Span { elapsed, window, .. } = &run.measured;
-        let Elapsed { seconds, cpu_seconds, kernel_seconds } = *elapsed;
+        let window = &run.measured.window;
+        let Elapsed { seconds, cpu_seconds, kernel_seconds } = run.measured.elapsed;
         let totals = |field: fn(&KindTotals) -> u64| -> u64 {
             (0..window.kinds.len()).map(|kind| field(&window.totals.kind(kind))).sum()
         };
@@ -351,8 +351,8 @@ impl Report {
         let found_nothing = workload.skips_whole().then(|| totals(|kind| kind.skipped));
         let names = workload.transaction_types();
         let new_order = names.iter().position(|&name| name == "new_order");
-        let ran: Vec<usize> =
-            (0..names.len()).filter(|&kind| ended(&window.totals.kind(kind)) > 0).collect();
+        let has_ended = |kind: &usize| ended(&window.totals.kind(*kind)) > 0;
+        let ran: Vec<usize> = (0..names.len()).filter(has_ended).collect();
         Self {
             workload: workload.name().to_owned(),
             parameters: subject.parameters.words.clone(),
@@ -385,10 +385,7 @@ impl Report {
             retries: totals(|kind| kind.retries),
             given_up: totals(|kind| kind.aborted),
             unknown: totals(|kind| kind.unknown),
-            per_type: ran
-                .iter()
-                .map(|&kind| (names[kind].to_owned(), type_report(window, kind, seconds)))
-                .collect(),
+            per_type: per_type(&ran, names, window, seconds),
             type_order: ran.iter().map(|&kind| names[kind].to_owned()).collect(),
             aborts: by_reason(window.totals.aborts()),
             engine: engine(&run.measured),
@@ -500,6 +497,16 @@ fn lanes(facts: Facts, threads: u32, shares: &[Share]) -> u32 {
         [] => threads * facts.lanes_per_thread,
         shares => shares.iter().map(|share| share.threads * share.lanes).sum(),
     }
+}
+
+fn per_type(
+    ran: &[usize],
+    names: &[&'static str],
+    window: &Window,
+    seconds: f64,
+) -> BTreeMap<String, TypeReport> {
+    let report = |&kind: &usize| (names[kind].to_owned(), type_report(window, kind, seconds));
+    ran.iter().map(report).collect()
 }
 
 fn engine(measured: &Span) -> EngineReport {

@@ -107,12 +107,13 @@ pub struct WorldArguments {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Directory")]
 pub struct DirectoryArguments {
-    /// Keep the data in DIR, which is created if it is missing [default: the data is lost at the end]
+    /// Keep the data in DIR, which is created if it is missing [default: the data is lost at the
+    /// end]
     #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// When a commit counts: `synchronous`: when it is on the disk; `periodic`: at once, and the disk
-    /// is written every 10 ms (`periodic=MS` chooses); `none`: at once, and it is lost at the end
-    /// [default: synchronous]
+    /// When a commit counts: `synchronous`: when it is on the disk; `periodic`: at once, and the
+    /// disk is written every 10 ms (`periodic=MS` chooses); `none`: at once, and it is lost at the
+    /// end [default: synchronous]
     #[arg(long, global = true, value_name = "LEVEL", value_parser = parse_durability)]
     pub durability: Option<Durability>,
 }

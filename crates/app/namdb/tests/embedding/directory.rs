@@ -5,6 +5,7 @@ use namdb::{
     Retry, Storage, TransactionError, record,
 };
 use std::path::PathBuf;
+use std::sync::mpsc::{self, TryRecvError};
 use std::time::Duration;
 
 record! {
@@ -248,16 +249,20 @@ fn a_copy_of_a_database_in_use_has_what_was_acknowledged() {
     let db = folder.open(Durability::default());
     let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
     put(&db, accounts, 0..50, 1);
-    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let (over, is_over) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                put(&db, accounts, 100..110, 2);
+        let (db, accounts) = (&db, accounts);
+        scope.spawn(move || {
+            // Until the sender is dropped, by a failure too.
+            while is_over.try_recv() == Err(TryRecvError::Empty) {
+                put(db, accounts, 105..107, 2); // Not of owner 3.
                 db.checkpoint().expect("the disk works");
+                namdb::host::sleep_ms(200);
             }
         });
+        let _over = over;
         for round in 0..5 {
-            put(&db, accounts, 50..50 + round, 1);
+            put(db, accounts, 50..50 + round, 1);
             let to = folder.0.with_extension(format!("copy-{round}"));
             let copied = namdb::directory::back_up(&folder.0, &to, |_| {});
             let copy = Folder(to);
@@ -265,6 +270,5 @@ fn a_copy_of_a_database_in_use_has_what_was_acknowledged() {
             let is_there = |id: u64| (id < 50 + round).then_some(1);
             check(&copy.open(Durability::default()), is_there, 0..100);
         }
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }

@@ -120,19 +120,19 @@ mod tests {
         let schema = schema();
         let text = |text: &str| Value::Text(text.to_owned());
         let rows = [
-            row(&schema, &[Value::Bool(false), Value::Null, text("a"), Value::Null, Value::Int(7)]),
-            row(&schema, &[Value::Bool(true), Value::Int(-3), text(""), text("n"), Value::Int(7)]),
+            row(&schema, &[Value::Int(0), Value::Null, text("a"), Value::Null, Value::Int(7)]),
+            row(&schema, &[Value::Int(1), Value::Int(-3), text(""), text("n"), Value::Int(7)]),
             row(
                 &schema,
                 &[
-                    Value::Bool(true),
+                    Value::Int(1),
                     Value::Int(-3),
                     text("abc"),
                     text(&"x".repeat(500)),
                     Value::Int(8),
                 ],
             ),
-            row(&schema, &[Value::Bool(true), Value::Null, text("b"), Value::Null, Value::Int(8)]),
+            row(&schema, &[Value::Int(1), Value::Null, text("b"), Value::Null, Value::Int(8)]),
         ];
         let mut all = 0;
         for before in &rows {

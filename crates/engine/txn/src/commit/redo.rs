@@ -1,5 +1,5 @@
-//! The commit's entry in the redo log: the after-images of all rows of the write set, of updates the
-//! columns that have changed.
+//! The commit's entry in the redo log: the after-images of all rows of the write set, of updates
+//! the columns that have changed.
 //!
 //! The entry is appended between the last moment to abort and the first write that others can see.
 //! Earlier, it could be of a transaction that aborts, whose number a later commit of the lane

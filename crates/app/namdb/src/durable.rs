@@ -92,6 +92,10 @@ struct Shared {
     control: Mutex<Control>,
     /// Without a redo log. Each user takes a handle for its thread.
     unlogged: Mutex<Database<LocalEnv>>,
+    /// With the redo log, if there is one, and without a keeper: for filling indexes, which gives
+    /// rows new versions that later entries name.
+    filling: Mutex<Database<LocalEnv>>,
+    is_logged: bool,
     acknowledgements: Acknowledgements,
     incarnation: Incarnation,
     /// One checkpoint at a time.
@@ -143,10 +147,15 @@ pub(crate) fn open(
     let logged = unlogged.elsewhere(unlogged.env().world().endpoint());
     let acknowledgements = flusher.acknowledgements().clone();
     let lanes = flusher.lanes();
+    let is_logged = config.durability != Durability::None;
+    let filling = unlogged.elsewhere(unlogged.env().world().endpoint());
+    let filling = if is_logged { filling.logging_to(lanes.clone()) } else { filling };
     let shared = Arc::new(Shared {
         directory,
         control: Mutex::new(control),
         unlogged: Mutex::new(unlogged),
+        filling: Mutex::new(filling),
+        is_logged,
         acknowledgements,
         incarnation,
         checkpointing: Mutex::default(),
@@ -157,7 +166,7 @@ pub(crate) fn open(
     let logged = logged.kept_by(shared.clone());
     let loss = loss.map(|loss| loss.to_string());
     let durability = config.durability;
-    if durability == Durability::None {
+    if !is_logged {
         run_now(flusher.close())?;
         let durable = Durable { shared, durability, threads: Mutex::default() };
         return Ok(FromDirectory { logged, durable, loss });
@@ -331,7 +340,7 @@ impl Durable {
 
     /// Whether transactions are logged.
     pub fn is_logged(&self) -> bool {
-        self.durability != Durability::None
+        self.shared.is_logged
     }
 
     pub fn acknowledgements(&self) -> &Acknowledgements {
@@ -351,19 +360,8 @@ impl Durable {
         if ticket.is_durable() {
             return Ok(());
         }
-        let durable = self.acknowledgements().durable(ticket);
-        match block_on_for(durable, ACKNOWLEDGEMENT_WAIT) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(refusal)) => Err(not_durable(&refusal)),
-            None => {
-                let waited_s = ACKNOWLEDGEMENT_WAIT.as_secs();
-                let reason = match self.acknowledgements().refusal() {
-                    Some(refusal) => refusal.to_string(),
-                    None => format!("the disk has not answered for {waited_s} s"),
-                };
-                Err(TransactionError::NotDurable(reason.into()))
-            }
-        }
+        let waited = self.shared.wait_for_group(ticket);
+        waited.map_err(|reason| TransactionError::NotDurable(reason.into()))
     }
 
     pub fn checkpoint(&self) -> Result<(), DurabilityError> {
@@ -402,6 +400,31 @@ impl Durable {
 }
 
 impl Shared {
+    /// The error says why the group is not durable.
+    fn wait_for_group(&self, ticket: Ticket) -> Result<(), String> {
+        let durable = self.acknowledgements.durable(ticket);
+        match block_on_for(durable, ACKNOWLEDGEMENT_WAIT) {
+            Some(durable) => durable.map_err(|refusal| refusal.to_string()),
+            None => Err(match self.acknowledgements.refusal() {
+                Some(refusal) => refusal.to_string(),
+                None => {
+                    let waited_s = ACKNOWLEDGEMENT_WAIT.as_secs();
+                    format!("the disk has not answered for {waited_s} s")
+                }
+            }),
+        }
+    }
+
+    /// Waits until everything is durable that is published by now.
+    fn wait_for_all(&self) -> Result<(), CatalogError> {
+        match self.is_logged {
+            true => self
+                .wait_for_group(self.acknowledgements.of_next_group())
+                .map_err(CatalogError::Directory),
+            false => Ok(()),
+        }
+    }
+
     /// Runs a change of the catalog, which also changes the control file.
     fn change<T>(
         &self,
@@ -412,11 +435,7 @@ impl Shared {
         ) -> Result<T, DurabilityError>,
     ) -> Result<T, CatalogError> {
         let (mut control, database) = (self.control(), self.unlogged());
-        let changed = run_now(change(&mut control, &self.directory, &database));
-        changed.map_err(|error| match error {
-            DurabilityError::Catalog(error) => error,
-            other => CatalogError::Directory(other.to_string()),
-        })
+        run_now(change(&mut control, &self.directory, &database)).map_err(catalog_error)
     }
 }
 
@@ -427,16 +446,33 @@ impl CatalogKeeper for Shared {
         })
     }
 
+    /// Earlier commits may have copied the table's rows elsewhere, so they must become durable
+    /// first.
     fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        self.wait_for_all()?;
         self.change(async |control, directory, database| {
             catalog::drop_table(control, directory, database, name).await
         })
     }
 
+    /// Before the control file has the index, the commits must be durable that it is filled from:
+    /// without them, its keys may not be unique.
     fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        self.change(async |control, directory, database| {
-            catalog::create_index(control, directory, database, table, design).await
-        })
+        let mut control = self.control();
+        let filling = self.filling.lock().expect("no holder panics").for_thread();
+        let index = run_now(filling.create_index(table, design.clone()))?;
+        let (name, before) = (design.name.clone(), control.clone());
+        let stored = control.tables.iter_mut().find(|stored| stored.name == table);
+        stored.expect("a table in memory is in the control file").indexes.push(design);
+        let written = self
+            .wait_for_all()
+            .and_then(|()| run_now(control.write(&self.directory)).map_err(catalog_error));
+        if let Err(error) = written {
+            *control = before;
+            run_now(self.unlogged().drop_index(table, &name))?;
+            return Err(error);
+        }
+        Ok(index)
     }
 
     fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
@@ -451,6 +487,13 @@ impl Drop for Durable {
         if let Err(error) = self.close() {
             tracing::error!("the database was not closed cleanly: {error}");
         }
+    }
+}
+
+fn catalog_error(error: DurabilityError) -> CatalogError {
+    match error {
+        DurabilityError::Catalog(error) => error,
+        other => CatalogError::Directory(other.to_string()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! A database with a directory: what was committed is there after the next opening.
 
 use namdb::{
-    Config, Db, Durability, DurabilityError, Isolation, KeyValueTable, OpenError, RecordTable,
-    Retry, Storage, TransactionError, record,
+    Config, Db, Durability, DurabilityError, IndexDesign, Isolation, KeyValueTable, OpenError,
+    RecordTable, Retry, Storage, TransactionError, record,
 };
 use std::path::PathBuf;
 use std::sync::mpsc::{self, TryRecvError};
@@ -146,6 +146,103 @@ fn the_catalog_comes_back_without_what_was_dropped() {
         let value = kv.read(table, b"k").expect("it reads");
         assert_eq!(value.as_deref(), expected.map(str::as_bytes), "{name}");
     }
+}
+
+/// Opens the files as a crash at this moment would leave them, apart from writes that were not
+/// synced.
+fn after_a_crash(folder: &Folder, name: &str) -> (Folder, Db) {
+    let copy = Folder::new(name);
+    std::fs::create_dir(&copy.0).expect("the name is free");
+    for file in std::fs::read_dir(&folder.0).expect("the folder is there") {
+        let path = file.expect("an entry").path();
+        std::fs::copy(&path, copy.0.join(path.file_name().expect("a name"))).expect("a file");
+    }
+    let db = copy.open(Durability::default());
+    (copy, db)
+}
+
+/// The index is created by hand, so that the rows are older than it.
+fn by_balance() -> IndexDesign {
+    IndexDesign {
+        name: "by_balance".to_owned(),
+        columns: vec![3],
+        unique: true,
+        ..IndexDesign::default()
+    }
+}
+
+/// Filling an index gives rows new versions. The entries of later commits name these, so the log
+/// must have them.
+#[test]
+fn rows_change_after_an_index_was_filled_from_them() {
+    let folder = Folder::new("filled");
+    let db = folder.open(Durability::default());
+    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+    let mut session = db.session();
+    let mut write = |balances: std::ops::Range<i64>| {
+        let written = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+            for (id, balance) in (0..).zip(balances.clone()) {
+                txn.upsert(accounts, &account(id, balance))?;
+            }
+            txn.delete(accounts, 5)
+        });
+        written.expect("it commits");
+    };
+    write(0..20);
+    db.create_index("account", by_balance()).expect("balances differ");
+    write(100..120);
+    let (_copy, db) = after_a_crash(&folder, "filled-copy");
+    check(&db, |id| (id != 5 && id < 20).then_some(100 + id as i64), 0..25);
+}
+
+/// An index may need commits that nobody has waited for: without those that made its keys unique,
+/// it could not be filled again.
+#[test]
+fn an_index_is_not_durable_before_the_rows_it_was_filled_from() {
+    let folder = Folder::new("unique");
+    let db = folder.open(Durability::Periodic(Duration::from_secs(60)));
+    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+    let mut session = db.session();
+    let mut write = |is_synchronous, balance: fn(u64) -> i64| {
+        let written = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+            txn.set_synchronous(is_synchronous);
+            (0..4).try_for_each(|id| txn.upsert(accounts, &account(id, balance(id))).map(drop))
+        });
+        written.expect("it commits");
+    };
+    write(true, |_| 1);
+    write(false, |id| id as i64);
+    db.create_index("account", by_balance()).expect("balances differ");
+    let (_copy, db) = after_a_crash(&folder, "unique-copy");
+    assert!(db.index("account", "by_balance").is_some());
+    check(&db, |id| (id < 4).then_some(id as i64), 0..5);
+}
+
+/// A table may be dropped because its rows are elsewhere by now.
+#[test]
+fn a_table_is_not_gone_before_the_copies_of_its_rows_are_durable() {
+    let folder = Folder::new("moved");
+    let db = folder.open(Durability::Periodic(Duration::from_secs(60)));
+    let open = |name| KeyValueTable::create(&db, name, 8, 8, Default::default()).expect("new");
+    let (old, new) = (open("old"), open("new"));
+    let mut session = db.session();
+    let mut move_row = |is_synchronous| {
+        let moved = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+            txn.set_synchronous(is_synchronous);
+            let table = if is_synchronous { old } else { new };
+            txn.write_value(table, b"k", b"v")
+        });
+        moved.expect("it commits");
+    };
+    move_row(true);
+    move_row(false);
+    db.drop_table("old").expect("it exists");
+    let (_copy, db) = after_a_crash(&folder, "moved-copy");
+    let new = KeyValueTable::open(&db, "new").expect("it exists");
+    let mut session = db.session();
+    let mut kv = session.key_value().expect("a lane is free");
+    assert!(db.table("old").is_none());
+    assert_eq!(kv.read(new, b"k").expect("it reads").as_deref(), Some(&b"v"[..]));
 }
 
 #[test]

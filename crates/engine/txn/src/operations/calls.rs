@@ -322,7 +322,8 @@ impl<E: Env> Database<E> {
     }
 
     /// Creates an index over a table in use: first all transactions maintain it, then it is filled
-    /// part by part, then transactions may read it.
+    /// part by part, then transactions may read it. Filling gives rows new versions, so a database
+    /// with a redo log uses the handle that logs, and keeps the definition itself.
     pub fn create_index<'a>(
         &'a self,
         table: &'a str,

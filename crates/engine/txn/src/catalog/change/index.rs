@@ -20,7 +20,8 @@ impl<E: Env> Database<E> {
             return Ok(index);
         }
         let table = table.to_owned();
-        self.run_to_end(|database| async move { database.make_index(&table, design).await }).await
+        self.run_logged_to_end(|database| async move { database.make_index(&table, design).await })
+            .await
     }
 
     async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {

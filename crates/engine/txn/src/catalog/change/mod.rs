@@ -42,6 +42,17 @@ impl<E: Env> Database<E> {
             let reason = "a database with a directory has no tables in parts";
             return Err(CatalogError::WrongKind(reason));
         }
+        self.run_logged_to_end(change).await
+    }
+
+    /// As [`Database::run_to_end`], for changes that commit: a redo log must have these commits.
+    pub(crate) async fn run_logged_to_end<T: 'static, F>(
+        &self,
+        change: impl FnOnce(Self) -> F,
+    ) -> Result<T, CatalogError>
+    where
+        F: Future<Output = Result<T, CatalogError>> + 'static,
+    {
         let change = change(self.clone());
         if E::IMMEDIATE { change.await } else { detached(&self.env, change, drop).await }
     }

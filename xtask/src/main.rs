@@ -13,6 +13,7 @@ mod counts;
 mod figures;
 mod generated;
 mod hosts;
+mod kill_test;
 mod mutants;
 mod nightly;
 mod process;
@@ -58,6 +59,8 @@ enum Task {
     Times(times::Options),
     /// Search every planted bug for a world in which the judge of histories notices it
     Mutants(mutants::Options),
+    /// Kill a process that commits, again and again, and check what the next opening finds
+    KillTest(kill_test::Options),
     /// Run our programs over real RDMA verbs in virtual machines that have a Soft-RoCE device
     SoftRoce(soft_roce::Options),
     /// Run a cluster on several hosts, which are network namespaces, and hurt it
@@ -89,6 +92,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Release => release::run(&root),
         Task::Times(options) => times::run(&root, options),
         Task::Mutants(options) => mutants::run(&root, options),
+        Task::KillTest(options) => kill_test::run(&root, options),
         Task::SoftRoce(options) => soft_roce::run(&root, options),
         Task::Hosts(options) => hosts::run(&root, options),
     }

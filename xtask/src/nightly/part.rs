@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{counts, figures, hosts, process, soft_roce, workspace};
+use crate::{counts, figures, hosts, kill_test, process, soft_roce, workspace};
 
 /// Seeds of each fast scenario in one round.
 const SEEDS: u64 = 1_000;
@@ -16,14 +16,14 @@ const MUTANT_SEEDS: u64 = 300;
 pub struct Part {
     pub name: &'static str,
     pub what: &'static str,
-    /// New seeds in each round.
+    /// New seeds in each round, or kills, each with choices of its own.
     pub seeds: u64,
     /// Runs the part; the number counts the rounds before at this commit.
     run: fn(&Path, u64) -> Result<()>,
 }
 
 /// In the order in which they run.
-pub const PARTS: [Part; 8] = [
+pub const PARTS: [Part; 9] = [
     Part { name: "tests", what: "all tests, optimised as the program is", seeds: 0, run: tests },
     Part { name: "seeds", what: "1,000 seeds of every fast scenario", seeds: SEEDS, run: seeds },
     Part {
@@ -31,6 +31,12 @@ pub const PARTS: [Part; 8] = [
         what: "a search for every planted bug",
         seeds: MUTANT_SEEDS,
         run: mutants,
+    },
+    Part {
+        name: "kills",
+        what: "1,000 kills of a process that commits",
+        seeds: kill_test::NIGHTLY_KILLS,
+        run: kill_test::nightly,
     },
     Part { name: "soft-roce", what: "real RDMA verbs in virtual machines", seeds: 0, run: verbs },
     Part {

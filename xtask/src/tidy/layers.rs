@@ -61,7 +61,7 @@ const WINGS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("eval", &["baselines", "reproduce"]),
-    ("app", &["namdb", "namdb-program", "namdb-lab", "capi"]),
+    ("app", &["namdb", "kill_test", "namdb-program", "namdb-lab", "capi"]),
 ];
 
 /// Wings that do not use each other; the order of [`WINGS`] forbids the other direction.

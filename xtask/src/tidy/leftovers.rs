@@ -99,15 +99,17 @@ fn is_library(file: &File) -> bool {
     folders.next() == Some("crates") && folders.nth(2) == Some("src")
 }
 
-/// The modules of programs, which may print: the product's, the search for mutants, and the suite.
+/// The modules of programs, which may print: the product's, the kill test, the search for mutants,
+/// and the suite.
 struct BinaryModules {
     prefixes: Vec<String>,
 }
 
 impl BinaryModules {
-    const FOLDERS: [&str; 4] = [
+    const FOLDERS: [&str; 5] = [
         "crates/app/namdb-program/src/",
         "crates/app/namdb-lab/src/",
+        "crates/app/kill_test/src/",
         "crates/proving/mutants/src/",
         "crates/proving/fabric_conformance/src/",
     ];

@@ -6,6 +6,8 @@
 //! does, and a test asserts each counterexample. Does ours? It has none in any reachable state, and
 //! each of its guards is needed: a mutant without it has a counterexample.
 //!
+//! A second model, [`group_commit`], is about the redo log: what a restart brings back.
+//!
 //! # What is modelled
 //!
 //! ```text
@@ -54,6 +56,7 @@
 
 mod commit;
 pub mod config;
+pub mod group_commit;
 pub mod install;
 pub mod possibilities;
 pub mod properties;

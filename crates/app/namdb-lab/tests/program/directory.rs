@@ -44,7 +44,7 @@ const RUN: &str = "--threads 2 --seconds 0.3 --warm-up 0 --memory 256M";
 fn a_benchmark_keeps_its_tables_for_the_next_one() {
     let folder = Folder::new("kept");
     let data = folder.path("data");
-    let bench = format!("bench smallbank --customers 500 {RUN} --data {data}");
+    let bench = format!("bench smallbank --records 500 {RUN} --data {data}");
     let report = ok(&format!("{bench} --json -"));
     let report: Value = serde_json::from_str(&report).expect("JSON");
     let directory = &report["directory"];

@@ -1,10 +1,11 @@
 //! Configurations of the model whose states take minutes to visit, for the nightly run.
 
 use model::config::{BOTH_ROWS, Config, Guards, SECOND_ROW, SnapshotWay};
+use model::group_commit::GroupCommit;
 use model::possibilities::possibilities;
 use model::properties::promises;
 use model::protocol::Protocol;
-use stateright::{Checker, Model};
+use stateright::{Checker, Expectation, Model};
 
 /// Visits every state and asserts every promise of our protocol in each of them, and that the runs
 /// reach the situations that the promises are about.
@@ -38,4 +39,27 @@ fn survivors_of_a_crash_go_on_where_rows_are_written_at_once() {
     let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
     let config = Config { guards, crashes: true, reader_count: 1, attempt_count_max: 2, ..ours };
     assert_promises("row at once, crash, two attempts", config);
+}
+
+/// Group commit with a second crash, and with a reader over several groups.
+#[test]
+fn group_commit_keeps_its_promises_with_larger_bounds() {
+    let bounds = |crashes, groups, reads| GroupCommit {
+        guards: model::group_commit::Guards::OURS,
+        transactions: 1,
+        groups,
+        crashes,
+        reads,
+        properties: model::group_commit::promises::all(),
+    };
+    let two_crashes = bounds(2, 1, 0);
+    let mut reader = bounds(1, 2, 1);
+    // One crash brings back commits of one life only.
+    reader.properties.retain(|property| property.expectation == Expectation::Always);
+    for model in [two_crashes, reader] {
+        let checker = model.checker().spawn_bfs().join();
+        println!("group commit: {} states", checker.unique_state_count());
+        assert!(checker.is_done());
+        checker.assert_properties();
+    }
 }

@@ -104,7 +104,8 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
         let needed = self.log.segment_bytes();
         let mut full = None;
         if self.log.position().offset * 2 >= needed {
-            let free = directory.free_bytes().await?;
+            let free = directory.free_bytes().await.map_err(DurabilityError::from);
+            let free = free.inspect_err(|error| self.acknowledgements.refuse(refusal(error)))?;
             full = (free < needed).then(|| {
                 let label = directory.label();
                 Refusal::Full(format!(
@@ -127,21 +128,26 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
     }
 
     /// Makes everything durable and closes the log.
-    pub async fn close(mut self) -> Result<()> {
+    pub async fn close(self) -> Result<()> {
         self.acknowledgements.begin();
-        let counters = self.snapshot().await?;
-        self.acknowledgements.taken(&counters);
-        match self.log.close(&counters).await {
+        let acknowledgements = self.acknowledgements.clone();
+        match self.close_begun().await {
             Ok(()) => {
-                self.acknowledgements.completed(None);
-                self.acknowledgements.refuse(Refusal::Closed);
+                acknowledgements.completed(None);
+                acknowledgements.refuse(Refusal::Closed);
                 Ok(())
             }
             Err(error) => {
-                self.acknowledgements.refuse(Refusal::Ended(error.to_string()));
-                Err(error.into())
+                acknowledgements.refuse(Refusal::Ended(error.to_string()));
+                Err(error)
             }
         }
+    }
+
+    async fn close_begun(mut self) -> Result<()> {
+        let counters = self.snapshot().await?;
+        self.acknowledgements.taken(&counters);
+        Ok(self.log.close(&counters).await?)
     }
 }
 

@@ -1,122 +1,12 @@
 //! Random transactions over a few rows, in hostile worlds; all their results are checked.
 
+use crate::support::STORAGES;
 use crate::support::cluster::Cluster;
 use crate::support::history::{Execution, cycle, violations};
-use crate::support::program::{KEY_MAX, Program, Step, Tables};
-use crate::support::{STORAGES, index, table, table_with_notes};
-use layout::{IndexKind, Storage};
+pub use crate::support::mix::{Dice, Mix, SNAPSHOT, TIGHT, programs};
+use layout::IndexKind;
 use sim::{Carrier, SimConfig};
-use txn::{DatabaseConfig, Isolation, Oracle};
-
-/// The parameters of a run, besides its seed.
-#[derive(Clone, Copy, Debug)]
-pub struct Mix {
-    pub storage: Storage,
-    pub isolation: Isolation,
-    pub oracle: Oracle,
-    pub index: Option<IndexKind>,
-    pub sessions: usize,
-    pub transactions: usize,
-    pub keys: i32,
-    /// Small buckets and leaves, frequent collection, and an E that transactions exceed.
-    pub is_tight: bool,
-    /// Rows have a long column.
-    pub has_notes: bool,
-    /// Whether lanes of a compute server share a slot.
-    pub shares_slot: bool,
-    /// Whether a collector freezes the vectors.
-    pub has_collector: bool,
-    /// Whether a task of each compute server fetches them for its lanes.
-    pub fetches: bool,
-    /// Number of copies of vectors for these tasks.
-    pub vector_copies: u32,
-    /// Whether rows keep their version buffers.
-    pub keeps_versions: bool,
-    /// Whether lanes keep the leaves that they have written last.
-    pub keeps_leaves: bool,
-    /// Slots of a bucket, if they are not random.
-    pub slots: Option<u32>,
-    /// Whether the table is copied, and sessions read different copies.
-    pub is_copied: bool,
-}
-
-/// A random generator of its own, so that programs do not depend on the world's.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % limit
-    }
-}
-
-fn step(dice: &mut Dice, mix: &Mix) -> Step {
-    let id = dice.below(mix.keys as u64) as i32;
-    let group = dice.below(3) as i64;
-    let has_index = mix.index.is_some();
-    match dice.below(16) {
-        0..=2 => Step::Read(id),
-        3 => Step::ReadMany((0..mix.keys).collect()),
-        4 | 5 => Step::Scan(id.min(2), mix.keys - 1),
-        6 | 7 if has_index => Step::Lookup(group),
-        6..=9 => Step::Put(id),
-        10 | 11 if has_index => Step::PutInto(id, group),
-        10 | 11 => Step::Put(id),
-        12 => Step::Insert(id, group),
-        13 | 14 => Step::Delete(id),
-        _ => Step::Pause(4000),
-    }
-}
-
-pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
-    let session = |session: usize, dice: &mut Dice| {
-        let program = |number: usize, dice: &mut Dice| {
-            let steps = (0..=dice.below(4)).map(|_| step(dice, mix)).collect();
-            let collects = mix.is_tight && dice.below(3) == 0;
-            let program = Program::new((session * 100 + number) as i64, mix.isolation, steps);
-            Program { collects, ..program }
-        };
-        (0..mix.transactions).map(|number| program(number, dice)).collect()
-    };
-    (0..mix.sessions).map(|number| session(number, dice)).collect()
-}
-
-impl Mix {
-    /// A world with this mix's table.
-    pub fn open(&self, config: SimConfig, servers: u16, dice: &mut Dice) -> (Cluster, Tables) {
-        let mut database = DatabaseConfig {
-            oracle: self.oracle,
-            shares_slot: self.shares_slot,
-            keeps_leaves: self.keeps_leaves,
-            vector_copies: self.vector_copies,
-            ..DatabaseConfig::default()
-        };
-        if self.is_tight {
-            database.transaction_time_max_ns = 2000 << dice.below(14);
-        }
-        let cluster = Cluster::new(config, servers, database);
-        let indexes = self.index.map(|kind| index(kind, false)).into_iter().collect();
-        let make = if self.has_notes { table_with_notes } else { table };
-        let mut spec = make("t", self.storage, indexes);
-        spec.design.versions_beside = 1 + dice.below(3) as u32;
-        spec.design.keeps_versions = self.keeps_versions;
-        if self.is_tight {
-            spec.design.neighbourhood = 1 + dice.below(2) as u32;
-            spec.design.size_hint = 1;
-        }
-        spec.design.neighbourhood = self.slots.unwrap_or(spec.design.neighbourhood);
-        let tables = match self.is_copied {
-            true => cluster.create_copied(spec),
-            false => cluster.create(spec),
-        };
-        (cluster, tables)
-    }
-
-    /// The transaction that fills the table: two of three rows.
-    pub fn setup(&self) -> Program {
-        Program::filling((0..self.keys.min(KEY_MAX)).filter(|id| id % 3 != 2))
-    }
-}
+use txn::{Isolation, Oracle};
 
 pub fn run(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
@@ -151,29 +41,6 @@ pub fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
         check(carrier, seed, &mix);
     }
 }
-
-/// Snapshot isolation in a table with room.
-pub const SNAPSHOT: Mix = Mix {
-    storage: Storage::Tree,
-    isolation: Isolation::Snapshot,
-    oracle: Oracle::DoubleCollect,
-    index: None,
-    sessions: 3,
-    transactions: 4,
-    keys: 4,
-    is_tight: false,
-    has_notes: false,
-    shares_slot: false,
-    has_collector: false,
-    fetches: false,
-    vector_copies: 0,
-    keeps_versions: false,
-    keeps_leaves: false,
-    slots: None,
-    is_copied: false,
-};
-/// Growth and collection all the time.
-pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
 
 #[test]
 fn snapshots_are_snapshots() {

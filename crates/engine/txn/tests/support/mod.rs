@@ -3,6 +3,7 @@
 
 pub mod cluster;
 pub mod history;
+pub mod mix;
 pub mod network;
 pub mod program;
 pub mod server;

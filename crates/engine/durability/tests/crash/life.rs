@@ -1,0 +1,209 @@
+//! One life of a database: its directory is opened and loaded, sessions run, and it ends.
+
+use crate::ledger::{Contents, DATABASE, Ledger, SEGMENT_BYTES};
+use crate::machine::Machine;
+use crate::support::cluster::Cluster;
+use crate::support::history::violations;
+use crate::support::mix::{Dice, Mix};
+use crate::support::program::{KEY_MAX, Program, Step, Tables, execute};
+use durability::control::StoredTable;
+use durability::{DurabilityError, Flusher, Half, OpenOptions, Opened, Restore, open_directory};
+use fabric::{DynEnv, Env};
+use sim::disk::{DiskAccess, SimulatedDisk};
+use sim::{Carrier, SimConfig, World};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use storage::Directory;
+use txn::server::services;
+use txn::{Database, DatabaseConfig, Isolation, Outcome, TableId};
+
+/// Words of each memory server.
+const SERVER_WORDS: u64 = 1 << 18;
+
+/// The choices of a life, besides its programs.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    /// Counted from 0.
+    pub life: u64,
+    pub mix: Mix,
+    /// Tasks that load rows.
+    pub workers: u64,
+    pub makes_checkpoints: bool,
+    pub closes: bool,
+}
+
+/// A directory that was opened in a new world, and an empty database in the world's memory.
+struct Begun {
+    cluster: Cluster,
+    directory: Directory<DiskAccess>,
+    opened: Opened<DiskAccess>,
+}
+
+impl Plan {
+    fn world(&self) -> World {
+        let carrier = [Carrier::Card, Carrier::Caller, Carrier::Server][(self.seed % 3) as usize];
+        let config = SimConfig::hostile(self.seed * 16 + self.life)
+            .named(format!("{self:?}"))
+            .carried_by(carrier)
+            .with_servers(&vec![SERVER_WORDS; 1 + (self.seed / 3 % 2) as usize]);
+        World::new(config)
+    }
+
+    fn begin(&self, disk: &SimulatedDisk, dice: &mut Dice) -> Result<Begun, DurabilityError> {
+        let world = self.world();
+        let nodes = world.serve(services);
+        let admin = world.endpoint(world.compute_node(0));
+        let (access, env) = (disk.access_on(&admin), admin.clone().into_dyn());
+        let segment_bytes = Some(SEGMENT_BYTES);
+        let options = OpenOptions { segment_bytes, ..OpenOptions::new(DATABASE) };
+        let config = self.mix.database(dice);
+        let (directory, opened, database) = world.block_on(&admin, async {
+            let directory = Directory::open(access).await?;
+            let opened = open_directory(&directory, options).await?;
+            let config = DatabaseConfig { first_counter: opened.first_counter, ..config };
+            let database = Database::create(env, nodes, config).await?;
+            Ok::<_, DurabilityError>((directory, opened, database))
+        })?;
+        let cluster = Cluster { world, database, admin, has_collector: false, fetches: false };
+        Ok(Begun { cluster, directory, opened })
+    }
+}
+
+/// Creates the tables and loads their rows, by several tasks.
+fn load(
+    cluster: &Cluster,
+    restore: Restore<DiskAccess>,
+    workers: u64,
+) -> Result<(), DurabilityError> {
+    cluster.admin(restore.create_tables(&cluster.database))?;
+    let restore = Rc::new(restore);
+    for half in [Half::Checkpoint, Half::Log] {
+        if half == Half::Log {
+            restore.begin_log();
+        }
+        let (working, failed) = (Rc::new(Cell::new(workers)), Rc::new(RefCell::new(None)));
+        for worker in 0..workers {
+            let database = cluster.compute(worker as u16);
+            let (restore, working, failed) = (restore.clone(), working.clone(), failed.clone());
+            cluster.world.spawn_on(&database.env().clone(), async move {
+                if let Err(error) = restore.work(&database, half).await {
+                    *failed.borrow_mut() = Some(error);
+                }
+                working.set(working.get() - 1);
+            });
+        }
+        cluster.admin(async {
+            while working.get() > 0 {
+                cluster.database.env().sleep_ns(10_000).await;
+            }
+        });
+        if let Some(error) = failed.take() {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The table with its index, for programs.
+pub fn tables(database: &Database<DynEnv>, stored: &StoredTable) -> Tables {
+    let table = TableId(stored.number);
+    let schema = database.schema(table).expect("it was created");
+    let has_notes = !schema.long_columns().is_empty();
+    let by_group = database.index(&stored.name, "by_group");
+    let keeps_leaves = database.root().config.keeps_leaves;
+    Tables { table, by_group, storage: stored.design.storage, has_notes, keeps_leaves }
+}
+
+/// Reads everything, by key, in a scan and through the index.
+fn reading_all(tables: Tables) -> Program {
+    let mut steps = vec![Step::ReadMany((0..=KEY_MAX).collect()), Step::Scan(0, KEY_MAX)];
+    if tables.by_group.is_some() {
+        steps.extend((0..3).map(Step::Lookup));
+    }
+    Program { retries: 1000, ..Program::new(990, Isolation::Snapshot, steps) }
+}
+
+/// Compares the rows in memory with those that the directory has, and checks the structures.
+fn check_contents(
+    cluster: &Cluster,
+    stored: &[StoredTable],
+    contents: &Contents,
+) -> Result<(), String> {
+    let numbers: Vec<u32> = stored.iter().map(|table| table.number).collect();
+    if !numbers.iter().eq(contents.keys()) {
+        return Err(format!("tables {numbers:?}, expected {:?}", contents.keys()));
+    }
+    let mut lane = cluster.lane();
+    let expected = Ledger::of(contents).histories;
+    for (stored, mut history) in stored.iter().zip(expected.into_values()) {
+        let tables = tables(&cluster.database, stored);
+        let program = reading_all(tables);
+        let read = (0..program.retries).find_map(|_| {
+            let execution = cluster.admin(execute(&mut lane, tables, 0, &program));
+            (execution.outcome == Outcome::Committed).then_some(execution)
+        });
+        history.push(read.ok_or("a restarted database cannot be read")?);
+        if let Some(wrong) = violations(&history).into_iter().next() {
+            return Err(format!("after a restart, table {}: {wrong}", stored.name));
+        }
+    }
+    let report = cluster.admin(cluster.database.check()).map_err(|error| error.to_string())?;
+    match report.errors.into_iter().chain(report.locked).next() {
+        Some(error) => Err(format!("after a restart: {error}")),
+        None => Ok(()),
+    }
+}
+
+/// Lives until all sessions have ended, or the disk fails. `contents` is what the directory has. An
+/// error is a broken promise.
+pub fn live(
+    disk: &SimulatedDisk,
+    plan: &Plan,
+    dice: &mut Dice,
+    contents: &Contents,
+) -> Result<Ledger, String> {
+    let mut ledger = Ledger::of(contents);
+    // Without power every operation fails, and a failed sync ends the directory.
+    let may_end = |error: DurabilityError| match plan.may_fail(disk) {
+        true => Ok(()),
+        false => Err(format!("life {}: {error}", plan.life)),
+    };
+    let begun = match plan.begin(disk, dice) {
+        Ok(begun) => begun,
+        Err(error) => return may_end(error).map(|()| ledger),
+    };
+    let Begun { cluster, directory, opened } = begun;
+    let Opened { control, log, restore, .. } = opened;
+    ledger.incarnation = Some(log.incarnation());
+    if let Err(error) = load(&cluster, restore, plan.workers) {
+        return may_end(error).map(|()| ledger);
+    }
+    check_contents(&cluster, &control.tables, contents)
+        .map_err(|wrong| format!("life {}: {wrong}", plan.life))?;
+    let flusher = cluster.admin(Flusher::new(&cluster.database, log));
+    let flusher = flusher.map_err(|error| error.to_string())?;
+    let machine = Machine::new(directory, control, &flusher, ledger);
+    let ended = machine.run(&cluster, flusher, plan, dice);
+    let waiting = cluster.world.run_until_idle();
+    if waiting > 0 {
+        return Err(format!("life {}: {waiting} tasks wait for ever", plan.life));
+    }
+    let mut ledger = machine.ledger.take();
+    ledger.note_groups(&machine.acknowledgements);
+    if let Err(error) = ended {
+        may_end(error)?;
+    }
+    for history in ledger.histories.values() {
+        if let Some(wrong) = violations(history).into_iter().next() {
+            return Err(format!("life {}: {wrong}", plan.life));
+        }
+    }
+    Ok(ledger)
+}
+
+impl Plan {
+    fn may_fail(&self, disk: &SimulatedDisk) -> bool {
+        !disk.has_power()
+    }
+}

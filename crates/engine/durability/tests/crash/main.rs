@@ -1,0 +1,10 @@
+//! A database with a directory, in simulated worlds whose power fails at any operation of the disk.
+
+#[expect(dead_code, reason = "the protocol tests of `txn` use the rest")]
+#[path = "../../../txn/tests/support/mod.rs"]
+mod support;
+
+mod ledger;
+mod life;
+mod lives;
+mod machine;

@@ -23,6 +23,8 @@ use storage::{Directory, Disk, ErrorKind, File};
 const TRIES_MAX: u32 = 20;
 /// Readings of a segment until its content is stable.
 const READINGS_MAX: u32 = 100;
+/// Zeros at which a segment that is being written ends: more than one value has.
+const ZEROS_BYTES: usize = 4 << 20;
 /// Bytes of checkpoints that are copied at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -132,9 +134,7 @@ async fn open<D: Disk>(from: &Directory<D>, name: &str) -> Result<Option<File<D>
 
 /// The bytes of a segment that may be written to: what it has at the first reading, whole.
 async fn stable_bytes<D: Disk>(file: &File<D>) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; file.length().await? as usize];
-    let count = file.read_at(0, &mut bytes).await?;
-    bytes.truncate(count);
+    let mut bytes = read_used(file).await?;
     let (blocks, used) = (BLOCKS as usize, used_bytes(&bytes));
     for _ in 0..READINGS_MAX {
         if used <= blocks {
@@ -149,6 +149,21 @@ async fn stable_bytes<D: Disk>(file: &File<D>) -> Result<Vec<u8>> {
         bytes[blocks..blocks + again.len()].copy_from_slice(&again);
     }
     Ok(bytes)
+}
+
+/// Reads a segment up to a long run of zeros: most of an open one is not written yet. A run inside
+/// a group would cut it off; before the sync marker, that is found as damage of the copy.
+async fn read_used<D: Disk>(file: &File<D>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let begin = bytes.len();
+        bytes.resize(begin + ZEROS_BYTES, 0);
+        let count = file.read_at(begin as u64, &mut bytes[begin..]).await?;
+        bytes.truncate(begin + count);
+        if count < ZEROS_BYTES || bytes[begin..].iter().all(|&byte| byte == 0) {
+            return Ok(bytes);
+        }
+    }
 }
 
 fn used_bytes(bytes: &[u8]) -> usize {

@@ -208,10 +208,7 @@ pub fn open_with_progress(
 ) -> Result<Db, OpenError> {
     config.validate()?;
     if let Some(path) = &config.directory {
-        let FromDirectory { logged, durable, loss } = durable::open(&config, path, progress)?;
-        if let Some(loss) = loss {
-            tracing::warn!("{loss}");
-        }
+        let FromDirectory { logged, durable } = durable::open(&config, path, progress)?;
         let mut local = Local::new(logged, config.lanes, None);
         local.durable = Some(durable);
         return Ok(Db::new(Engine::Local(local), config));
@@ -354,6 +351,12 @@ impl Db {
                 ticket.map_or(Ok(()), |ticket| durable.wait(ticket))
             }
         }
+    }
+
+    /// The commits that are gone because [`Config::accept_loss`] has opened a damaged directory, in
+    /// a sentence; `None` if none are.
+    pub fn accepted_loss(&self) -> Option<&str> {
+        self.durable()?.accepted_loss()
     }
 
     /// Counters of the directory; `None` if the database has none.

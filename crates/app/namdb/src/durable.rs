@@ -115,6 +115,8 @@ struct Shared {
 pub(crate) struct Durable {
     shared: Arc<Shared>,
     durability: Durability,
+    /// The loss that the configuration has accepted, in a sentence.
+    loss: Option<String>,
     threads: Mutex<Option<Threads>>,
 }
 
@@ -128,8 +130,6 @@ pub(crate) struct FromDirectory {
     /// For sessions.
     pub logged: Database<LocalEnv>,
     pub durable: Durable,
-    /// The loss that the configuration accepts, in a sentence.
-    pub loss: Option<String>,
 }
 
 /// Opens the database in `path`, or creates one there.
@@ -175,8 +175,8 @@ pub(crate) fn open(
     let durability = config.durability;
     if !is_logged {
         run_now(flusher.close())?;
-        let durable = Durable { shared, durability, threads: Mutex::default() };
-        return Ok(FromDirectory { logged, durable, loss });
+        let durable = Durable { shared, durability, loss, threads: Mutex::default() };
+        return Ok(FromDirectory { logged, durable });
     }
     let logged = logged.logging_to(lanes);
     let interval = match durability {
@@ -191,7 +191,7 @@ pub(crate) fn open(
     let checkpoint = move || run_checkpointer(&for_checkpoints);
     let checkpointer = host::spawn("namdb-checkpoints", checkpoint).map_err(no_thread)?;
     let threads = Mutex::new(Some(Threads { flusher, checkpointer }));
-    Ok(FromDirectory { logged, durable: Durable { shared, durability, threads }, loss })
+    Ok(FromDirectory { logged, durable: Durable { shared, durability, loss, threads } })
 }
 
 /// An empty database in memory, with slots beside those of sessions.
@@ -345,6 +345,11 @@ impl Shared {
 }
 
 impl Durable {
+    /// The loss that the configuration has accepted.
+    pub fn accepted_loss(&self) -> Option<&str> {
+        self.loss.as_deref()
+    }
+
     /// Whether transactions wait for the disk, if they do not say otherwise.
     pub fn is_synchronous(&self) -> bool {
         self.durability == Durability::Synchronous

@@ -101,6 +101,10 @@ fn a_copy_has_what_the_original_has() {
         let told = refused(&format!("{tool} {back}"));
         assert!(told.contains("redo-0000000001.log` is damaged at byte"), "{tool}: {told}");
     }
-    let opened = refused(&format!("bench ycsb --records 2000 {RUN} --loaded --data {back}"));
-    assert!(opened.contains("is damaged at byte"), "{opened}");
+    let bench = format!("bench ycsb --records 2000 {RUN}");
+    let opened = refused(&format!("{bench} --loaded --data {back}"));
+    assert!(opened.contains("is damaged at byte") && opened.contains("accept"), "{opened}");
+    let accepted = namdb(&format!("{bench} --fresh --accept-loss --data {back}"));
+    let told = text(&accepted.stderr);
+    assert!(told.contains("accepted: commits behind group"), "{told}");
 }

@@ -20,6 +20,7 @@ pub fn loaded() -> (Db, Ycsb, Loaded) {
         seed: 1,
         data: None,
         durability: Default::default(),
+        accept_loss: false,
     };
     let db = world::open(&plan, 0).expect("this machine has 48 MiB");
     let stop = AtomicBool::new(false);

@@ -4,6 +4,7 @@
 
 use super::progress::Progress;
 use super::text;
+use crate::output;
 use anyhow::{Context, Result, ensure};
 use fabric::LocalEnv;
 use namdb::config::SERVER_BYTES_MIN;
@@ -37,6 +38,8 @@ pub struct WorldPlan {
     pub data: Option<PathBuf>,
     /// When a commit counts, if there is one.
     pub durability: Durability,
+    /// Whether a damaged directory is opened without the commits behind the damage.
+    pub accept_loss: bool,
 }
 
 /// Opens the database, or fails if the workload cannot fit.
@@ -74,6 +77,7 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         seed: plan.seed,
         directory: plan.data.clone(),
         durability: plan.durability,
+        accept_loss: plan.accept_loss,
         ..Config::default()
     };
     match &plan.data {
@@ -98,6 +102,9 @@ pub fn open_directory(config: Config) -> Result<Db> {
     let db = namdb::open_with_progress(config, &show)?;
     if let Some(bar) = bar.into_inner() {
         bar.finish(&text::counted(rows.get(), "row"));
+    }
+    if let Some(loss) = db.accepted_loss() {
+        output::say(&format!("  accepted: {loss}"));
     }
     Ok(db)
 }

@@ -182,6 +182,7 @@ impl Count {
             seed: SEED,
             data: None,
             durability: Durability::default(),
+            accept_loss: false,
         };
         let db = world::open(&plan, workload.memory_bytes())?;
         let database = world::handle(&db);

@@ -116,6 +116,9 @@ pub struct DirectoryArguments {
     /// end [default: synchronous]
     #[arg(long, global = true, value_name = "LEVEL", value_parser = parse_durability)]
     pub durability: Option<Durability>,
+    /// Open a damaged directory without the commits behind the damage, and say what is gone
+    #[arg(long, global = true, requires = "data")]
+    pub accept_loss: bool,
 }
 
 /// Default interval of `--durability periodic`.
@@ -177,6 +180,7 @@ impl WorldArguments {
             seed: self.seed,
             data: self.directory.data.clone(),
             durability: self.directory.durability.unwrap_or_default(),
+            accept_loss: self.directory.accept_loss,
         }
     }
 }

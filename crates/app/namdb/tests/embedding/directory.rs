@@ -298,6 +298,39 @@ fn every_flipped_byte_after_a_clean_close_is_refused_by_name() {
 }
 
 #[test]
+fn a_damaged_log_is_opened_without_its_end_on_request() {
+    let folder = Folder::new("loss");
+    {
+        let db = folder.open(Durability::default());
+        let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+        put(&db, accounts, 0..100, 1);
+    }
+    let segment = folder.0.join("redo-0000000001.log");
+    let mut bytes = std::fs::read(&segment).expect("the log has a segment");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    std::fs::write(&segment, bytes).expect("the folder is ours");
+    assert!(namdb::open(folder.config(Durability::default())).is_err());
+    let config = Config { accept_loss: true, ..folder.config(Durability::default()) };
+    let db = namdb::open(config).expect("the loss is accepted");
+    let loss = db.accepted_loss().expect("some commits are gone");
+    assert!(loss.contains("redo-0000000001.log"), "{loss}");
+    let accounts = RecordTable::<Account>::open(&db).expect("the table is there");
+    let ids = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+        txn.range(accounts, ..).map(|row| row.map(|row| row.id)).collect::<namdb::Result<Vec<_>>>()
+    });
+    let ids = ids.expect("reads commit");
+    let count = ids.len() as u64;
+    assert!((1..100).contains(&count), "{count} accounts");
+    assert_eq!(ids, (0..count).collect::<Vec<_>>(), "the first ones, each with its own commit");
+    put(&db, accounts, 0..100, 2);
+    drop(db);
+    let db = folder.open(Durability::default());
+    assert_eq!(db.accepted_loss(), None, "the log is sound again");
+    check(&db, |_| Some(2), 0..100);
+}
+
+#[test]
 fn a_closed_database_refuses_commits_and_reads_on() {
     let folder = Folder::new("closed");
     let db = folder.open(Durability::default());

@@ -1,7 +1,7 @@
 //! The steps of lanes, reader and flusher, and the crash.
 
 use super::state::{
-    Entry, Group, Guards, LANES, OfLife, Phase, ROWS, Reading, Row, Snapshot, State, Version, Work,
+    Entry, Group, Guards, LANES, OfLife, Phase, Reading, Row, Snapshot, State, Version, Work,
     covers,
 };
 use stateright::{Model, Property};
@@ -16,6 +16,10 @@ pub struct GroupCommit {
     pub crashes: u8,
     /// Readings in each life.
     pub reads: u8,
+    /// Rows that lanes write: both, or the first one only.
+    pub rows: u8,
+    /// Whether a transaction may abort although it holds its locks.
+    pub has_late_aborts: bool,
     /// The properties that are checked.
     pub properties: Vec<Property<GroupCommit>>,
 }
@@ -232,13 +236,13 @@ impl Model for GroupCommit {
         for lane in 0..LANES {
             let (Phase::Idle | Phase::Published(_)) = state.lanes[lane].phase else {
                 actions.push(Action::Advance { lane });
-                if matches!(state.lanes[lane].phase, Phase::Locked(_)) {
+                if self.has_late_aborts && matches!(state.lanes[lane].phase, Phase::Locked(_)) {
                     actions.push(Action::Abort { lane });
                 }
                 continue;
             };
             if state.lanes[lane].phase == Phase::Idle && state.lanes[lane].left > 0 {
-                actions.extend((0..ROWS as u8).map(|row| Action::Begin { lane, row }));
+                actions.extend((0..self.rows).map(|row| Action::Begin { lane, row }));
             }
             if matches!(state.lanes[lane].phase, Phase::Published(_)) {
                 if !self.guards.append_before_publish {

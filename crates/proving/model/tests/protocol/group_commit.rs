@@ -8,7 +8,16 @@ use model::group_commit::{GroupCommit, Guards};
 use stateright::{Checker, Expectation, Model, Property};
 
 fn model(guards: Guards, properties: Vec<Property<GroupCommit>>) -> GroupCommit {
-    GroupCommit { guards, transactions: 1, groups: 1, crashes: 1, reads: 0, properties }
+    GroupCommit {
+        guards,
+        transactions: 1,
+        groups: 1,
+        crashes: 1,
+        reads: 0,
+        rows: 2,
+        has_late_aborts: true,
+        properties,
+    }
 }
 
 fn promises() -> Vec<Property<GroupCommit>> {

@@ -151,6 +151,7 @@ fn measure_local(choice: &Choice, recorder: &mut PointRecorder, seconds: f64) ->
             seed: recorder.version.seed,
             data: None,
             durability: Default::default(),
+            accept_loss: false,
         };
         let db = world::open(&plan, needed)?;
         let owned = Owned::offer(&db);

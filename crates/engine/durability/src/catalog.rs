@@ -70,7 +70,8 @@ pub async fn drop_table<E: EngineEnv, D: Disk>(
     Ok(database.drop_table(name).await?)
 }
 
-/// Creates an index and fills it.
+/// Creates an index and fills it. `database` is a handle with the redo log, if there is one:
+/// filling installs rows again, and a chain of the log must have each version of its row.
 pub async fn create_index<E: EngineEnv, D: Disk>(
     control: &mut Control,
     directory: &Directory<D>,
@@ -93,7 +94,7 @@ pub async fn create_index<E: EngineEnv, D: Disk>(
     }
 }
 
-/// Drops an index.
+/// Drops an index. `database` is any handle.
 pub async fn drop_index<E: EngineEnv, D: Disk>(
     control: &mut Control,
     directory: &Directory<D>,

@@ -180,7 +180,9 @@ impl<E: Env> Database<E> {
         self
     }
 
-    /// Leaves changes of the catalog to a keeper. A handle with a redo log changes none itself.
+    /// Leaves changes of the catalog to a keeper. A handle with a redo log creates and drops no
+    /// tables itself. It does create indexes: filling one installs rows again, and the log must
+    /// have each version of a row.
     ///
     /// # Panics
     ///

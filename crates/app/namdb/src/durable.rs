@@ -321,11 +321,11 @@ impl Shared {
     fn checkpoint(&self) -> Result<(), DurabilityError> {
         let _one_at_a_time = self.checkpointing.lock().expect("no holder panics");
         let began_at = self.counters.log_bytes.load(Relaxed);
-        let control = self.control().clone();
         let database = self.unlogged();
         let made = async {
             let acknowledgements = &self.acknowledgements;
-            let start = CheckpointStart::new(&control, acknowledgements, self.incarnation).await?;
+            let start = CheckpointStart::new(acknowledgements, self.incarnation).await?;
+            let control = self.control().clone();
             let (directory, note) = (&self.directory, |_| {});
             write_checkpoint(start, &control, &database, directory, acknowledgements, note).await
         };

@@ -24,28 +24,34 @@ use txn::{
     VisitPart,
 };
 
-/// A block is written when it has this many bytes.
-const BLOCK_BYTES: usize = 256 * 1024;
+/// Usual size of a chunk: it ends with the first part of the table behind this many bytes.
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// A checkpoint that is being made: step 1 is done.
 pub struct CheckpointStart {
-    number: u64,
     incarnation: Incarnation,
     replay_from: Position,
     counters: Vec<u64>,
+    chunk_bytes: usize,
 }
 
 impl CheckpointStart {
-    /// Waits for a durable group. `control` is the control file as it is.
+    /// Waits for a durable group. The control file is read after that: a table that is created
+    /// before the group may have rows that the group covers.
     pub async fn new(
-        control: &Control,
         acknowledgements: &Acknowledgements,
         incarnation: Incarnation,
     ) -> Result<Self> {
         acknowledgements.durable(acknowledgements.of_next_group()).await.map_err(refused)?;
         let (group, counters) = acknowledgements.last_group().expect("a group is durable");
-        let number = control.checkpoint.as_ref().map_or(0, |last| last.number) + 1;
-        Ok(Self { number, incarnation, replay_from: group.replay_from, counters })
+        let (replay_from, chunk_bytes) = (group.replay_from, CHUNK_BYTES);
+        Ok(Self { incarnation, replay_from, counters, chunk_bytes })
+    }
+
+    /// Ends chunks behind this many bytes: small tables then have several chunks.
+    #[must_use]
+    pub fn with_chunk_bytes(self, chunk_bytes: usize) -> Self {
+        Self { chunk_bytes, ..self }
     }
 }
 
@@ -53,8 +59,9 @@ fn refused(refusal: Refusal) -> DurabilityError {
     DurabilityError::Refused(refusal)
 }
 
-/// Writes the files of a checkpoint, and waits until a durable group covers them. `database` is a
-/// handle without a redo log. `note` gets the number of rows of each block.
+/// Writes the files of a checkpoint, and waits until a durable group covers them. `control` is the
+/// control file as it is after `start`, and `database` a handle without a redo log. `note` gets the
+/// number of rows of each block.
 pub async fn write_checkpoint<E: EngineEnv, D: Disk>(
     start: CheckpointStart,
     control: &Control,
@@ -64,22 +71,22 @@ pub async fn write_checkpoint<E: EngineEnv, D: Disk>(
     mut note: impl FnMut(u64),
 ) -> Result<StoredCheckpoint> {
     remove_incomplete(directory, control).await?;
+    let number = control.checkpoint.as_ref().map_or(0, |last| last.number) + 1;
     let lane = database.lane().await;
     let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
     let mut files = Vec::new();
     for table in &control.tables {
-        let identity = FileIdentity {
-            database: control.identity(),
-            checkpoint: start.number,
-            table: table.number,
-        };
-        files.extend(write_table(&mut lane, directory, identity, table, &mut note).await?);
+        let identity =
+            FileIdentity { database: control.identity(), checkpoint: number, table: table.number };
+        let file = CheckpointFile::create(directory, identity).await?;
+        let chunks = Chunks { lane: &mut lane, table, chunk_bytes: start.chunk_bytes };
+        files.extend(chunks.write(file, directory, &mut note).await?);
     }
     directory.sync().await?;
     let last = lane.snapshot().map(|snapshot| acknowledgements.of_snapshot(snapshot));
     let last = last.unwrap_or_else(|| acknowledgements.of_next_group());
     acknowledgements.durable(last).await.map_err(refused)?;
-    let CheckpointStart { number, incarnation, replay_from, counters } = start;
+    let CheckpointStart { incarnation, replay_from, counters, .. } = start;
     let replay_from = (replay_from.segment, replay_from.offset);
     Ok(StoredCheckpoint { number, incarnation: incarnation.0, replay_from, counters, files })
 }
@@ -107,89 +114,91 @@ async fn remove_incomplete<D: Disk>(directory: &Directory<D>, control: &Control)
     Ok(())
 }
 
-/// Writes the rows of a table; `None` if it was dropped meanwhile.
-async fn write_table<E: EngineEnv, D: Disk>(
-    lane: &mut Lane<E>,
-    directory: &Directory<D>,
-    identity: FileIdentity,
-    table: &StoredTable,
-    note: &mut impl FnMut(u64),
-) -> Result<Option<StoredFile>> {
-    let mut file = CheckpointFile::create(directory, identity).await?;
-    let (mut block, mut next) = (BlockBuffer::new(), None);
-    loop {
-        next = match append_chunk(lane, table, next, &mut block).await? {
-            Chunk::Next(next) => next,
-            Chunk::Dropped => {
-                directory.remove(&identity.name()).await?;
-                return Ok(None);
-            }
-        };
-        if block.rows > 0 {
-            note(u64::from(block.rows));
-            file.append(&mut block).await?;
-        }
-        if next.is_none() {
-            return file.finish().await.map(Some);
-        }
-    }
-}
-
 /// The state of the table behind a chunk.
 enum Chunk {
     Next(Option<VisitPart>),
     Dropped,
 }
 
-/// Reads parts of the table in one snapshot until the block is full.
-async fn append_chunk<E: EngineEnv>(
-    lane: &mut Lane<E>,
-    table: &StoredTable,
-    from: Option<VisitPart>,
-    block: &mut BlockBuffer,
-) -> Result<Chunk> {
-    let env = lane.env().clone();
-    let mut retry = RetryUntilDeadline::begin(&env);
-    loop {
-        block.clear();
-        let reason = match visit_chunk(lane, table, from, block).await {
-            Ok(next) => return Ok(Chunk::Next(next)),
-            Err(TxnError::Catalog(error)) if matches!(*error, CatalogError::NoTable(_)) => {
-                return Ok(Chunk::Dropped);
-            }
-            Err(error) => error,
-        };
-        let may_go_on = match reason.abort() {
-            Some(abort) => retry.again(&env, abort).await,
-            None => false,
-        };
-        if !may_go_on {
-            let (table, reason) = (table.name.clone(), reason.to_string());
-            return Err(DurabilityError::Table { table, reason });
-        }
-    }
+/// A table that is read chunk by chunk.
+struct Chunks<'a, E: EngineEnv> {
+    lane: &'a mut Lane<E>,
+    table: &'a StoredTable,
+    chunk_bytes: usize,
 }
 
-async fn visit_chunk<E: EngineEnv>(
-    lane: &mut Lane<E>,
-    table: &StoredTable,
-    mut from: Option<VisitPart>,
-    block: &mut BlockBuffer,
-) -> std::result::Result<Option<VisitPart>, TxnError> {
-    let mut txn = lane.begin(Isolation::Snapshot).await?;
-    loop {
-        let mut append = |row: RecordRef<'_>| {
-            let columns = row.schema().long_columns().iter();
-            let value = |&column: &usize| {
-                if row.is_null(column) { &[][..] } else { row.bytes(column) }
+impl<E: EngineEnv> Chunks<'_, E> {
+    /// Writes the rows of the table; `None` if it was dropped meanwhile.
+    async fn write<D: Disk>(
+        mut self,
+        mut file: CheckpointFile<D>,
+        directory: &Directory<D>,
+        note: &mut impl FnMut(u64),
+    ) -> Result<Option<StoredFile>> {
+        let (mut block, mut next) = (BlockBuffer::new(), None);
+        loop {
+            next = match self.append(next, &mut block).await? {
+                Chunk::Next(next) => next,
+                Chunk::Dropped => {
+                    directory.remove(file.name()).await?;
+                    return Ok(None);
+                }
             };
-            block.append(row.key(), row.payload(), columns.map(value));
-        };
-        let next = txn.for_each_long_in_part(TableId(table.number), from, &mut append).await?;
-        if next.is_none() || block.byte_count() >= BLOCK_BYTES {
-            txn.abort_and_rest().await;
-            return Ok(next);
+            if block.rows > 0 {
+                note(u64::from(block.rows));
+                file.append(&mut block).await?;
+            }
+            if next.is_none() {
+                return file.finish().await.map(Some);
+            }
         }
-        from = next;
+    }
+
+    /// Reads parts of the table in one snapshot until the chunk is full.
+    async fn append(&mut self, from: Option<VisitPart>, block: &mut BlockBuffer) -> Result<Chunk> {
+        let env = self.lane.env().clone();
+        let mut retry = RetryUntilDeadline::begin(&env);
+        loop {
+            block.clear();
+            let reason = match self.visit(from, block).await {
+                Ok(next) => return Ok(Chunk::Next(next)),
+                Err(TxnError::Catalog(error)) if matches!(*error, CatalogError::NoTable(_)) => {
+                    return Ok(Chunk::Dropped);
+                }
+                Err(error) => error,
+            };
+            let may_go_on = match reason.abort() {
+                Some(abort) => retry.again(&env, abort).await,
+                None => false,
+            };
+            if !may_go_on {
+                let (table, reason) = (self.table.name.clone(), reason.to_string());
+                return Err(DurabilityError::Table { table, reason });
+            }
+        }
+    }
+
+    async fn visit(
+        &mut self,
+        mut from: Option<VisitPart>,
+        block: &mut BlockBuffer,
+    ) -> std::result::Result<Option<VisitPart>, TxnError> {
+        let mut txn = self.lane.begin(Isolation::Snapshot).await?;
+        loop {
+            let mut append = |row: RecordRef<'_>| {
+                let columns = row.schema().long_columns().iter();
+                let value = |&column: &usize| {
+                    if row.is_null(column) { &[][..] } else { row.bytes(column) }
+                };
+                block.append(row.key(), row.payload(), columns.map(value));
+            };
+            let table = TableId(self.table.number);
+            let next = txn.for_each_long_in_part(table, from, &mut append).await?;
+            if next.is_none() || block.byte_count() >= self.chunk_bytes {
+                txn.abort_and_rest().await;
+                return Ok(next);
+            }
+            from = next;
+        }
     }
 }

@@ -146,6 +146,10 @@ impl<D: Disk> CheckpointFile<D> {
         Ok(Self { identity, file, end: HEADER_BYTES as u64, rows: 0 })
     }
 
+    pub fn name(&self) -> &str {
+        self.file.name()
+    }
+
     pub async fn append(&mut self, block: &mut BlockBuffer) -> Result<()> {
         let length = u32::try_from(block.bytes.len() - BLOCK_BYTES).expect("blocks are small");
         block.bytes[..BLOCK_ROWS_AT].copy_from_slice(&length.to_le_bytes());

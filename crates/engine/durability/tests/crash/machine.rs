@@ -228,9 +228,10 @@ impl Machine {
 
     async fn checkpoint(&self, database: &Database<DynEnv>) -> Result<()> {
         let (directory, acknowledgements) = (&self.directory, &self.acknowledgements);
+        let start = CheckpointStart::new(acknowledgements, self.incarnation).await?;
+        let start = start.with_chunk_bytes(1 + (database.env().random() % 200) as usize);
         let control = self.lock(database).await;
         self.unlock(control.clone());
-        let start = CheckpointStart::new(&control, acknowledgements, self.incarnation).await?;
         let note = |_| {};
         let stored =
             write_checkpoint(start, &control, database, directory, acknowledgements, note).await?;

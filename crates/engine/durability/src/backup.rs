@@ -5,12 +5,14 @@
 //!
 //! Without the directory's lock the files change while they are read:
 //! - A new checkpoint removes old files. All files are opened first, and an open file stays
-//!   readable after its name is gone. If a checkpoint comes in between, the copy begins again.
+//!   readable after its name is gone.
 //! - The log grows at its end. The last segment is read again until what it had at the first
 //!   reading has stopped changing: a group is written whole before the next one begins. Its first
 //!   page, with its markers, is that of the first reading: it may say less than there is, but never
 //!   more.
-//! - The control file is read behind the log, so that it has the table of every row in the log.
+//! - The control file is read before and behind the log, and the copy begins again if it has
+//!   changed: an older one lacks the tables of rows in the log, and a newer one may have a unique
+//!   index that the rows of an older log violate.
 
 use crate::checkpoint_file::FileIdentity;
 use crate::control::Control;
@@ -19,7 +21,7 @@ use redo_log::segment::BLOCKS;
 use redo_log::{Survey, file_name, segment_of};
 use storage::{Directory, Disk, ErrorKind, File};
 
-/// Attempts before the copy gives up, if the database makes checkpoints faster than it is copied.
+/// Attempts before the copy gives up, if checkpoints and changes of the catalog come too fast.
 const TRIES_MAX: u32 = 20;
 /// Readings of a segment until its content is stable.
 const READINGS_MAX: u32 = 100;
@@ -95,7 +97,7 @@ struct Sources<D: Disk> {
     last: (String, Vec<u8>),
 }
 
-/// Opens all files; `None` if a new checkpoint has removed some.
+/// Opens all files; `None` if the control file changes meanwhile.
 async fn open_all<D: Disk>(from: &Directory<D>) -> Result<Option<Sources<D>>> {
     let control = control_of(from).await?;
     let checkpoint = control.checkpoint.iter();
@@ -118,9 +120,8 @@ async fn open_all<D: Disk>(from: &Directory<D>) -> Result<Option<Sources<D>>> {
     let last = file_name(newest.max(first));
     let Some(file) = open(from, &last).await? else { return Ok(None) };
     let last = (last, stable_bytes(&file).await?);
-    let again = control_of(from).await?;
-    let is_same = again.checkpoint == control.checkpoint;
-    Ok(is_same.then_some(Sources { control: again, files, last }))
+    let is_same = control_of(from).await? == control;
+    Ok(is_same.then_some(Sources { control, files, last }))
 }
 
 /// Opens a file; `None` if it is gone.

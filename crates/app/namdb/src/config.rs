@@ -57,9 +57,9 @@ pub struct Config {
     pub directory: Option<PathBuf>,
     /// When a commit counts, for a database with a directory. Default: when it is on the disk.
     pub durability: Durability,
-    /// Opens a damaged directory without the commits behind the damage;
-    /// [`Db::accepted_loss`](crate::Db::accepted_loss) then says what is gone. Default false: damage
-    /// is an error.
+    /// Opens a damaged directory without the commits behind the damage, about which
+    /// [`Db::accepted_loss`](crate::Db::accepted_loss) then reports. Default false: damage is an
+    /// error.
     pub accept_loss: bool,
 }
 

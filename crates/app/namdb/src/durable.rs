@@ -23,11 +23,7 @@ use fabric::{LocalEnv, run_now};
 use layout::IndexDesign;
 use redo_log::{DatabaseId, Incarnation, OnDamage};
 use std::path::Path;
-use std::sync::atomic::{
-    AtomicBool, AtomicU64,
-    Ordering::{Relaxed, SeqCst},
-    fence,
-};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -102,8 +98,6 @@ struct Shared {
     is_logged: bool,
     acknowledgements: Acknowledgements,
     incarnation: Incarnation,
-    /// A commit has been published since the last group began, and nobody waits for it.
-    has_relaxed: AtomicBool,
     /// One checkpoint at a time.
     checkpointing: Mutex<()>,
     counters: Counters,
@@ -164,7 +158,6 @@ pub(crate) fn open(
         is_logged,
         acknowledgements,
         incarnation,
-        has_relaxed: AtomicBool::new(false),
         checkpointing: Mutex::default(),
         counters: Counters::default(),
         is_closing: AtomicBool::new(false),
@@ -249,7 +242,7 @@ fn run_flusher(
         let work = shared.acknowledgements.wait_for_work(limit);
         match work {
             Work::Stop => return run_now(flusher.close()),
-            Work::Idle if !shared.has_relaxed.load(Relaxed) => {
+            Work::Idle if !flusher.has_work() => {
                 if !is_marked {
                     run_now(flusher.mark())?;
                     is_marked = true;
@@ -262,18 +255,12 @@ fn run_flusher(
             Work::Group | Work::Idle => {}
         }
         let start = Moment::now();
-        // Before the snapshot: the group may have the entry of a commit, and not cover it yet.
-        shared.has_relaxed.store(false, Relaxed);
-        fence(SeqCst);
         match run_now(flusher.flush()) {
             Ok(()) => {
                 is_marked = false;
                 run_now(flusher.check_room(&shared.directory))?;
             }
-            Err(_) if shared.acknowledgements.is_full() => {
-                shared.has_relaxed.store(true, Relaxed);
-                host::sleep_ms(FULL_WAIT_MS);
-            }
+            Err(_) if shared.acknowledgements.is_full() => host::sleep_ms(FULL_WAIT_MS),
             Err(error) => return Err(error),
         }
         let counters = &shared.counters;
@@ -379,18 +366,6 @@ impl Durable {
         }
         let waited = self.shared.wait_for_group(ticket);
         waited.map_err(|reason| TransactionError::NotDurable(reason.into()))
-    }
-
-    /// Notes a commit that nobody waits for, after it was published: the flusher makes it durable
-    /// at its next look.
-    pub fn note_relaxed(&self) {
-        let has_relaxed = &self.shared.has_relaxed;
-        // If it is still set, the flusher clears it later, and takes its snapshot after that. The
-        // fences keep each side's write before its read.
-        fence(SeqCst);
-        if !has_relaxed.load(Relaxed) {
-            has_relaxed.store(true, Relaxed);
-        }
     }
 
     pub fn checkpoint(&self) -> Result<(), DurabilityError> {

@@ -152,14 +152,9 @@ impl<'lane> Transaction<'lane> {
             return Finished { outcome: Err(refused), ticket: Ticket::DURABLE };
         }
         let (outcome, version) = run_now(local.commit_with_version());
-        let ticket = match version {
-            Some(version) if self.is_synchronous => durable.acknowledgements().of_commit(version),
-            _ => {
-                durable.note_relaxed();
-                Ticket::DURABLE
-            }
-        };
-        Finished { outcome: Result::Ok(outcome), ticket }
+        let version = version.filter(|_| self.is_synchronous);
+        let ticket = version.map(|version| durable.acknowledgements().of_commit(version));
+        Finished { outcome: Result::Ok(outcome), ticket: ticket.unwrap_or(Ticket::DURABLE) }
     }
 
     fn ticket_of_reads(&self, durable: &Durable, local: &txn::Transaction<'_, LocalEnv>) -> Ticket {

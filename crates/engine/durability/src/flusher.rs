@@ -51,6 +51,12 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
         self.statistics
     }
 
+    /// Whether there are commits that no durable group covers. Those that are between the entry and
+    /// the publication count.
+    pub fn has_work(&self) -> bool {
+        self.log.has_uncovered()
+    }
+
     /// The start of the database to which its groups belong.
     pub fn incarnation(&self) -> Incarnation {
         self.log.incarnation()

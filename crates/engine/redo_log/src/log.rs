@@ -110,6 +110,18 @@ impl<D: Disk> Log<D> {
         self.config.segment_bytes
     }
 
+    /// Whether lanes have entries that no durable group covers: entries that wait for a group, and
+    /// those of commits that were published after the snapshot of the group with the entry.
+    pub fn has_uncovered(&self) -> bool {
+        let snapshot = self.counters.as_deref().unwrap_or_default();
+        let is_covered = |piece: &Piece| {
+            let counter = snapshot.get(usize::from(piece.last.slot().0));
+            counter.is_some_and(|&counter| piece.last.counter() <= counter)
+        };
+        self.lanes.waiting_bytes() > 0
+            || self.uncovered.values().flatten().any(|piece| !is_covered(piece))
+    }
+
     /// The number of the last durable group.
     pub fn last_group(&self) -> u64 {
         self.group

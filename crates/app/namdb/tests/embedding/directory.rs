@@ -1,8 +1,10 @@
 //! A database with a directory: what was committed is there after the next opening.
 
+use fabric::run_now;
 use namdb::{
-    Config, Db, Durability, DurabilityError, IndexDesign, Isolation, KeyValueTable, OpenError,
-    RecordTable, Retry, Storage, TransactionError, record,
+    Column, ColumnType, Config, Db, Durability, DurabilityError, IndexDesign, Isolation,
+    KeyBuilder, KeyValueTable, OpenError, Outcome, RecordTable, Retry, Schema, Storage, TableSpec,
+    TransactionError, host, record,
 };
 use std::path::PathBuf;
 use std::sync::mpsc::{self, TryRecvError};
@@ -245,6 +247,46 @@ fn a_table_is_not_gone_before_the_copies_of_its_rows_are_durable() {
     assert_eq!(kv.read(new, b"k").expect("it reads").as_deref(), Some(&b"v"[..]));
 }
 
+/// Lanes of the engine's own handle, and relaxed transactions: the flusher finds their commits
+/// itself, and goes to rest when all are durable.
+#[test]
+fn commits_that_nobody_waits_for_become_durable() {
+    let folder = Folder::new("relaxed");
+    let db = folder.open(Durability::Periodic(Duration::from_millis(2)));
+    let columns = vec![Column::new("id", ColumnType::Int8)];
+    let schema = Schema::new("t", columns, &[0]).expect("the columns are fine");
+    let spec = TableSpec { schema, design: Default::default(), indexes: Vec::new() };
+    let table = db.create_table(spec).expect("the table is new");
+    let key = |id: i64| KeyBuilder::new().int8(id).key();
+    let database = db.handle();
+    let mut lane = run_now(database.lane()).expect("a lane is free");
+    let groups = || db.directory_statistics().expect("it has a directory").groups;
+    let settled = || {
+        let mut last = (groups(), 0);
+        while last.1 < 20 {
+            host::sleep_ms(5);
+            let now = groups();
+            last = if now == last.0 { (now, last.1 + 1) } else { (now, 0) };
+        }
+        last.0
+    };
+    let mut before = settled();
+    for id in 0..3 {
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("it begins");
+        run_now(txn.insert(table, &key(id))).expect("the key is new");
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+        let after = settled();
+        assert!(after > before, "a group for commit {id}");
+        before = after;
+        let (_copy, copy) = after_a_crash(&folder, "relaxed-copy");
+        let mut session = copy.session();
+        let found = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+            namdb::Ok(txn.rows().read(table, &key(id))?.is_some())
+        });
+        assert_eq!(found, Ok(true), "row {id}");
+    }
+}
+
 #[test]
 fn a_second_opening_and_a_wrong_directory_are_refused() {
     let folder = Folder::new("refused");
@@ -387,7 +429,7 @@ fn a_copy_of_a_database_in_use_has_what_was_acknowledged() {
             while is_over.try_recv() == Err(TryRecvError::Empty) {
                 put(db, accounts, 105..107, 2); // Not of owner 3.
                 db.checkpoint().expect("the disk works");
-                namdb::host::sleep_ms(200);
+                host::sleep_ms(200);
             }
         });
         let _over = over;

@@ -10,6 +10,9 @@
 //!   reading has stopped changing: a group is written whole before the next one begins. Its first
 //!   page, with its markers, is that of the first reading: it may say less than there is, but never
 //!   more.
+//! - The log goes on in a new segment. Until the one before is sealed, the new one has no groups and
+//!   is left out if it is not complete. A last segment that is sealed by the time it is read is not
+//!   the last one, and the copy begins again.
 //! - The control file is read before and behind the log, and the copy begins again if it has
 //!   changed: an older one lacks the tables of rows in the log, and a newer one may have a unique
 //!   index that the rows of an older log violate.
@@ -17,7 +20,8 @@
 use crate::checkpoint_file::FileIdentity;
 use crate::control::Control;
 use crate::error::{DurabilityError, Result};
-use redo_log::segment::BLOCKS;
+use redo_log::marker::{Marker, State};
+use redo_log::segment::{BLOCKS, Header, MARKERS};
 use redo_log::{Survey, file_name, segment_of};
 use storage::{Directory, Disk, ErrorKind, File};
 
@@ -109,19 +113,54 @@ async fn open_all<D: Disk>(from: &Directory<D>) -> Result<Option<Sources<D>>> {
         })
         .collect();
     let first = control.replay_from().segment;
-    let entries = from.list().await?;
-    let newest = entries.iter().filter_map(|entry| segment_of(&entry.name)).max().unwrap_or(0);
-    names.extend((first..newest).map(file_name));
+    let Some((number, last)) = last_segment(from, first).await? else { return Ok(None) };
+    names.extend((first..number).map(file_name));
     let mut files = Vec::new();
     for name in names {
         let Some(file) = open(from, &name).await? else { return Ok(None) };
         files.push(file);
     }
-    let last = file_name(newest.max(first));
-    let Some(file) = open(from, &last).await? else { return Ok(None) };
-    let last = (last, stable_bytes(&file).await?);
+    let last = (file_name(number), last);
     let is_same = control_of(from).await? == control;
     Ok(is_same.then_some(Sources { control, files, last }))
+}
+
+/// Reads the last segment; `None` if the log goes on in another one meanwhile.
+async fn last_segment<D: Disk>(from: &Directory<D>, first: u64) -> Result<Option<(u64, Vec<u8>)>> {
+    let mut number = newest_segment(from).await?.max(first);
+    let Some(mut bytes) = read_segment(from, number).await? else { return Ok(None) };
+    if number > first && Header::decode(&bytes).is_err() {
+        // The next segment is being made, or was left over by a full disk: it has no groups until
+        // the one before it is sealed.
+        let Some(before) = read_segment(from, number - 1).await? else { return Ok(None) };
+        if is_sealed(&before) {
+            let Some(again) = read_segment(from, number).await? else { return Ok(None) };
+            bytes = again;
+        } else {
+            (number, bytes) = (number - 1, before);
+        }
+    }
+    let goes_on = is_sealed(&bytes) && newest_segment(from).await? > number;
+    Ok((!goes_on).then_some((number, bytes)))
+}
+
+async fn newest_segment<D: Disk>(from: &Directory<D>) -> Result<u64> {
+    let entries = from.list().await?;
+    Ok(entries.iter().filter_map(|entry| segment_of(&entry.name)).max().unwrap_or(0))
+}
+
+async fn read_segment<D: Disk>(from: &Directory<D>, number: u64) -> Result<Option<Vec<u8>>> {
+    match open(from, &file_name(number)).await? {
+        Some(file) => stable_bytes(&file).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Whether the segment says that another one follows.
+fn is_sealed(bytes: &[u8]) -> bool {
+    let Ok(header) = Header::decode(bytes) else { return false };
+    let marker = |&at: &u64| Marker::decode(bytes.get(at as usize..)?, header.seed());
+    MARKERS.iter().filter_map(marker).any(|marker| marker.state == State::Sealed)
 }
 
 /// Opens a file; `None` if it is gone.

@@ -4,7 +4,7 @@ use crate::acknowledgement::{Acknowledgements, Refusal};
 use crate::error::{DurabilityError, Result};
 use redo_log::{Group, Incarnation, Lanes, Log, LogError};
 use storage::{Directory, Disk};
-use txn::{Database, EngineEnv, Isolation, Lane};
+use txn::{CatalogError, Database, EngineEnv, Isolation, Lane, Oracle};
 
 /// Attempts at a snapshot before the flusher gives up.
 const SNAPSHOT_TRIES_MAX: u32 = 1000;
@@ -29,9 +29,18 @@ pub struct Flusher<E: EngineEnv, D: Disk> {
 impl<E: EngineEnv, D: Disk> Flusher<E, D> {
     /// A flusher of this log. `database` is a handle without a redo log, on the same memory; the
     /// flusher takes a lane of it for its snapshots.
+    ///
+    /// Each snapshot must have everything that was published before, which a frozen vector may
+    /// lack: a group would acknowledge commits that it does not cover, and a chunk of a checkpoint
+    /// could be older than the checkpoint's first group.
     pub async fn new(database: &Database<E>, log: Log<D>) -> Result<Self> {
+        if database.config().oracle != Oracle::DoubleCollect {
+            let reason = "a database with a directory needs current snapshots; choose the oracle \
+                          double-collect";
+            return Err(CatalogError::WrongKind(reason).into());
+        }
         let lane = database.lane().await;
-        let lane = lane.map_err(|error| txn::CatalogError::Limit(error.to_string()))?;
+        let lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
         let acknowledgements = Acknowledgements::default();
         let statistics = FlushStatistics::default();
         Ok(Self { lane, log, acknowledgements, statistics })
@@ -101,7 +110,7 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
             }
         }
         let reason = last.map_or_else(String::new, |abort| abort.to_string());
-        Err(txn::CatalogError::Unreachable(format!("no snapshot can be had: {reason}")).into())
+        Err(CatalogError::Unreachable(format!("no snapshot can be had: {reason}")).into())
     }
 
     /// Refuses new commits while the disk has no room for the next segment and the current one is

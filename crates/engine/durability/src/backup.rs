@@ -10,9 +10,9 @@
 //!   reading has stopped changing: a group is written whole before the next one begins. Its first
 //!   page, with its markers, is that of the first reading: it may say less than there is, but never
 //!   more.
-//! - The log goes on in a new segment. Until the one before is sealed, the new one has no groups and
-//!   is left out if it is not complete. A last segment that is sealed by the time it is read is not
-//!   the last one, and the copy begins again.
+//! - The log goes on in a new segment. Until the one before is sealed, the new one has no groups
+//!   and is left out if it is not complete. A last segment that is sealed by the time it is read
+//!   is not the last one, and the copy begins again.
 //! - The control file is read before and behind the log, and the copy begins again if it has
 //!   changed: an older one lacks the tables of rows in the log, and a newer one may have a unique
 //!   index that the rows of an older log violate.

@@ -43,7 +43,10 @@ impl CheckpointStart {
         incarnation: Incarnation,
     ) -> Result<Self> {
         acknowledgements.durable(acknowledgements.of_next_group()).await.map_err(refused)?;
-        let (group, counters) = acknowledgements.last_group().expect("a group is durable");
+        // The last group of a database that is closed is not one to begin with.
+        let Some((group, counters)) = acknowledgements.last_group() else {
+            return Err(refused(Refusal::Closed));
+        };
         let (replay_from, chunk_bytes) = (group.replay_from, CHUNK_BYTES);
         Ok(Self { incarnation, replay_from, counters, chunk_bytes })
     }

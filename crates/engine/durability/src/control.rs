@@ -16,7 +16,7 @@ use crate::error::{DurabilityError, Result};
 use layout::{Column, IndexDesign, PhysicalDesign, Schema};
 use redo_log::{DatabaseId, Position};
 use serde::{Deserialize, Serialize};
-use storage::{Directory, Disk};
+use storage::{Directory, Disk, PlantedBug};
 use txn::TableSpec;
 
 /// The name of the control file.
@@ -164,9 +164,13 @@ impl Control {
         }
         let file = directory.create(CONTROL_NEW_NAME).await?;
         file.write_at(0, &self.encode()).await?;
-        file.sync().await?;
+        if !directory.has_planted(PlantedBug::ControlRenamedUnsynced) {
+            file.sync().await?;
+        }
         directory.rename(CONTROL_NEW_NAME, CONTROL_NAME).await?;
-        directory.sync().await?;
+        if !directory.has_planted(PlantedBug::ControlNameUnsynced) {
+            directory.sync().await?;
+        }
         Ok(())
     }
 

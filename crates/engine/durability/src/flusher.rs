@@ -1,9 +1,9 @@
 //! The flusher: takes a snapshot, writes the lanes' entries as a group, and acknowledges it.
 
-use crate::acknowledgement::{Acknowledgements, Refusal};
+use crate::acknowledgement::{Acknowledgements, Planted, Refusal};
 use crate::error::{DurabilityError, Result};
 use redo_log::{Group, Incarnation, Lanes, Log, LogError};
-use storage::{Directory, Disk};
+use storage::{Directory, Disk, PlantedBug};
 use txn::{CatalogError, Database, EngineEnv, Isolation, Lane, Oracle};
 
 /// Attempts at a snapshot before the flusher gives up.
@@ -42,6 +42,12 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
         let lane = database.lane().await;
         let lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
         let acknowledgements = Acknowledgements::default();
+        if D::IS_SIMULATED {
+            acknowledgements.plant(Planted {
+                any_group_under_way: log.has_planted(PlantedBug::AnyGroupUnderWay),
+                readers_not_held: log.has_planted(PlantedBug::ReadersNotHeld),
+            });
+        }
         let statistics = FlushStatistics::default();
         Ok(Self { lane, log, acknowledgements, statistics })
     }
@@ -74,8 +80,7 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
     /// Makes everything durable that is published by now. If the disk is full, the acknowledgements
     /// say so, and the next call tries again; after any other error no call succeeds.
     pub async fn flush(&mut self) -> Result<()> {
-        self.acknowledgements.begin();
-        let flushed = self.flush_begun().await;
+        let flushed = self.flush_numbered().await;
         match &flushed {
             Ok(group) => self.acknowledgements.completed(Some(*group)),
             Err(error) => self.acknowledgements.refuse(refusal(error)),
@@ -83,9 +88,21 @@ impl<E: EngineEnv, D: Disk> Flusher<E, D> {
         flushed.map(drop)
     }
 
-    async fn flush_begun(&mut self) -> Result<Group> {
+    async fn flush_numbered(&mut self) -> Result<Group> {
+        let is_late = self.log.has_planted(PlantedBug::NumberedAfterSnapshot);
+        if !is_late {
+            self.acknowledgements.begin();
+        }
         let counters = self.snapshot().await?;
+        if is_late {
+            self.acknowledgements.begin();
+        }
         self.acknowledgements.taken(&counters);
+        let is_early = self.log.has_planted(PlantedBug::AcknowledgedBeforeSync);
+        if is_early && self.acknowledgements.last_group().is_some() {
+            self.acknowledgements.completed(None);
+            self.acknowledgements.taken(&counters);
+        }
         let group = self.log.commit_group(&counters).await?;
         self.statistics.groups += 1;
         self.statistics.bytes += group.bytes;

@@ -6,7 +6,7 @@ use crate::error::{DurabilityError, Result};
 use crate::restore::Restore;
 use crate::tail::Tail;
 use redo_log::{Config, DatabaseId, Log, Loss, OnDamage, Survey, segment_of};
-use storage::{Directory, Disk};
+use storage::{Directory, Disk, PlantedBug};
 
 /// A directory that was opened.
 pub struct Opened<D: Disk> {
@@ -62,7 +62,8 @@ pub async fn open_directory<D: Disk>(
     let highest = survey.highest_counters().iter().chain(checkpoint).max().copied();
     let (was_closed, loss) = (survey.is_closed(), survey.loss);
     let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
-    let first_counter = highest.unwrap_or(0);
+    let is_low = directory.has_planted(PlantedBug::FirstCounterNotRaised);
+    let first_counter = highest.filter(|_| !is_low).unwrap_or(0);
     Ok(Opened { control, log: opened.log, restore, first_counter, loss, was_closed })
 }
 

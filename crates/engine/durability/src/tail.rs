@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use storage::{Directory, Disk};
+use storage::{Directory, Disk, PlantedBug};
 
 /// A row as it is loaded: its payload, and its long values in the order of their columns, empty for
 /// nulls.
@@ -84,6 +84,14 @@ pub(crate) struct Tail {
     bytes: Vec<u8>,
     /// Rows of all entries.
     pub rows: u64,
+    /// Only tests remove guards.
+    planted: Planted,
+}
+
+/// Guards that are removed.
+struct Planted {
+    replays_covered: bool,
+    wrong_order: bool,
 }
 
 impl Tail {
@@ -101,7 +109,11 @@ impl Tail {
             let tail = TableTail { schema: Arc::new(schema), payload_bytes, chains };
             tables.insert(table.number, tail);
         }
-        let mut tail = Self { tables, bytes: Vec::new(), rows: 0 };
+        let planted = Planted {
+            replays_covered: directory.has_planted(PlantedBug::CoveredEntriesReplayed),
+            wrong_order: directory.has_planted(PlantedBug::ColumnsInWrongOrder),
+        };
+        let mut tail = Self { tables, bytes: Vec::new(), rows: 0, planted };
         for segment in 0..survey.segment_count() {
             let add = |row: ReplayedRow<'_>| tail.add(control, &row);
             survey.replay(directory, control.identity(), segment, add).await?;
@@ -110,7 +122,11 @@ impl Tail {
     }
 
     fn add(&mut self, control: &Control, replayed: &ReplayedRow<'_>) -> Result<()> {
-        if !replayed.is_covered || is_in_checkpoint(control, replayed) {
+        let is_in_checkpoint = match self.planted.replays_covered {
+            true => is_in_earlier_start(control, replayed),
+            false => is_in_checkpoint(control, replayed),
+        };
+        if !replayed.is_covered || is_in_checkpoint {
             return Ok(());
         }
         let row = &replayed.row;
@@ -259,7 +275,10 @@ impl Tail {
                 }
             }
         };
-        for image in changes.into_iter().rev() {
+        if !self.planted.wrong_order {
+            changes.reverse();
+        }
+        for image in changes {
             let malformed = || table.contradiction("a column is malformed");
             let columns = Columns::of(&self.bytes[image.clone()]).ok_or_else(malformed)?;
             for (column, value) in columns.iter() {
@@ -304,10 +323,16 @@ impl TableTail {
 fn is_in_checkpoint(control: &Control, replayed: &ReplayedRow<'_>) -> bool {
     let Some(checkpoint) = &control.checkpoint else { return false };
     if replayed.incarnation.0 != checkpoint.incarnation {
-        return replayed.incarnation.0 < checkpoint.incarnation;
+        return is_in_earlier_start(control, replayed);
     }
     let slot = usize::from(replayed.version.slot().0);
     checkpoint.counters.get(slot).is_some_and(|&counter| replayed.version.counter() <= counter)
+}
+
+/// Whether the entry is of a start before that of the checkpoint.
+fn is_in_earlier_start(control: &Control, replayed: &ReplayedRow<'_>) -> bool {
+    let start = control.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.incarnation);
+    replayed.incarnation.0 < start
 }
 
 /// The references to long values in a payload; empty ones for nulls.
@@ -324,4 +349,83 @@ pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
     let mut words = vec![0; bytes.len() / 8];
     bytemuck::cast_slice_mut::<u64, u8>(&mut words).copy_from_slice(bytes);
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{StoredCheckpoint, StoredTable};
+    use fabric::run_now;
+    use layout::{Column, ColumnType, SlotId};
+    use redo_log::{Config, DatabaseId, Log, OnDamage, Row};
+    use sim::disk::{DiskConfig, SimulatedDisk};
+    use txn::TableSpec;
+
+    const DATABASE: DatabaseId = DatabaseId([7; 16]);
+    const KEY: [u8; 8] = 1_u64.to_le_bytes();
+    const OLD: [u8; 8] = 10_u64.to_le_bytes();
+    const NEW: [u8; 8] = 11_u64.to_le_bytes();
+
+    fn version(slot: u16, counter: u64) -> VersionWord {
+        VersionWord::new(SlotId(slot), counter)
+    }
+
+    fn append(lane: &mut redo_log::Lane, version: VersionWord, row: (VersionWord, &[u8], &[u8])) {
+        let (replaces, key, image) = row;
+        let change = if replaces.is_none() { Change::Insert } else { Change::Update };
+        let mut entry = lane.begin(version);
+        entry.row(&Row { table: 0, key, replaces, change, image: Image::Whole(image) });
+        entry.finish();
+    }
+
+    /// Lane 0 replaces the row that lane 1 has inserted, both in group 1, where the block of lane 0
+    /// is first. Another entry in the block of lane 1 is uncovered until group 3, so that a
+    /// checkpoint of group 2 replays from that block: it has the older entry of the row only.
+    fn directory(disk: &SimulatedDisk) -> (Control, Directory<sim::disk::DiskAccess>) {
+        let columns = [Column::new("id", ColumnType::Int8), Column::new("value", ColumnType::Int8)];
+        let schema = Schema::new("t", columns.to_vec(), &[0]).expect("it is well formed");
+        let spec = TableSpec { schema, design: Default::default(), indexes: Vec::new() };
+        let mut control = Control::new(DATABASE);
+        (control.next_table, control.tables) = (1, vec![StoredTable::new(0, &spec)]);
+        let directory = run_now(Directory::open(disk.access())).expect("nobody else has it");
+        let log = run_now(Log::create(directory.clone(), Config::new(DATABASE)));
+        let mut log = log.expect("the disk works");
+        let (mut first, mut second) = (log.lanes().add(), log.lanes().add());
+        append(&mut second, version(1, 1), (VersionWord::NONE, &KEY, &OLD));
+        append(&mut first, version(0, 1), (version(1, 1), &KEY, &NEW));
+        append(&mut second, version(1, 2), (VersionWord::NONE, &2_u64.to_le_bytes(), &OLD));
+        let [_, group, _] = [[1, 1], [1, 1], [1, 2]]
+            .map(|counters| run_now(log.commit_group(&counters)).expect("the disk works"));
+        let replay_from = (group.replay_from.segment, group.replay_from.offset);
+        let (counters, files) = (vec![1, 1], Vec::new());
+        control.checkpoint =
+            Some(StoredCheckpoint { number: 1, incarnation: 1, replay_from, counters, files });
+        drop((log, directory));
+        disk.crash();
+        (control, run_now(Directory::open(disk.access())).expect("the lock is free"))
+    }
+
+    fn tail(planted: &[PlantedBug]) -> Result<Tail> {
+        let disk = SimulatedDisk::new(DiskConfig::new(1));
+        let (control, directory) = directory(&disk);
+        disk.plant(planted);
+        let config = Config::new(DATABASE);
+        run_now(async {
+            let start = control.replay_from();
+            let opened = Log::open(directory.clone(), config, start, OnDamage::Refuse).await?;
+            Tail::read(&directory, &control, &opened.survey).await
+        })
+    }
+
+    #[test]
+    fn entries_that_the_checkpoint_has_are_left_out() {
+        let whole = tail(&[]).expect("it is intact");
+        assert_eq!((whole.rows, whole.chain(0, &KEY).is_none()), (1, true));
+        // Without that, the older entry is the end of the chain.
+        let tail = tail(&[PlantedBug::CoveredEntriesReplayed]).expect("it is intact");
+        let chain = tail.chain(0, &KEY).expect("the older entry counts");
+        let base = LoadedRow { payload: words(&NEW), values: Vec::new() };
+        let row = tail.resolve(0, chain, Some(base)).expect("there is one end");
+        assert_eq!(row.map(|row| row.payload), Some(words(&OLD)));
+    }
 }

@@ -127,6 +127,12 @@ impl<D: Disk> Log<D> {
         self.group
     }
 
+    /// Whether a guard is removed; constant on real disks.
+    #[inline]
+    pub fn has_planted(&self, bug: PlantedBug) -> bool {
+        self.directory.has_planted(bug)
+    }
+
     /// The end of the last durable group.
     pub fn position(&self) -> Position {
         Position { segment: self.segment.header.segment, offset: self.segment.end }

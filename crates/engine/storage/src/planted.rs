@@ -15,14 +15,50 @@ pub enum PlantedBug {
     /// `log::dropped_entries_kept`: entries that no group covers stay after a crash, and count as
     /// covered by the groups of a later incarnation.
     DroppedEntriesKept,
+    /// `acknowledgement::any_group_under_way`: a commit waits for the group under way although the
+    /// group's snapshot may not cover it.
+    AnyGroupUnderWay,
+    /// `acknowledgement::readers_not_held`: a transaction that has only read is reported at once.
+    ReadersNotHeld,
+    /// `flusher::acknowledged_before_sync`: a group is acknowledged before it is written.
+    AcknowledgedBeforeSync,
+    /// `flusher::numbered_after_snapshot`: a group gets its number behind its snapshot.
+    NumberedAfterSnapshot,
+    /// `checkpoint::named_early`: the control file names a checkpoint before a group covers it.
+    CheckpointNamedEarly,
+    /// `restore::covered_entries_replayed`: entries count that the checkpoint's group covers.
+    CoveredEntriesReplayed,
+    /// `restore::columns_in_wrong_order`: the changes of a row are applied from the last one on.
+    ColumnsInWrongOrder,
+    /// `control::renamed_unsynced`: the control file gets its name before it is durable.
+    ControlRenamedUnsynced,
+    /// `control::name_unsynced`: a change is reported before the control file's name is durable.
+    ControlNameUnsynced,
+    /// `open::first_counter_not_raised`: a start counts from 0 again.
+    FirstCounterNotRaised,
 }
 
 impl PlantedBug {
-    pub const ALL: [Self; 4] = [
+    /// Those of the redo log.
+    pub const LOG: [Self; 4] = [
         Self::GroupBeforeBlocks,
         Self::MarkerBeforeSync,
         Self::NewSegmentUnsynced,
         Self::DroppedEntriesKept,
+    ];
+
+    /// Those of a database's directory.
+    pub const DIRECTORY: [Self; 10] = [
+        Self::AnyGroupUnderWay,
+        Self::ReadersNotHeld,
+        Self::AcknowledgedBeforeSync,
+        Self::NumberedAfterSnapshot,
+        Self::CheckpointNamedEarly,
+        Self::CoveredEntriesReplayed,
+        Self::ColumnsInWrongOrder,
+        Self::ControlRenamedUnsynced,
+        Self::ControlNameUnsynced,
+        Self::FirstCounterNotRaised,
     ];
 
     /// The name in reports.
@@ -32,6 +68,16 @@ impl PlantedBug {
             Self::MarkerBeforeSync => "log::marker_before_sync",
             Self::NewSegmentUnsynced => "log::new_segment_unsynced",
             Self::DroppedEntriesKept => "log::dropped_entries_kept",
+            Self::AnyGroupUnderWay => "acknowledgement::any_group_under_way",
+            Self::ReadersNotHeld => "acknowledgement::readers_not_held",
+            Self::AcknowledgedBeforeSync => "flusher::acknowledged_before_sync",
+            Self::NumberedAfterSnapshot => "flusher::numbered_after_snapshot",
+            Self::CheckpointNamedEarly => "checkpoint::named_early",
+            Self::CoveredEntriesReplayed => "restore::covered_entries_replayed",
+            Self::ColumnsInWrongOrder => "restore::columns_in_wrong_order",
+            Self::ControlRenamedUnsynced => "control::renamed_unsynced",
+            Self::ControlNameUnsynced => "control::name_unsynced",
+            Self::FirstCounterNotRaised => "open::first_counter_not_raised",
         }
     }
 }

@@ -2,21 +2,27 @@
 
 use crate::support::history::{Execution, State, state_at};
 use crate::support::program::Program;
-use durability::{Acknowledgements, Control};
+use durability::{Acknowledgements, Control, DurabilityError};
 use fabric::run_now;
 use layout::VersionWord;
-use redo_log::{Config, DatabaseId, Incarnation, Log, OnDamage};
+use redo_log::{Config, DatabaseId, Incarnation, Log, OnDamage, Survey};
 use sim::disk::SimulatedDisk;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use storage::Directory;
 use txn::{Isolation, Outcome, Snapshot};
 
 pub const DATABASE: DatabaseId = DatabaseId([7; 16]);
 /// Small, so that the log rolls.
-pub const SEGMENT_BYTES: u64 = 1 << 13;
+pub const SEGMENT_BYTES: u64 = 5 << 10;
 
-/// The rows of each table, by its number.
-pub type Contents = BTreeMap<u32, State>;
+/// The contents of a directory.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Contents {
+    /// The rows of each table, by its number.
+    pub rows: BTreeMap<u32, State>,
+    /// All numbers of tables, of dropped ones too, are lower.
+    pub next_table: u32,
+}
 
 /// The record of one life.
 #[derive(Default)]
@@ -32,12 +38,20 @@ pub struct Ledger {
     /// Number and snapshot of the last group that was acknowledged.
     pub durable: Option<(u64, Vec<u64>)>,
     pub was_closed: bool,
-    /// Tables whose creation, and whose deletion, was acknowledged.
-    pub created: BTreeMap<u32, String>,
-    pub dropped: BTreeMap<u32, String>,
-    /// A change of the catalog whose result is unknown: a name that may be there or not.
-    pub in_doubt: Option<String>,
+    /// Tables that must be there.
+    pub tables: BTreeSet<u32>,
+    /// Tables that must not be there.
+    pub dropped: BTreeSet<u32>,
+    /// All numbers of tables before this life were lower.
+    next_table: u32,
+    /// Broken promises that were noticed while the database ran.
+    pub wrong: Vec<String>,
+    /// Copies of the directory.
+    pub copies: Vec<SimulatedDisk>,
     pub checkpoints: u64,
+    pub changes: u64,
+    /// How often commits were refused because the disk was full.
+    pub refusals: u64,
 }
 
 /// The rows that a life began with, as the execution of a transaction that all others have seen.
@@ -52,8 +66,30 @@ fn loaded(state: &State) -> Execution {
 
 impl Ledger {
     pub fn of(contents: &Contents) -> Self {
-        let histories = contents.iter().map(|(&table, state)| (table, vec![loaded(state)]));
-        Self { histories: histories.collect(), ..Self::default() }
+        let Contents { rows, next_table } = contents;
+        let histories = rows.iter().map(|(&table, state)| (table, vec![loaded(state)]));
+        let (histories, tables) = (histories.collect(), rows.keys().copied().collect());
+        Self { histories, tables, next_table: *next_table, ..Self::default() }
+    }
+
+    /// Notes a table that was created.
+    pub fn create(&mut self, table: u32) {
+        self.changes += 1;
+        self.tables.insert(table);
+        if table < self.next_table {
+            self.wrong.push(format!("the number {table} was given to a table before"));
+        }
+    }
+
+    /// Notes that a table is about to be dropped: from now on it may be there or not.
+    pub fn begin_drop(&mut self, table: u32) {
+        self.tables.remove(&table);
+    }
+
+    /// Notes that a table was dropped.
+    pub fn end_drop(&mut self, table: u32) {
+        self.changes += 1;
+        self.dropped.insert(table);
     }
 
     /// The history of a table.
@@ -70,27 +106,37 @@ impl Ledger {
     /// The contents of the directory after a crash, as the log's last group decides them. An error
     /// if something is missing that was acknowledged, or if the group is none of this life.
     pub fn settle(&self, disk: &SimulatedDisk, seed: u64) -> Result<Contents, String> {
-        let fork = disk.fork(seed);
-        let told = |error: &dyn std::fmt::Display| format!("a crash leaves: {error}");
-        let directory = run_now(Directory::open(fork.access())).map_err(|error| told(&error))?;
-        let control = run_now(Control::read(&directory)).map_err(|error| told(&error))?;
-        let Some(control) = control else {
+        let told = |error| format!("a crash leaves: {error}");
+        let Some((control, survey)) = survey(disk, seed).map_err(told)? else {
             let is_new = self.histories.is_empty() && self.durable.is_none();
-            return if is_new { Ok(Contents::new()) } else { Err("no control file".to_owned()) };
+            let lost = || Err("no control file".to_owned());
+            return if is_new { Ok(Contents::default()) } else { lost() };
         };
-        let config = Config { segment_bytes: SEGMENT_BYTES, ..Config::new(DATABASE) };
-        let opened = Log::open(directory, config, control.replay_from(), OnDamage::Refuse);
-        let opened = run_now(opened).map_err(|error| told(&error))?;
-        let survey = opened.survey;
         if self.was_closed && !survey.is_closed() {
             return Err("the log of a closed database is open".to_owned());
         }
-        let group = survey.last_group();
-        let group = group.filter(|group| Some(group.record.incarnation) == self.incarnation);
-        let last = group.map(|group| (group.number, &group.record.counters[..]));
-        self.check_promises(last)?;
+        self.check_promises(self.last_group(&survey))?;
         self.check_tables(&control)?;
-        let snapshot = last.map(|(_, counters)| snapshot(counters));
+        self.contents(&control, &survey)
+    }
+
+    /// The contents of a copy that was made during this life.
+    pub fn contents_of_copy(&self, copy: &SimulatedDisk, seed: u64) -> Result<Contents, String> {
+        let told = |error| format!("a copy has: {error}");
+        let (control, survey) = survey(copy, seed).map_err(told)?.ok_or("a copy is empty")?;
+        self.contents(&control, &survey)
+    }
+
+    /// Number and snapshot of the last group of this life.
+    fn last_group<'a>(&self, survey: &'a Survey) -> Option<(u64, &'a [u64])> {
+        let group = survey.last_group()?;
+        let is_of_this_life = Some(group.record.incarnation) == self.incarnation;
+        is_of_this_life.then_some((group.number, &group.record.counters[..]))
+    }
+
+    /// The rows that the last group of this life covers; without one, those that it began with.
+    fn contents(&self, control: &Control, survey: &Survey) -> Result<Contents, String> {
+        let snapshot = self.last_group(survey).map(|(_, counters)| snapshot(counters));
         let state = |table: u32| match (self.histories.get(&table), &snapshot) {
             (None, _) => Ok(State::new()),
             (Some(history), Some(snapshot)) => state_at(history, snapshot),
@@ -98,7 +144,9 @@ impl Ledger {
                 Ok(history[0].writes.iter().filter_map(|(&id, &cell)| Some((id, cell?))).collect())
             }
         };
-        control.tables.iter().map(|table| Ok((table.number, state(table.number)?))).collect()
+        let rows = control.tables.iter().map(|table| Ok((table.number, state(table.number)?)));
+        let rows = rows.collect::<Result<_, String>>()?;
+        Ok(Contents { rows, next_table: control.next_table })
     }
 
     /// Checks that the last group is the last acknowledged one or the one under way, and covers
@@ -127,20 +175,28 @@ impl Ledger {
 
     /// Checks the catalog: what was acknowledged, with or without the change under way.
     fn check_tables(&self, control: &Control) -> Result<(), String> {
-        let has = |number: u32| control.table(number).is_some();
-        let in_doubt = |name: &String| self.in_doubt.as_ref() == Some(name);
-        let is_dropped = |number: &u32| self.dropped.contains_key(number);
-        let lost = |(number, name): &(&u32, &String)| {
-            !has(**number) && !is_dropped(number) && !in_doubt(name)
-        };
-        if let Some((_, name)) = self.created.iter().find(lost) {
-            return Err(format!("table {name} was created and is lost"));
+        let has = |number: &&u32| control.table(**number).is_some();
+        if let Some(lost) = self.tables.iter().find(|number| !has(number)) {
+            return Err(format!("table {lost} was created and is lost"));
         }
-        match self.dropped.iter().find(|(number, _)| has(**number)) {
-            Some((_, name)) => Err(format!("table {name} was dropped and is there")),
+        match self.dropped.iter().find(has) {
+            Some(back) => Err(format!("table {back} was dropped and is there")),
             None => Ok(()),
         }
     }
+}
+
+/// Reads control file and log of a disk, without changing it; `None` if there is no control file.
+fn survey(disk: &SimulatedDisk, seed: u64) -> Result<Option<(Control, Survey)>, DurabilityError> {
+    let fork = disk.fork(seed);
+    let config = Config { segment_bytes: SEGMENT_BYTES, ..Config::new(DATABASE) };
+    run_now(async {
+        let directory = Directory::open(fork.access()).await?;
+        let Some(control) = Control::read(&directory).await? else { return Ok(None) };
+        let start = control.replay_from();
+        let opened = Log::open(directory, config, start, OnDamage::Refuse).await?;
+        Ok(Some((control, opened.survey)))
+    })
 }
 
 fn snapshot(counters: &[u64]) -> Snapshot {

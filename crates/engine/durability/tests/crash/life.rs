@@ -20,6 +20,9 @@ use txn::{Database, DatabaseConfig, Isolation, Outcome, TableId};
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 1 << 18;
 
+/// Longest time of a transaction.
+const TRANSACTION_NS: u64 = 2_000_000;
+
 /// The choices of a life, besides its programs.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -29,7 +32,15 @@ pub struct Plan {
     pub mix: Mix,
     /// Tasks that load rows.
     pub workers: u64,
+    /// Longest pause between groups.
+    pub pause_ns: u64,
     pub makes_checkpoints: bool,
+    pub changes_catalog: bool,
+    pub fills_disk: bool,
+    /// Whether the directory is copied.
+    pub copies: bool,
+    /// Whether a sync fails.
+    pub fails_sync: bool,
     pub closes: bool,
 }
 
@@ -57,7 +68,9 @@ impl Plan {
         let (access, env) = (disk.access_on(&admin), admin.clone().into_dyn());
         let segment_bytes = Some(SEGMENT_BYTES);
         let options = OpenOptions { segment_bytes, ..OpenOptions::new(DATABASE) };
-        let config = self.mix.database(dice);
+        let mut config = self.mix.database(dice);
+        // Changes of the catalog wait this long for lanes that wait for the disk.
+        config.transaction_time_max_ns = config.transaction_time_max_ns.min(TRANSACTION_NS);
         let (directory, opened, database) = world.block_on(&admin, async {
             let directory = Directory::open(access).await?;
             let opened = open_directory(&directory, options).await?;
@@ -131,8 +144,8 @@ fn check_contents(
     contents: &Contents,
 ) -> Result<(), String> {
     let numbers: Vec<u32> = stored.iter().map(|table| table.number).collect();
-    if !numbers.iter().eq(contents.keys()) {
-        return Err(format!("tables {numbers:?}, expected {:?}", contents.keys()));
+    if !numbers.iter().eq(contents.rows.keys()) {
+        return Err(format!("tables {numbers:?}, expected {:?}", contents.rows.keys()));
     }
     let mut lane = cluster.lane();
     let expected = Ledger::of(contents).histories;
@@ -153,6 +166,20 @@ fn check_contents(
         Some(error) => Err(format!("after a restart: {error}")),
         None => Ok(()),
     }
+}
+
+/// Opens a directory that has these contents, loads and checks them.
+pub fn check(
+    disk: &SimulatedDisk,
+    plan: &Plan,
+    dice: &mut Dice,
+    contents: &Contents,
+) -> Result<(), String> {
+    let Begun { cluster, opened, .. } =
+        plan.begin(disk, dice).map_err(|error| error.to_string())?;
+    let tables = opened.control.tables;
+    load(&cluster, opened.restore, plan.workers).map_err(|error| error.to_string())?;
+    check_contents(&cluster, &tables, contents)
 }
 
 /// Lives until all sessions have ended, or the disk fails. `contents` is what the directory has. An
@@ -184,12 +211,15 @@ pub fn live(
     let flusher = cluster.admin(Flusher::new(&cluster.database, log));
     let flusher = flusher.map_err(|error| error.to_string())?;
     let machine = Machine::new(directory, control, &flusher, ledger);
-    let ended = machine.run(&cluster, flusher, plan, dice);
+    let ended = machine.run(&cluster, disk, flusher, plan, dice);
     let waiting = cluster.world.run_until_idle();
     if waiting > 0 {
         return Err(format!("life {}: {waiting} tasks wait for ever", plan.life));
     }
     let mut ledger = machine.ledger.take();
+    if let Some(wrong) = ledger.wrong.first() {
+        return Err(format!("life {}: {wrong}", plan.life));
+    }
     ledger.note_groups(&machine.acknowledgements);
     if let Err(error) = ended {
         may_end(error)?;
@@ -203,7 +233,8 @@ pub fn live(
 }
 
 impl Plan {
+    /// Whether operations of the disk may fail.
     fn may_fail(&self, disk: &SimulatedDisk) -> bool {
-        !disk.has_power()
+        !disk.has_power() || self.fails_sync
     }
 }

@@ -1,6 +1,8 @@
 //! The tasks of a life: sessions that wait for acknowledgement, the flusher, the checkpointer.
 
-use crate::ledger::Ledger;
+use crate::changes::Changes;
+use crate::copies::copy;
+use crate::ledger::{Ledger, SEGMENT_BYTES};
 use crate::life::{Plan, tables};
 use crate::support::cluster::Cluster;
 use crate::support::mix::{Dice, programs};
@@ -11,7 +13,7 @@ use durability::{
 };
 use fabric::{DynEnv, Env};
 use redo_log::{Incarnation, Lanes};
-use sim::disk::DiskAccess;
+use sim::disk::{DiskAccess, SimulatedDisk};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use storage::Directory;
@@ -32,7 +34,8 @@ pub struct Machine {
     sessions: Cell<usize>,
 }
 
-type Result<T> = std::result::Result<T, DurabilityError>;
+/// The result of an operation on the directory.
+pub type Result<T> = std::result::Result<T, DurabilityError>;
 
 impl Machine {
     pub fn new(
@@ -57,6 +60,7 @@ impl Machine {
     pub fn run(
         self: &Rc<Self>,
         cluster: &Cluster,
+        disk: &SimulatedDisk,
         mut flusher: Flusher<DynEnv, DiskAccess>,
         plan: &Plan,
         dice: &mut Dice,
@@ -76,12 +80,9 @@ impl Machine {
                 machine.sessions.set(machine.sessions.get() - 1);
             });
         }
-        if plan.makes_checkpoints {
-            let database = cluster.compute(0);
-            let (machine, env) = (self.clone(), database.env().clone());
-            self.spawn(cluster, &env, async move { machine.checkpoints(&database).await });
-        }
-        let flushed = cluster.admin(self.flush(&mut flusher, cluster.database.env()));
+        self.start_others(cluster, disk, plan, dice);
+        let flushed =
+            cluster.admin(self.flush(&mut flusher, cluster.database.env(), plan.pause_ns));
         match flushed {
             Ok(()) if plan.closes => {
                 let closed = cluster.admin(flusher.close());
@@ -90,6 +91,47 @@ impl Machine {
             }
             flushed => flushed,
         }
+    }
+
+    /// Starts the tasks that some lives have beside sessions.
+    fn start_others(
+        self: &Rc<Self>,
+        cluster: &Cluster,
+        disk: &SimulatedDisk,
+        plan: &Plan,
+        dice: &mut Dice,
+    ) {
+        let unlogged = cluster.compute(1);
+        let env = unlogged.env().clone();
+        if plan.makes_checkpoints {
+            let (machine, database) = (self.clone(), unlogged.clone());
+            self.spawn(cluster, &env, async move { machine.checkpoints(&database).await });
+        }
+        if plan.copies {
+            let from = Directory::read_only(disk.access_on(&cluster.admin));
+            self.spawn(cluster, &env, copy(self.clone(), env.clone(), from, disk.clone()));
+        }
+        if plan.fills_disk {
+            let (machine, disk, its_env) = (self.clone(), disk.clone(), env.clone());
+            self.spawn(cluster, &env, async move { machine.fill(&disk, &its_env).await });
+        }
+        if plan.changes_catalog {
+            let logged = cluster.compute(1).logging_to(self.lanes.clone());
+            let (mix, life, dice) = (plan.mix, plan.life, Dice(dice.below(1 << 30)));
+            let machine = self.clone();
+            let changes = Changes { machine, unlogged, logged, mix, life, dice };
+            self.spawn(cluster, &env, changes.run());
+        }
+    }
+
+    /// Whether sessions run.
+    pub fn has_sessions(&self) -> bool {
+        self.sessions.get() > 0
+    }
+
+    /// Whether nothing will be acknowledged any more.
+    pub fn has_ended(&self) -> bool {
+        self.acknowledgements.refusal().is_some_and(|refusal| refusal.is_final())
     }
 
     fn spawn(
@@ -118,10 +160,8 @@ impl Machine {
         let is_missing = !control.tables.iter().any(|table| table.name == "t");
         if is_missing {
             let created = catalog::create_table(&mut control, &self.directory, database, spec);
-            let created = created.await.inspect_err(|_| {
-                self.ledger.borrow_mut().in_doubt = Some("t".to_owned());
-            })?;
-            self.ledger.borrow_mut().created.insert(created.0, "t".to_owned());
+            let created = created.await?;
+            self.ledger.borrow_mut().create(created.0);
         }
         let stored = control.tables.iter().find(|table| table.name == "t");
         let tables = tables(database, stored.expect("it was created"));
@@ -129,7 +169,7 @@ impl Machine {
         Ok(tables)
     }
 
-    async fn lock(&self, database: &Database<DynEnv>) -> Control {
+    pub async fn lock(&self, database: &Database<DynEnv>) -> Control {
         loop {
             if let Some(control) = self.control.borrow_mut().take() {
                 return control;
@@ -138,12 +178,12 @@ impl Machine {
         }
     }
 
-    fn unlock(&self, control: Control) {
+    pub fn unlock(&self, control: Control) {
         *self.control.borrow_mut() = Some(control);
     }
 
     /// Runs programs one after another; each is reported when it is durable.
-    async fn session(
+    pub async fn session(
         &self,
         database: &Database<DynEnv>,
         tables: Tables,
@@ -156,6 +196,7 @@ impl Machine {
             lane.env().sleep_ns(pause).await;
             for _ in 0..=program.retries {
                 while self.acknowledgements.is_full() {
+                    self.ledger.borrow_mut().refusals += 1;
                     lane.env().sleep_ns(50_000).await;
                 }
                 let execution = execute(&mut lane, tables, number, program).await;
@@ -189,10 +230,28 @@ impl Machine {
         }
     }
 
+    /// Fills the disk, and makes room again.
+    async fn fill(&self, disk: &SimulatedDisk, env: &DynEnv) {
+        for _ in 0..3 {
+            env.sleep_ns(env.random() % 500_000).await;
+            let used: usize = disk.files().values().map(Vec::len).sum();
+            disk.set_capacity(used as u64 + env.random() % SEGMENT_BYTES);
+            env.sleep_ns(env.random() % 1_000_000).await;
+            disk.set_capacity(1 << 40);
+        }
+    }
+
     /// Groups until no task needs one.
-    async fn flush(&self, flusher: &mut Flusher<DynEnv, DiskAccess>, env: &DynEnv) -> Result<()> {
+    async fn flush(
+        &self,
+        flusher: &mut Flusher<DynEnv, DiskAccess>,
+        env: &DynEnv,
+        pause_ns: u64,
+    ) -> Result<()> {
+        let mut idle_ns = 0;
         while self.running.get() > 0 {
             let is_wanted = self.acknowledgements.is_wanted();
+            idle_ns = if is_wanted { 0 } else { (2 * idle_ns).clamp(500, 100_000) };
             let flushed = match env.random() % 8 {
                 0 => flusher.mark().await,
                 1 => flusher.flush().await,
@@ -205,7 +264,7 @@ impl Machine {
                 Err(error) => Err(error),
             };
             flushed?;
-            env.sleep_ns(1 + env.random() % 20_000).await;
+            env.sleep_ns(1 + idle_ns + env.random() % pause_ns).await;
         }
         Ok(())
     }
@@ -214,13 +273,13 @@ impl Machine {
     async fn checkpoints(&self, database: &Database<DynEnv>) {
         let env = database.env().clone();
         loop {
-            env.sleep_ns(env.random() % 1_000_000).await;
-            if self.sessions.get() == 0 {
+            env.sleep_ns(env.random() % 500_000).await;
+            if !self.has_sessions() {
                 return;
             }
             match self.checkpoint(database).await {
                 Ok(()) => self.ledger.borrow_mut().checkpoints += 1,
-                Err(_) if self.acknowledgements.refusal().is_some_and(|it| it.is_final()) => return,
+                Err(_) if self.has_ended() => return,
                 Err(_) => {}
             }
         }
@@ -229,9 +288,9 @@ impl Machine {
     async fn checkpoint(&self, database: &Database<DynEnv>) -> Result<()> {
         let (directory, acknowledgements) = (&self.directory, &self.acknowledgements);
         let start = CheckpointStart::new(acknowledgements, self.incarnation).await?;
-        let start = start.with_chunk_bytes(1 + (database.env().random() % 200) as usize);
         let control = self.lock(database).await;
         self.unlock(control.clone());
+        let start = start.with_chunk_bytes(1 + (database.env().random() % 200) as usize);
         let note = |_| {};
         let stored =
             write_checkpoint(start, &control, database, directory, acknowledgements, note).await?;

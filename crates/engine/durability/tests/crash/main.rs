@@ -4,7 +4,10 @@
 #[path = "../../../txn/tests/support/mod.rs"]
 mod support;
 
+mod changes;
+mod copies;
 mod ledger;
 mod life;
 mod lives;
 mod machine;
+mod mutants;

@@ -176,7 +176,7 @@ fn noticed(bug: PlantedBug) -> (u64, Option<String>) {
 
 #[test]
 fn each_planted_bug_is_noticed() {
-    for bug in PlantedBug::ALL {
+    for bug in PlantedBug::LOG {
         let (count, message) = noticed(bug);
         assert!(count > 0, "{} is not noticed", bug.name());
         assert!(message.is_some_and(|message| !message.is_empty()));

@@ -16,6 +16,7 @@ mod hosts;
 mod kill_test;
 mod mutants;
 mod nightly;
+mod peers_durable;
 mod process;
 mod release;
 mod setup;
@@ -61,6 +62,8 @@ enum Task {
     Mutants(mutants::Options),
     /// Kill a process that commits, again and again, and check what the next opening finds
     KillTest(kill_test::Options),
+    /// Measure durable updates of namdb beside RocksDB, redb and SQLite, on one disk
+    PeersDurable(peers_durable::Options),
     /// Run our programs over real RDMA verbs in virtual machines that have a Soft-RoCE device
     SoftRoce(soft_roce::Options),
     /// Run a cluster on several hosts, which are network namespaces, and hurt it
@@ -93,6 +96,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Times(options) => times::run(&root, options),
         Task::Mutants(options) => mutants::run(&root, options),
         Task::KillTest(options) => kill_test::run(&root, options),
+        Task::PeersDurable(options) => peers_durable::run(&root, options),
         Task::SoftRoce(options) => soft_roce::run(&root, options),
         Task::Hosts(options) => hosts::run(&root, options),
     }

@@ -64,8 +64,25 @@ fn refused(refusal: Refusal) -> DurabilityError {
 
 /// Writes the files of a checkpoint, and waits until a durable group covers them. `control` is the
 /// control file as it is after `start`, and `database` a handle without a redo log. `note` gets the
-/// number of rows of each block.
+/// number of rows of each block. After an error the files are removed.
 pub async fn write_checkpoint<E: EngineEnv, D: Disk>(
+    start: CheckpointStart,
+    control: &Control,
+    database: &Database<E>,
+    directory: &Directory<D>,
+    acknowledgements: &Acknowledgements,
+    note: impl FnMut(u64),
+) -> Result<StoredCheckpoint> {
+    remove_incomplete(directory, control).await?;
+    let written = write_files(start, control, database, directory, acknowledgements, note).await;
+    if written.is_err() {
+        // The log may need their room. A disk that has failed keeps them until the next start.
+        let _ = remove_incomplete(directory, control).await;
+    }
+    written
+}
+
+async fn write_files<E: EngineEnv, D: Disk>(
     start: CheckpointStart,
     control: &Control,
     database: &Database<E>,
@@ -73,7 +90,6 @@ pub async fn write_checkpoint<E: EngineEnv, D: Disk>(
     acknowledgements: &Acknowledgements,
     mut note: impl FnMut(u64),
 ) -> Result<StoredCheckpoint> {
-    remove_incomplete(directory, control).await?;
     let number = control.checkpoint.as_ref().map_or(0, |last| last.number) + 1;
     let lane = database.lane().await;
     let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
@@ -104,7 +120,10 @@ pub async fn remove_obsolete<D: Disk>(directory: &Directory<D>, control: &Contro
 }
 
 /// Removes files of checkpoints other than the newest complete one.
-async fn remove_incomplete<D: Disk>(directory: &Directory<D>, control: &Control) -> Result<()> {
+pub(crate) async fn remove_incomplete<D: Disk>(
+    directory: &Directory<D>,
+    control: &Control,
+) -> Result<()> {
     let newest = control.checkpoint.as_ref().map(|checkpoint| checkpoint.number);
     let mut has_removed = false;
     for entry in directory.list().await? {

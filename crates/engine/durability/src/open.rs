@@ -1,6 +1,7 @@
 //! Opening a directory: create a database in it, or find out what a restart loads.
 
 use crate::backup::{control_of, survey_of};
+use crate::checkpoint::remove_incomplete;
 use crate::control::{CONTROL_NEW_NAME, Control};
 use crate::error::{DurabilityError, Result};
 use crate::restore::Restore;
@@ -62,6 +63,8 @@ pub async fn open_directory<D: Disk>(
     let highest = survey.highest_counters().iter().chain(checkpoint).max().copied();
     let (was_closed, loss) = (survey.is_closed(), survey.loss);
     let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
+    // A checkpoint that a crash has interrupted takes room that the log may need.
+    remove_incomplete(directory, &control).await?;
     let is_low = directory.has_planted(PlantedBug::FirstCounterNotRaised);
     let first_counter = highest.filter(|_| !is_low).unwrap_or(0);
     Ok(Opened { control, log: opened.log, restore, first_counter, loss, was_closed })

@@ -45,10 +45,10 @@ pub struct Plan {
 }
 
 /// A directory that was opened in a new world, and an empty database in the world's memory.
-struct Begun {
-    cluster: Cluster,
-    directory: Directory<DiskAccess>,
-    opened: Opened<DiskAccess>,
+pub struct Begun {
+    pub cluster: Cluster,
+    pub directory: Directory<DiskAccess>,
+    pub opened: Opened<DiskAccess>,
 }
 
 impl Plan {
@@ -61,7 +61,7 @@ impl Plan {
         World::new(config)
     }
 
-    fn begin(&self, disk: &SimulatedDisk, dice: &mut Dice) -> Result<Begun, DurabilityError> {
+    pub fn begin(&self, disk: &SimulatedDisk, dice: &mut Dice) -> Result<Begun, DurabilityError> {
         let world = self.world();
         let nodes = world.serve(services);
         let admin = world.endpoint(world.compute_node(0));
@@ -84,7 +84,7 @@ impl Plan {
 }
 
 /// Creates the tables and loads their rows, by several tasks.
-fn load(
+pub fn load(
     cluster: &Cluster,
     restore: Restore<DiskAccess>,
     workers: u64,
@@ -138,7 +138,7 @@ fn reading_all(tables: Tables) -> Program {
 }
 
 /// Compares the rows in memory with those that the directory has, and checks the structures.
-fn check_contents(
+pub fn check_contents(
     cluster: &Cluster,
     stored: &[StoredTable],
     contents: &Contents,

@@ -26,7 +26,7 @@ fn mix(seed: u64) -> Mix {
     }
 }
 
-fn plan(seed: u64, life: u64, is_fast: bool, dice: &mut Dice) -> Plan {
+pub fn plan(seed: u64, life: u64, is_fast: bool, dice: &mut Dice) -> Plan {
     Plan {
         seed,
         life,

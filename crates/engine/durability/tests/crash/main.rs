@@ -6,8 +6,10 @@ mod support;
 
 mod changes;
 mod copies;
+mod damage;
 mod ledger;
 mod life;
 mod lives;
 mod machine;
 mod mutants;
+mod room;

@@ -51,7 +51,7 @@ pub async fn create_table<E: EngineEnv, D: Disk>(
     }
 }
 
-/// Drops a table. An error of memory leaves the table dropped in the file.
+/// Drops a table. If it remains in memory, it comes back into the file: transactions still use it.
 pub async fn drop_table<E: EngineEnv, D: Disk>(
     control: &mut Control,
     directory: &Directory<D>,
@@ -67,7 +67,12 @@ pub async fn drop_table<E: EngineEnv, D: Disk>(
         *control = before;
         return Err(error);
     }
-    Ok(database.drop_table(name).await?)
+    let dropped = database.drop_table(name).await;
+    if dropped.is_err() && database.refresh().await?.table(name).is_some() {
+        *control = before;
+        control.write(directory).await?;
+    }
+    Ok(dropped?)
 }
 
 /// Creates an index and fills it. `database` is a handle with the redo log, if there is one:

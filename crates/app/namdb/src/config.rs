@@ -48,7 +48,8 @@ pub struct Config {
     /// aborts if a version that it reads has been collected. Changes of the catalog wait at most
     /// this long for transactions that do not know of the change.
     pub transaction_time_max_ms: u64,
-    /// How transactions take snapshots. Default: double collect, which is cheaper on one machine.
+    /// How transactions take snapshots. Default: double collect, which is cheaper on one machine,
+    /// and the only way with a directory.
     pub oracle: Oracle,
     /// Seed of the random numbers for placement and back-off. Default 1.
     pub seed: u64,

@@ -4,14 +4,19 @@
 //! change          order                a crash in between leaves
 //! create a table  file, then memory    an empty table that nobody was told of
 //! drop a table    file, then memory    no table
-//! create an index memory, then file    no index: it might be unique, and rows that came after
-//!                                      the crash would violate it
+//! create an index memory, a group,     no index: it might be unique, and rows that came after
+//!                 then file            the crash would violate it
 //! drop an index   file, then memory    no index, likewise
 //! ```
+//!
+//! The group makes the commits durable that an index is filled from: without them, the keys of a
+//! unique index may not be unique. A caller that drops a table waits for a group before, since
+//! earlier commits may have copied its rows elsewhere.
 //!
 //! A table is in the file before a transaction can write to it, so that the log never has rows of
 //! an unknown table.
 
+use crate::acknowledgement::Acknowledgements;
 use crate::control::{Control, StoredTable};
 use crate::error::Result;
 use layout::IndexDesign;
@@ -80,6 +85,7 @@ pub async fn drop_table<E: EngineEnv, D: Disk>(
 pub async fn create_index<E: EngineEnv, D: Disk>(
     control: &mut Control,
     directory: &Directory<D>,
+    acknowledgements: &Acknowledgements,
     database: &Database<E>,
     table: &str,
     design: IndexDesign,
@@ -89,7 +95,12 @@ pub async fn create_index<E: EngineEnv, D: Disk>(
     let before = control.clone();
     let stored = control.table_named(table);
     stored.expect("a table in memory is in the control file").indexes.push(design);
-    match control.write(directory).await {
+    let group = acknowledgements.durable(acknowledgements.of_next_group()).await;
+    let written = match group {
+        Ok(()) => control.write(directory).await,
+        Err(refusal) => Err(refusal.into()),
+    };
+    match written {
         Ok(()) => Ok(index),
         Err(error) => {
             *control = before;

@@ -97,7 +97,8 @@ impl Changes {
             false => {
                 let name = INDEX.to_owned();
                 let design = IndexDesign { name, ..index(IndexKind::Tree, false) };
-                let made = catalog::create_index(&mut control, directory, logged, "t", design);
+                let all = &machine.acknowledgements;
+                let made = catalog::create_index(&mut control, directory, all, logged, "t", design);
                 made.await.map(drop)
             }
         };

@@ -182,7 +182,8 @@ impl Machine {
         *self.control.borrow_mut() = Some(control);
     }
 
-    /// Runs programs one after another; each is reported when it is durable.
+    /// Runs programs one after another; each is reported when it is durable. Each third session
+    /// does not wait for some of its commits, which may be lost.
     pub async fn session(
         &self,
         database: &Database<DynEnv>,
@@ -205,6 +206,10 @@ impl Machine {
                 let is_commit = outcome == Outcome::Committed && !execution.writes.is_empty();
                 self.ledger.borrow_mut().history(tables.table.0).push(execution);
                 let Some(snapshot) = snapshot else { continue };
+                let is_relaxed = number % 3 == 2 && program.number % 2 == 0;
+                if is_commit && is_relaxed {
+                    break;
+                }
                 let ticket = match is_commit {
                     true => self.acknowledgements.of_commit(version),
                     false => self.acknowledgements.of_snapshot(&snapshot),

@@ -444,3 +444,37 @@ fn a_copy_of_a_database_in_use_has_what_was_acknowledged() {
         }
     });
 }
+
+/// The files of the first format, made by `NAMDB_FORMAT_TO=DIR cargo test -p namdb --test embedding
+/// format_1`. Later versions open them, or say which version does.
+#[test]
+fn a_directory_of_format_1_opens() {
+    let expected = |id: u64| match id {
+        7 => None,
+        0..20 => Some(1),
+        20..40 => Some(2),
+        _ => None,
+    };
+    if let Some(path) = std::env::var_os("NAMDB_FORMAT_TO") {
+        let folder = Folder::new("format-1-made");
+        let config =
+            Config { directory: Some(path.into()), ..folder.config(Durability::default()) };
+        let db = namdb::open(config).expect("an empty directory");
+        let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+        put(&db, accounts, 0..25, 1);
+        db.checkpoint().expect("the disk works");
+        put(&db, accounts, 20..40, 2);
+        let mut session = db.session();
+        let deleted = session
+            .transaction(Isolation::Snapshot, Retry::default(), |txn| txn.delete(accounts, 7));
+        assert!(deleted.expect("it commits").is_some());
+    }
+    let folder = Folder::new("format-1");
+    std::fs::create_dir(&folder.0).expect("the name is free");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/format-1");
+    for file in std::fs::read_dir(kept).expect("the files are kept with the tests") {
+        let path = file.expect("an entry").path();
+        std::fs::copy(&path, folder.0.join(path.file_name().expect("a name"))).expect("a file");
+    }
+    check(&folder.open(Durability::default()), expected, 0..45);
+}

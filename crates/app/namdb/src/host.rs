@@ -60,14 +60,16 @@ pub(crate) fn in_parallel<A: Send, T: Send>(
     std::thread::scope(|scope| {
         let threads: Vec<_> =
             arguments.into_iter().map(|argument| scope.spawn(move || work(argument))).collect();
-        while !threads.iter().all(|thread| thread.is_finished()) {
-            report();
-            for _ in 0..100 {
-                if threads.iter().all(|thread| thread.is_finished()) {
-                    break;
-                }
-                sleep_ms(10);
+        let are_finished = || threads.iter().all(|thread| thread.is_finished());
+        // Short work ends without a wait that is longer than the work itself.
+        let (start, mut reported_s) = (Moment::now(), 0.0);
+        while !are_finished() {
+            let elapsed_s = start.elapsed_s();
+            if elapsed_s - reported_s >= 1.0 {
+                report();
+                reported_s = elapsed_s;
             }
+            sleep_ms(if elapsed_s < 0.05 { 1 } else { 10 });
         }
         report();
         threads.into_iter().map(|thread| thread.join().expect("workers return errors")).collect()

@@ -3,7 +3,7 @@
 //! A column's bytes are those of its place in the payload: a number in its width, a text with its
 //! length in front. No bytes mean null.
 
-use crate::place::{Slot, SlotKind};
+use crate::place::{REFERENCE_BYTES, Slot, SlotKind};
 use crate::schema::Schema;
 use bytemuck::{cast_slice, cast_slice_mut};
 
@@ -28,6 +28,31 @@ fn text_length(slot: Slot, bytes: &[u8]) -> usize {
     }
 }
 
+/// The last bit stands for all words behind the ones with a bit of their own.
+const WORD_BITS: u32 = u64::BITS - 1;
+
+/// The words in which two payloads differ, a bit each.
+fn differing_words(before: &[u64], after: &[u64]) -> u64 {
+    let words = (0..).zip(before.iter().zip(after));
+    words.fold(0, |bits, (word, (old, new))| {
+        bits | u64::from(old != new) << u32::min(word, WORD_BITS)
+    })
+}
+
+/// The words of a column with its null flag, a bit each. Those of key columns are of no use.
+fn words_of(slot: Slot) -> u64 {
+    let length = match (slot.kind, slot.width) {
+        (SlotKind::OutOfLine, _) => REFERENCE_BYTES,
+        (_, 0) => u32::from(slot.prefix) + slot.length_max,
+        (_, width) => u32::from(width),
+    };
+    let first = u32::min(slot.at / 8, WORD_BITS);
+    let last = u32::min((slot.at + length - 1) / 8, WORD_BITS);
+    let value = (u64::MAX << first) & (u64::MAX >> (WORD_BITS - last));
+    let flag = u64::from(slot.null_bit != 0) << u32::min(u32::from(slot.null_byte) / 8, WORD_BITS);
+    value | flag
+}
+
 /// Passes each column that differs, with its new bytes, to `found`. Returns false if a column out
 /// of line differs, whose value is not in the row.
 pub fn for_changed_columns(
@@ -36,9 +61,14 @@ pub fn for_changed_columns(
     after: &[u64],
     mut found: impl FnMut(u8, &[u8]),
 ) -> bool {
+    let differing = differing_words(before, after);
     let (before, after): (&[u8], &[u8]) = (cast_slice(before), cast_slice(after));
     for column in 0..schema.columns().len() {
         let slot = schema.slot(column);
+        // Most columns of most updates are as they were.
+        if differing & words_of(slot) == 0 {
+            continue;
+        }
         match slot.kind {
             SlotKind::Key | SlotKind::KeyBool => {}
             SlotKind::Payload => {
@@ -49,8 +79,7 @@ pub fn for_changed_columns(
             }
             SlotKind::OutOfLine => {
                 let flag = usize::from(slot.null_byte);
-                let place =
-                    slot.at as usize..slot.at as usize + crate::place::REFERENCE_BYTES as usize;
+                let place = slot.at as usize..slot.at as usize + REFERENCE_BYTES as usize;
                 let is_null = |payload: &[u8]| payload[flag] & slot.null_bit;
                 if before[place.clone()] != after[place] || is_null(before) != is_null(after) {
                     return false;

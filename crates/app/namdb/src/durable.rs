@@ -459,24 +459,12 @@ impl CatalogKeeper for Shared {
         })
     }
 
-    /// Before the control file has the index, the commits must be durable that it is filled from:
-    /// without them, its keys may not be unique.
     fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        let mut control = self.control();
         let filling = self.filling.lock().expect("no holder panics").for_thread();
-        let index = run_now(filling.create_index(table, design.clone()))?;
-        let (name, before) = (design.name.clone(), control.clone());
-        let stored = control.tables.iter_mut().find(|stored| stored.name == table);
-        stored.expect("a table in memory is in the control file").indexes.push(design);
-        let written = self
-            .wait_for_all()
-            .and_then(|()| run_now(control.write(&self.directory)).map_err(catalog_error));
-        if let Err(error) = written {
-            *control = before;
-            run_now(self.unlogged().drop_index(table, &name))?;
-            return Err(error);
-        }
-        Ok(index)
+        self.change(async |control, directory, _| {
+            let group = async { Ok(self.wait_for_all()?) };
+            catalog::create_index(control, directory, &filling, group, table, design).await
+        })
     }
 
     fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {

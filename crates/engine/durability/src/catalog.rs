@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! change          order                a crash in between leaves
-//! create a table  file, then memory    an empty table that nobody was told of
+//! create a table  file, then memory    an empty table, whose creation was not reported
 //! drop a table    file, then memory    no table
 //! create an index memory, a group,     no index: it might be unique, and rows that came after
 //!                 then file            the crash would violate it
@@ -16,7 +16,6 @@
 //! A table is in the file before a transaction can write to it, so that the log never has rows of
 //! an unknown table.
 
-use crate::acknowledgement::Acknowledgements;
 use crate::control::{Control, StoredTable};
 use crate::error::Result;
 use layout::IndexDesign;
@@ -81,12 +80,13 @@ pub async fn drop_table<E: EngineEnv, D: Disk>(
 }
 
 /// Creates an index and fills it. `database` is a handle with the redo log, if there is one:
-/// filling installs rows again, and a chain of the log must have each version of its row.
+/// filling installs rows again, and a chain of the log must have each version of its row. `group`
+/// is awaited behind that, until everything is durable that is published by then.
 pub async fn create_index<E: EngineEnv, D: Disk>(
     control: &mut Control,
     directory: &Directory<D>,
-    acknowledgements: &Acknowledgements,
     database: &Database<E>,
+    group: impl Future<Output = Result<()>>,
     table: &str,
     design: IndexDesign,
 ) -> Result<IndexId> {
@@ -95,10 +95,9 @@ pub async fn create_index<E: EngineEnv, D: Disk>(
     let before = control.clone();
     let stored = control.table_named(table);
     stored.expect("a table in memory is in the control file").indexes.push(design);
-    let group = acknowledgements.durable(acknowledgements.of_next_group()).await;
-    let written = match group {
+    let written = match group.await {
         Ok(()) => control.write(directory).await,
-        Err(refusal) => Err(refusal.into()),
+        Err(error) => Err(error),
     };
     match written {
         Ok(()) => Ok(index),

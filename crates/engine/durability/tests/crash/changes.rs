@@ -98,7 +98,9 @@ impl Changes {
                 let name = INDEX.to_owned();
                 let design = IndexDesign { name, ..index(IndexKind::Tree, false) };
                 let all = &machine.acknowledgements;
-                let made = catalog::create_index(&mut control, directory, all, logged, "t", design);
+                let group = async { Ok(all.durable(all.of_next_group()).await?) };
+                let made =
+                    catalog::create_index(&mut control, directory, logged, group, "t", design);
                 made.await.map(drop)
             }
         };

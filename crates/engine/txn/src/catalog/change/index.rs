@@ -129,7 +129,10 @@ impl<E: Env> Database<E> {
             return self.refresh().await.map(drop);
         }
         let (table, index) = (table.to_owned(), index.to_owned());
-        self.run_to_end(|database| async move { database.remove_index(&table, &index).await }).await
+        self.run_logged_to_end(
+            |database| async move { database.remove_index(&table, &index).await },
+        )
+        .await
     }
 
     async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {

@@ -45,7 +45,8 @@ impl<E: Env> Database<E> {
         self.run_logged_to_end(change).await
     }
 
-    /// As [`Database::run_to_end`], for changes that commit: a redo log must have these commits.
+    /// As [`Database::run_to_end`], for changes of indexes: filling one commits, and a redo log
+    /// must have these commits.
     pub(crate) async fn run_logged_to_end<T: 'static, F>(
         &self,
         change: impl FnOnce(Self) -> F,

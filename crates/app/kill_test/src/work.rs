@@ -165,7 +165,7 @@ impl<'child> Worker<'child> {
 
     pub fn run(&mut self, is_over: &AtomicBool) -> Result<()> {
         while !is_over.load(Relaxed) {
-            self.commit_next(is_over)?;
+            self.commit_next()?;
             if self.number.is_multiple_of(LOOK_EVERY) && self.setting.is_synchronous {
                 self.look()?;
             }
@@ -173,7 +173,7 @@ impl<'child> Worker<'child> {
         Ok(())
     }
 
-    fn commit_next(&mut self, is_over: &AtomicBool) -> Result<()> {
+    fn commit_next(&mut self) -> Result<()> {
         let Self { setting, worker, .. } = *self;
         let number = self.number + 1;
         let step = plan::step(setting.seed, worker, number);
@@ -185,27 +185,21 @@ impl<'child> Worker<'child> {
         let is_certain = setting.is_synchronous != is_opposite;
         let work = Work { setting, worker, number, step, notes, is_certain };
         let context = || format!("transaction {number} of worker {worker}, {step:?}");
-        if !self.commit(&work, is_over).with_context(context)? {
-            return Ok(());
-        }
+        self.commit(&work).with_context(context)?;
         self.number = number;
         plan::change(&mut self.notes, &work.notes);
         self.sender.send(Message::Committed { worker, number, is_certain })
     }
 
-    /// Commits with all retries; false if the time is over and a conflict remains.
-    fn commit(&mut self, work: &Work, is_over: &AtomicBool) -> Result<bool> {
+    /// Commits with all retries. A conflict must end, also when all other workers rest.
+    fn commit(&mut self, work: &Work) -> Result<()> {
         let start = Moment::now();
         loop {
             let failure = match self.try_for_a_while(work) {
-                Ok(()) => return Ok(true),
+                Ok(()) => return Ok(()),
                 Err(failure) => failure,
             };
-            let is_conflict = failure.is_conflict();
-            if is_conflict && is_over.load(Relaxed) {
-                return Ok(false);
-            }
-            if !is_conflict || start.elapsed_ms() > CONFLICT_MS_MAX {
+            if !failure.is_conflict() || start.elapsed_ms() > CONFLICT_MS_MAX {
                 return Err(failure.into_error());
             }
         }

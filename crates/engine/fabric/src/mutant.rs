@@ -56,6 +56,7 @@ mutants! {
     CollectTellUnraised = "collect::tell_unraised",
     CollectTrustEntryKey = "collect::trust_entry_key",
     CollectTrustFirstLeaf = "collect::trust_first_leaf",
+    CollectTrustMissingRow = "collect::trust_missing_row",
     CollectTrustNewestVersion = "collect::trust_newest_version",
     CollectTrustTombstone = "collect::trust_tombstone",
     CollectUnlockedBucket = "collect::unlocked_bucket",

@@ -225,6 +225,11 @@ impl<E: Env> LaneInner<E> {
         if self.shared.config.oracle == Oracle::Frozen || keeps {
             return Ok(self.snapshot.stamp);
         }
+        self.tick().await
+    }
+
+    /// Raises the clock; returns its new value, which no running transaction has announced.
+    pub(super) async fn tick(&mut self) -> Result<u64, Abort> {
         let clock = self.shared.oracle.add_words(u64::from(CLOCK));
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
@@ -236,9 +241,15 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn have_all_lanes_passed(&mut self, stamp: u64) -> Result<bool, Abort> {
-        if self.env.mutant(Mutant::CollectIgnoreLanes) {
+        if self.env.mutant(Mutant::CollectIgnoreLanes) || self.are_others_past(stamp).await? {
             return Ok(true);
         }
+        let age_ns = self.env.now_ns().saturating_sub(self.garbage.horizon.candidate.since_ns);
+        Ok(age_ns > self.shared.config.transaction_time_max_ns)
+    }
+
+    /// Whether every other lane is idle or has announced `stamp` or a later one.
+    pub(super) async fn are_others_past(&mut self, stamp: u64) -> Result<bool, Abort> {
         let is_own_past = |slot: &SharedSlot| slot.is_past(self.identity.number, stamp);
         let is_home_past = self.identity.shared_slot.as_deref().is_none_or(is_own_past);
         let slots = self.shared.slots_in_use();
@@ -253,11 +264,7 @@ impl<E: Env> LaneInner<E> {
             slot == own || active == 0 || active >= stamp
         });
         self.scratch.batch = Some(batch);
-        if is_past && is_home_past {
-            return Ok(true);
-        }
-        let age_ns = self.env.now_ns().saturating_sub(self.garbage.horizon.candidate.since_ns);
-        Ok(age_ns > self.shared.config.transaction_time_max_ns)
+        Ok(is_past && is_home_past)
     }
 
     /// Raises the collected-up-to words of all regions to at least `stamp`, in parallel. Returns

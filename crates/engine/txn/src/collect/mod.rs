@@ -14,7 +14,8 @@
 //!
 //! Read [`retired`] (the queue) first, then [`horizon`] (when garbage is collectable), and the
 //! rounds here; then [`crate::collect::removal`] and [`crate::collect::sweep`] for entries,
-//! [`crate::collect::displaced`] for version buffers.
+//! [`crate::collect::displaced`] for version buffers, [`rowless`] for entries that outlive their
+//! row.
 //!
 //! Decisions:
 //! - docs/decisions/0024-lanes-collect-their-own-garbage.md
@@ -26,10 +27,12 @@ pub(crate) mod sweep;
 
 mod horizon;
 mod retired;
+mod rowless;
 
 pub use horizon::Horizon;
 pub(crate) use horizon::{Raise, SharedHorizon};
 pub(crate) use retired::{Garbage, GarbageQueue, Retired};
+pub(crate) use rowless::{Rowless, Suspect};
 
 use crate::abort::Abort;
 use crate::catalog::{IndexId, Primary, Secondary};

@@ -2,7 +2,7 @@
 //!
 //! Decision: docs/decisions/0040-freeing-a-long-value-takes-no-verb.md
 
-use super::Horizon;
+use super::{Horizon, Rowless, Suspect};
 use crate::catalog::{IndexId, TableId};
 use crate::collect::displaced::DisplacedBuffer;
 use crate::lane::LaneInner;
@@ -22,6 +22,10 @@ pub(crate) struct GarbageQueue {
     pub displaced: VecDeque<DisplacedBuffer>,
     /// Every commit collects garbage until the lane has made this many, because memory was short.
     pub short_until: u64,
+    /// The entry at which the running commit found no row.
+    pub rowless: Option<Rowless>,
+    /// The one of the last commit that had to leave it.
+    pub suspect: Option<Suspect>,
 }
 
 impl GarbageQueue {

@@ -105,6 +105,9 @@ impl<E: Env> LaneInner<E> {
                 if abort == Abort::OutOfMemory && !self.identity.is_poisoned {
                     self.collect_after_shortage().await;
                 }
+                if let Some(entry) = self.garbage.rowless.take() {
+                    self.remove_rowless(entry).await;
+                }
                 self.statistics.aborts[abort.index()] += 1;
             }
             Outcome::Unknown => self.statistics.unknown += 1,

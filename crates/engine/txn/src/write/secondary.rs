@@ -171,7 +171,11 @@ impl<E: Env> LaneInner<E> {
             }
             // The entry leads to an earlier row with the same key at another address: both entries
             // cannot exist.
-            Ok(_) => Err(Abort::InsertConflict.into()),
+            Ok(position) => {
+                let row = GlobalPtr::from_word(view.value(position)[0]);
+                self.check_standing_entry(entry, info, row).await?;
+                Err(Abort::InsertConflict.into())
+            }
             Err(_) => {
                 let key = self.txn.batch.put(entry.key.words());
                 self.add_leaf_insert(LeafInsert { owner, seen, key, access: entry.access })
@@ -220,7 +224,7 @@ impl<E: Env> LaneInner<E> {
                 .collect();
             let next = view.high_key().filter(|next| *next <= high);
             for KeyedRow { key, row } in others {
-                self.check_other_row(info, &key, row).await?;
+                self.check_other_row(entry.index, info, KeyedRow { key, row }).await?;
             }
             // If the keys of this value are in several leaves, lock all of them, including the
             // last: another commit that has split a leaf with all of them locks only the part of
@@ -236,10 +240,11 @@ impl<E: Env> LaneInner<E> {
     /// Checks the newest version of a row whose entry has the same columns.
     async fn check_other_row(
         &mut self,
+        index: IndexId,
         info: &IndexInfo,
-        entry: &Key,
-        row: GlobalPtr,
+        other: KeyedRow,
     ) -> Result<(), TxnError> {
+        let (entry, row) = (&other.key, other.row);
         if self.env.mutant(Mutant::CommitSkipUniqueCheck) {
             return Ok(());
         }
@@ -254,9 +259,11 @@ impl<E: Env> LaneInner<E> {
             }
         }
         let image = self.read_newest(table, &primary, row).await?;
-        // The entry has no row: either the row was collected and the entry will be, or a commit is
-        // installing the row on another server, whose writes are not ordered with those of this
-        // server. Only a retry can tell the two cases apart.
+        // Either the row was collected, or a commit is installing it on another server, whose
+        // writes are not ordered with those of this server.
+        if self.is_rowless(image) {
+            self.note_rowless(index, *entry, row);
+        }
         let Some(image) = image else { return Err(Abort::WriteConflict.into()) };
         let batch = &*self.txn.batch;
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
@@ -370,22 +377,23 @@ impl<E: Env> LaneInner<E> {
         let mut found = Vec::new();
         let seen = self.read_entries(entry.index, info, &entry.key, &mut found).await?;
         if info.design.unique && !self.has_null(entry, info) {
-            for KeyedRow { key, row } in &found {
-                if *key != entry.key {
-                    self.check_other_row(info, key, *row).await?;
-                }
+            for other in found.iter().filter(|other| other.key != entry.key) {
+                self.check_other_row(entry.index, info, *other).await?;
             }
         }
         let row = self.index_row(entry.access);
-        let stands = found.iter().any(|other| other.key == entry.key);
-        if stands && !found.contains(&KeyedRow { key: entry.key, row }) {
+        let stands = found.iter().find(|other| other.key == entry.key);
+        if let Some(&KeyedRow { row: other, .. }) = stands
+            && !found.contains(&KeyedRow { key: entry.key, row })
+        {
+            self.check_standing_entry(entry, info, other).await?;
             return Err(Abort::InsertConflict.into());
         }
         if VersionWord::from_word(seen.insert).is_locked() {
             return Err(Abort::InsertConflict.into());
         }
         let insert = self.writes.bucket_insert(&self.env, &seen)?;
-        if !stands {
+        if stands.is_none() {
             let Secondary::Hash(hash) = &info.storage else { unreachable!("a hash index") };
             let tag_hash = hash.locator.hash(entry.key.words()).1;
             let slot = self.take_slot(insert, tag_hash).await?;

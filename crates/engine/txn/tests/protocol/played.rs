@@ -155,6 +155,68 @@ fn removing_the_entry_of_another_row() {
     is_caught(&[Mutant::CollectTrustEntryKey], 8, &collecting_an_entry_late);
 }
 
+/// A lane retires an index entry and rests. Another lane deletes the entry's row and collects it.
+/// The entry now leads to no row; nobody but a commit that wants its key can remove it.
+#[test]
+fn an_entry_without_a_row_does_not_keep_its_key_taken() {
+    for seed in 0..24 {
+        let kind = [IndexKind::Tree, IndexKind::Hash][(seed % 2) as usize];
+        let storages = [Storage::Tree, Storage::HashOutside, Storage::HashInlined];
+        let storage = storages[(seed / 2 % 3) as usize];
+        let servers = 1 + (seed / 6 % 2) as u16;
+        // Row 1 gets the key again, or another row does.
+        let next = 1 + (seed / 12 % 2) as i32;
+        let config = SimConfig::hostile(seed).named("entry without a row");
+        let cluster = Cluster::new(config, servers, DatabaseConfig::default());
+        let tables = cluster.create(table("t", storage, vec![index(kind, true)]));
+        let [mut late, mut other, mut third] = [(); 3].map(|()| cluster.lane());
+        play(&cluster, &mut late, tables, &[Step::Insert(1, 7)]);
+        play(&cluster, &mut late, tables, &[Step::PutInto(1, 8)]);
+        cluster.admin(late.rest()).expect("no server is dead");
+        play(&cluster, &mut other, tables, &[Step::Delete(1)]);
+        collect(&cluster, &mut other, tables);
+        let statistics = other.statistics().expect("nothing was dropped");
+        assert!(statistics.entries_collected > 0, "{}", cluster.world.identity());
+        cluster.admin(other.rest()).expect("no server is dead");
+        play(&cluster, &mut third, tables, &[Step::Insert(next, 7)]);
+        collect(&cluster, &mut late, tables);
+        let program = Program::new(2, Isolation::Snapshot, vec![Step::Lookup(7)]);
+        let seen = cluster.run_one(&mut third, tables, &program).observations;
+        let expected = format!("found: {{{next}:");
+        assert!(format!("{seen:?}").contains(&expected), "{seen:?}, {}", cluster.world.identity());
+        cluster.check();
+    }
+}
+
+/// Sessions give different rows the same unique key, whose entries are often on another server than
+/// the rows. Some writes take so long that an entry arrives before its row.
+fn taking_a_key_whose_row_is_on_its_way(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
+    let kind = [IndexKind::Tree, IndexKind::Hash][(config.seed % 2) as usize];
+    let storages = [Storage::Tree, Storage::HashOutside, Storage::HashInlined];
+    let storage = storages[(config.seed / 2 % 3) as usize];
+    let config = SimConfig { slow_verb_one_in: 8, slow_verb_factor: 100, ..config };
+    let cluster = Cluster::new(config, 4, DatabaseConfig::default());
+    let tables = cluster.create(table("t", storage, vec![index(kind, true)]));
+    let program =
+        |number, steps: &[Step]| Program::new(number, Isolation::Snapshot, steps.to_vec());
+    let setup = program(900, &[Step::Insert(1, 90)]);
+    let take = |session: i32| {
+        let step = |n: i32| match n % 2 {
+            0 => Step::Insert(10 * session + n / 2, 100),
+            _ => Step::Delete(10 * session + n / 2),
+        };
+        (0..8).map(|n| program(i64::from(10 * session + n), &[step(n)])).collect()
+    };
+    let sessions: Vec<Vec<Program>> = (1..6).map(take).collect();
+    let wrong = judge(&cluster, tables, &setup, &sessions, true);
+    (wrong, cluster.world.mutant_asked(mutant))
+}
+
+#[test]
+fn removing_an_entry_whose_row_is_on_its_way() {
+    is_caught(&[Mutant::CollectTrustMissingRow], 600, &taking_a_key_whose_row_is_on_its_way);
+}
+
 /// A commit that deletes a row is often held between batch 2 and its publish. Meanwhile others
 /// insert rows with the deleted row's unique key, and take many snapshots: none may have both rows.
 fn taking_a_key_that_is_given_up(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! sessions        commit in memory, take a ticket, wait for its group
-//! flusher         one thread: a group of commits, one sync
+//! flusher         a group of commits, one sync: by the session that waits, if nobody is writing,
+//!                 and otherwise by a thread
 //! checkpointer    one thread: all rows, when the log has grown
 //! ```
 //!
@@ -100,6 +101,8 @@ struct Shared {
     incarnation: Incarnation,
     /// One checkpoint at a time.
     checkpointing: Mutex<()>,
+    /// Whoever holds it writes the next group.
+    flusher: Mutex<Option<Flusher<LocalEnv, RealDisk>>>,
     counters: Counters,
     is_closing: AtomicBool,
     closing: Condvar,
@@ -159,6 +162,7 @@ pub(crate) fn open(
         acknowledgements,
         incarnation,
         checkpointing: Mutex::default(),
+        flusher: Mutex::new(Some(flusher)),
         counters: Counters::default(),
         is_closing: AtomicBool::new(false),
         closing: Condvar::new(),
@@ -167,7 +171,7 @@ pub(crate) fn open(
     let loss = loss.map(|loss| loss.to_string());
     let durability = config.durability;
     if !is_logged {
-        run_now(flusher.close())?;
+        shared.close_flusher()?;
         let durable = Durable { shared, durability, loss, threads: Mutex::default() };
         return Ok(FromDirectory { logged, durable });
     }
@@ -177,7 +181,7 @@ pub(crate) fn open(
         _ => RELAXED_INTERVAL,
     };
     let for_flusher = shared.clone();
-    let flush = move || run_flusher(&for_flusher, flusher, interval);
+    let flush = move || run_flusher(&for_flusher, interval);
     let no_thread = |error: std::io::Error| OpenError::Start(error.to_string());
     let flusher = host::spawn("namdb-flusher", flush).map_err(no_thread)?;
     let for_checkpoints = shared.clone();
@@ -230,43 +234,39 @@ pub(crate) fn load(
     Ok(())
 }
 
-fn run_flusher(
-    shared: &Shared,
-    mut flusher: Flusher<LocalEnv, RealDisk>,
-    interval: Duration,
-) -> Result<(), DurabilityError> {
-    let mut is_marked = true;
+/// Writes the groups that no session writes itself.
+fn run_flusher(shared: &Shared, interval: Duration) -> Result<(), DurabilityError> {
+    // The groups behind which the log has a marker.
+    let mut marked = 0;
     loop {
         let is_full = shared.acknowledgements.is_full();
         let limit = if is_full { Duration::from_millis(FULL_WAIT_MS) } else { interval };
         let work = shared.acknowledgements.wait_for_work(limit);
+        if work == Work::Stop {
+            return shared.close_flusher();
+        }
+        let mut flusher = shared.flusher();
+        let Some(flusher) = flusher.as_mut() else { return Ok(()) };
         match work {
-            Work::Stop => return run_now(flusher.close()),
+            // A session has written the group.
+            Work::Group if !shared.acknowledgements.is_wanted() => continue,
             Work::Idle if !flusher.has_work() => {
-                if !is_marked {
+                let groups = flusher.statistics().groups;
+                if groups != marked {
                     run_now(flusher.mark())?;
-                    is_marked = true;
+                    marked = groups;
                 }
                 if is_full {
                     run_now(flusher.check_room(&shared.directory))?;
                 }
                 continue;
             }
-            Work::Group | Work::Idle => {}
+            _ => {}
         }
-        let start = Moment::now();
-        match run_now(flusher.flush()) {
-            Ok(()) => {
-                is_marked = false;
-                run_now(flusher.check_room(&shared.directory))?;
-            }
+        match shared.write_group(flusher) {
             Err(_) if shared.acknowledgements.is_full() => host::sleep_ms(FULL_WAIT_MS),
-            Err(error) => return Err(error),
+            written => written?,
         }
-        let counters = &shared.counters;
-        counters.group_ns.fetch_add(Moment::now().since_ns(start), Relaxed);
-        counters.groups.store(flusher.statistics().groups, Relaxed);
-        counters.log_bytes.store(flusher.statistics().bytes, Relaxed);
     }
 }
 
@@ -294,6 +294,44 @@ impl Shared {
 
     fn unlogged(&self) -> Database<LocalEnv> {
         self.unlogged.lock().expect("no holder panics").for_thread()
+    }
+
+    fn flusher(&self) -> MutexGuard<'_, Option<Flusher<LocalEnv, RealDisk>>> {
+        self.flusher.lock().expect("no holder panics")
+    }
+
+    fn close_flusher(&self) -> Result<(), DurabilityError> {
+        match self.flusher().take() {
+            Some(flusher) => run_now(flusher.close()),
+            None => Ok(()),
+        }
+    }
+
+    fn write_group(
+        &self,
+        flusher: &mut Flusher<LocalEnv, RealDisk>,
+    ) -> Result<(), DurabilityError> {
+        let start = Moment::now();
+        run_now(flusher.flush())?;
+        run_now(flusher.check_room(&self.directory))?;
+        let counters = &self.counters;
+        counters.group_ns.fetch_add(Moment::now().since_ns(start), Relaxed);
+        counters.groups.store(flusher.statistics().groups, Relaxed);
+        counters.log_bytes.store(flusher.statistics().bytes, Relaxed);
+        Ok(())
+    }
+
+    /// Writes the group of a ticket on the session's own thread, unless somebody is writing: so a
+    /// single session need not wake a thread and be woken.
+    fn write_group_of(&self, ticket: Ticket) {
+        let Ok(mut flusher) = self.flusher.try_lock() else { return };
+        let Some(flusher) = flusher.as_mut() else { return };
+        let acknowledgements = &self.acknowledgements;
+        if acknowledgements.is_durable(ticket) || acknowledgements.refusal().is_some() {
+            return;
+        }
+        // An error reaches the session, and all others, as a refusal.
+        let _ = self.write_group(flusher);
     }
 
     /// Waits; returns whether the database is being closed.
@@ -406,6 +444,7 @@ impl Durable {
 impl Shared {
     /// The error says why the group is not durable.
     fn wait_for_group(&self, ticket: Ticket) -> Result<(), String> {
+        self.write_group_of(ticket);
         let durable = self.acknowledgements.durable(ticket);
         match block_on_for(durable, ACKNOWLEDGEMENT_WAIT) {
             Some(durable) => durable.map_err(|refusal| refusal.to_string()),

@@ -139,14 +139,14 @@ impl Acknowledgements {
         self.lock().planted = planted;
     }
 
-    /// The ticket of a commit that was published, and asks the flusher for its group.
+    /// The ticket of a commit that was published. Its group is wanted from now on; who waits for it
+    /// wakes the flusher's thread.
     pub fn of_commit(&self, version: VersionWord) -> Ticket {
         let (slot, counter) = (usize::from(version.slot().0), version.counter());
         self.ticket(|counters| counters.get(slot).is_some_and(|&durable| counter <= durable))
     }
 
-    /// The ticket of what a transaction with this snapshot has read, and asks the flusher for its
-    /// group.
+    /// The ticket of what a transaction with this snapshot has read.
     pub fn of_snapshot(&self, snapshot: &Snapshot) -> Ticket {
         if self.lock().planted.readers_not_held {
             return Ticket::DURABLE;
@@ -158,7 +158,7 @@ impl Acknowledgements {
         })
     }
 
-    /// The ticket of the next group, and asks the flusher for it.
+    /// The ticket of the next group.
     pub fn of_next_group(&self) -> Ticket {
         self.ticket(|_| false)
     }
@@ -170,12 +170,7 @@ impl Acknowledgements {
     }
 
     fn ticket(&self, covers: impl Fn(&[u64]) -> bool) -> Ticket {
-        let mut state = self.lock();
-        let ticket = state.ticket(covers);
-        if state.is_wanted {
-            self.0.work.notify_one();
-        }
-        ticket
+        self.lock().ticket(covers)
     }
 
     /// Waits until the group is durable. It never is after a refusal that is final.
@@ -308,7 +303,12 @@ impl Future for Durable {
         // One entry per waiting task, however often it is polled.
         match state.waiting.iter_mut().find(|(_, waker)| waker.will_wake(context.waker())) {
             Some((group, _)) => *group = (*group).min(self.ticket.0),
-            None => state.waiting.push((self.ticket.0, context.waker().clone())),
+            None => {
+                state.waiting.push((self.ticket.0, context.waker().clone()));
+                if state.is_wanted {
+                    self.acknowledgements.0.work.notify_one();
+                }
+            }
         }
         Poll::Pending
     }

@@ -23,6 +23,8 @@ pub const TRANSACTION_TIME_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Shortest and longest interval of [`Durability::Periodic`].
 const PERIODS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
+/// Smallest and largest growth of the redo log until a checkpoint begins.
+const CHECKPOINT_LOGS: RangeInclusive<u64> = 1 << 20..=1 << 40;
 
 /// Configuration of a database inside this process. Its memory servers are regions shared by all
 /// threads.
@@ -62,6 +64,10 @@ pub struct Config {
     /// [`Db::accepted_loss`](crate::Db::accepted_loss) then reports. Default false: damage is an
     /// error.
     pub accept_loss: bool,
+    /// Growth of the redo log in bytes until the next checkpoint begins, 1 MiB to 1 TiB. Default
+    /// 256 MiB. More means fewer checkpoints and a longer restart, like `max_wal_size` of
+    /// PostgreSQL.
+    pub checkpoint_log_bytes: u64,
 }
 
 /// The commits that a power failure or the end of the process may take from a database with a
@@ -98,6 +104,7 @@ impl Default for Config {
             directory: None,
             durability: Durability::default(),
             accept_loss: false,
+            checkpoint_log_bytes: 256 << 20,
         }
     }
 }
@@ -123,6 +130,11 @@ pub enum OpenError {
     /// The interval of [`Durability::Periodic`] is out of range.
     #[error("the disk may be written every 1 ms to 60 s, {0:?} was asked for")]
     Period(Duration),
+    /// `checkpoint_log_bytes` is out of range.
+    #[error(
+        "a checkpoint may begin after 1 MiB to 1 TiB of the redo log, {0} bytes were asked for"
+    )]
+    CheckpointLog(u64),
     /// [`connect`](crate::connect) could not join the cluster of a file.
     #[error("cannot join the cluster of {file}: {fault}")]
     Connect {
@@ -175,6 +187,9 @@ impl Config {
             && !PERIODS.contains(&interval)
         {
             return Err(OpenError::Period(interval));
+        }
+        if !CHECKPOINT_LOGS.contains(&self.checkpoint_log_bytes) {
+            return Err(OpenError::CheckpointLog(self.checkpoint_log_bytes));
         }
         let times_ms = TRANSACTION_TIME_MIN_MS..=TRANSACTION_TIME_MAX_MS;
         if !times_ms.contains(&self.transaction_time_max_ms) {
@@ -267,6 +282,10 @@ mod tests {
             refusal(Config { servers: 0, ..config.clone() }).contains("1 to 64 memory servers")
         );
         assert!(refusal(Config { server_bytes: 1000, ..config.clone() }).contains("16 MiB"));
+        for checkpoint_log_bytes in [0, (1 << 20) - 1, (1 << 40) + 1] {
+            let absurd = Config { checkpoint_log_bytes, ..config.clone() };
+            assert!(refusal(absurd).contains("1 MiB to 1 TiB"));
+        }
         assert!(refusal(Config { lanes: 65, ..config.clone() }).contains("1 to 64 transactions"));
         for transaction_time_max_ms in [0, TRANSACTION_TIME_MAX_MS + 1, u64::MAX] {
             let absurd = Config { transaction_time_max_ms, ..config.clone() };

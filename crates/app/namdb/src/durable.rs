@@ -11,14 +11,16 @@
 //! such as loading, filling indexes and the snapshots of groups, uses the other, whose commits are
 //! not logged.
 
+mod checkpointer;
+
 use crate::asynchronous::block_on_for;
 use crate::config::{Config, Durability, OpenError};
 use crate::error::TransactionError;
 use crate::host::{self, Moment};
+use checkpointer::Pace;
 use durability::{
-    Acknowledgements, CheckpointStart, Control, DurabilityError, Flusher, Half, OpenOptions,
-    Opened, Refusal, Restore, Ticket, Work, catalog, open_directory, remove_obsolete,
-    write_checkpoint,
+    Acknowledgements, Control, DurabilityError, Flusher, Half, OpenOptions, Opened, Refusal,
+    Restore, Ticket, Work, catalog, open_directory,
 };
 use fabric::{LocalEnv, run_now};
 use layout::IndexDesign;
@@ -41,10 +43,6 @@ const RELAXED_INTERVAL: Duration = Duration::from_millis(200);
 const FULL_WAIT_MS: u64 = 50;
 /// How long a session waits for the disk before it gives up.
 const ACKNOWLEDGEMENT_WAIT: Duration = Duration::from_secs(60);
-/// The log grows by this many bytes until the next checkpoint begins.
-const CHECKPOINT_LOG_BYTES: u64 = 256 << 20;
-/// The checkpointer looks at the log at this interval.
-const CHECKPOINT_LOOK: Duration = Duration::from_millis(500);
 /// How long the last loaded row may keep a slot.
 const LEAVE_NS: u64 = 1_000_000_000;
 
@@ -101,7 +99,9 @@ struct Shared {
     incarnation: Incarnation,
     /// One checkpoint at a time.
     checkpointing: Mutex<()>,
-    /// Whoever holds it writes the next group.
+    /// Growth of the log until the next one begins.
+    checkpoint_log_bytes: u64,
+    /// The thread that holds it writes the next group.
     flusher: Mutex<Option<Flusher<LocalEnv, RealDisk>>>,
     counters: Counters,
     is_closing: AtomicBool,
@@ -162,6 +162,7 @@ pub(crate) fn open(
         acknowledgements,
         incarnation,
         checkpointing: Mutex::default(),
+        checkpoint_log_bytes: config.checkpoint_log_bytes,
         flusher: Mutex::new(Some(flusher)),
         counters: Counters::default(),
         is_closing: AtomicBool::new(false),
@@ -185,7 +186,7 @@ pub(crate) fn open(
     let no_thread = |error: std::io::Error| OpenError::Start(error.to_string());
     let flusher = host::spawn("namdb-flusher", flush).map_err(no_thread)?;
     let for_checkpoints = shared.clone();
-    let checkpoint = move || run_checkpointer(&for_checkpoints);
+    let checkpoint = move || checkpointer::run(&for_checkpoints);
     let checkpointer = host::spawn("namdb-checkpoints", checkpoint).map_err(no_thread)?;
     let threads = Mutex::new(Some(Threads { flusher, checkpointer }));
     Ok(FromDirectory { logged, durable: Durable { shared, durability, loss, threads } })
@@ -270,23 +271,6 @@ fn run_flusher(shared: &Shared, interval: Duration) -> Result<(), DurabilityErro
     }
 }
 
-fn run_checkpointer(shared: &Shared) {
-    loop {
-        if shared.sleep_until_closing(CHECKPOINT_LOOK) {
-            return;
-        }
-        let log_bytes = shared.counters.log_bytes.load(Relaxed);
-        if log_bytes - shared.counters.checkpoint_at.load(Relaxed) < CHECKPOINT_LOG_BYTES {
-            continue;
-        }
-        if let Err(error) = shared.checkpoint() {
-            tracing::warn!("no checkpoint could be made: {error}");
-            // The next one is tried when the log has grown as much again.
-            shared.counters.checkpoint_at.store(log_bytes, Relaxed);
-        }
-    }
-}
-
 impl Shared {
     fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().expect("no holder panics")
@@ -342,31 +326,6 @@ impl Shared {
         drop(waited.expect("no holder panics"));
         self.is_closing.load(Relaxed)
     }
-
-    fn checkpoint(&self) -> Result<(), DurabilityError> {
-        let _one_at_a_time = self.checkpointing.lock().expect("no holder panics");
-        let began_at = self.counters.log_bytes.load(Relaxed);
-        let database = self.unlogged();
-        let made = async {
-            let acknowledgements = &self.acknowledgements;
-            let start = CheckpointStart::new(acknowledgements, self.incarnation).await?;
-            let control = self.control().clone();
-            let (directory, note) = (&self.directory, |_| {});
-            write_checkpoint(start, &control, &database, directory, acknowledgements, note).await
-        };
-        let stored = crate::asynchronous::block_on(made)?;
-        let mut control = self.control();
-        let before = control.checkpoint.replace(stored);
-        if let Err(error) = run_now(control.write(&self.directory)) {
-            control.checkpoint = before;
-            return Err(error);
-        }
-        run_now(remove_obsolete(&self.directory, &control))?;
-        self.counters.checkpoint_at.store(began_at, Relaxed);
-        self.counters.checkpoints.fetch_add(1, Relaxed);
-        *self.counters.last_checkpoint.lock().expect("no holder panics") = Some(Moment::now());
-        Ok(())
-    }
 }
 
 impl Durable {
@@ -410,7 +369,7 @@ impl Durable {
         if !self.is_logged() {
             return Err(DurabilityError::Refused(Refusal::Closed));
         }
-        self.shared.checkpoint()
+        self.shared.checkpoint(Pace::Fast)
     }
 
     /// Makes everything durable and closes the directory's files. The first call does it.
@@ -420,7 +379,7 @@ impl Durable {
         };
         self.shared.is_closing.store(true, Relaxed);
         self.shared.closing.notify_all();
-        // A checkpoint under way needs the flusher.
+        // It gives up a checkpoint under way, which needs the flusher until then.
         let checkpointer = threads.checkpointer.join();
         self.acknowledgements().stop();
         let flusher = threads.flusher.join();

@@ -99,7 +99,12 @@ pub fn clock_name() -> String {
 
 /// Suspends this thread.
 pub fn sleep_ms(duration_ms: u64) {
-    std::thread::sleep(Duration::from_millis(duration_ms));
+    sleep_ns(1_000_000 * duration_ms);
+}
+
+/// Suspends this thread.
+pub(crate) fn sleep_ns(duration_ns: u64) {
+    std::thread::sleep(Duration::from_nanos(duration_ns));
 }
 
 /// Ends this process, with a sentence on standard error.

@@ -64,14 +64,15 @@ fn refused(refusal: Refusal) -> DurabilityError {
 
 /// Writes the files of a checkpoint, and waits until a durable group covers them. `control` is the
 /// control file as it is after `start`, and `database` a handle without a redo log. `note` gets the
-/// number of rows of each block. After an error the files are removed.
+/// number of rows of each block; it may wait, so that transactions have the processors, and its
+/// error ends the checkpoint. After an error the files are removed.
 pub async fn write_checkpoint<E: EngineEnv, D: Disk>(
     start: CheckpointStart,
     control: &Control,
     database: &Database<E>,
     directory: &Directory<D>,
     acknowledgements: &Acknowledgements,
-    note: impl FnMut(u64),
+    note: impl FnMut(u64) -> Result<()>,
 ) -> Result<StoredCheckpoint> {
     remove_incomplete(directory, control).await?;
     let written = write_files(start, control, database, directory, acknowledgements, note).await;
@@ -88,7 +89,7 @@ async fn write_files<E: EngineEnv, D: Disk>(
     database: &Database<E>,
     directory: &Directory<D>,
     acknowledgements: &Acknowledgements,
-    mut note: impl FnMut(u64),
+    mut note: impl FnMut(u64) -> Result<()>,
 ) -> Result<StoredCheckpoint> {
     let number = control.checkpoint.as_ref().map_or(0, |last| last.number) + 1;
     let lane = database.lane().await;
@@ -157,7 +158,7 @@ impl<E: EngineEnv> Chunks<'_, E> {
         mut self,
         mut file: CheckpointFile<D>,
         directory: &Directory<D>,
-        note: &mut impl FnMut(u64),
+        note: &mut impl FnMut(u64) -> Result<()>,
     ) -> Result<Option<StoredFile>> {
         let (mut block, mut next) = (BlockBuffer::new(), None);
         loop {
@@ -169,8 +170,9 @@ impl<E: EngineEnv> Chunks<'_, E> {
                 }
             };
             if block.rows > 0 {
-                note(u64::from(block.rows));
+                let rows = u64::from(block.rows);
                 file.append(&mut block).await?;
+                note(rows)?;
             }
             if next.is_none() {
                 return file.finish().await.map(Some);

@@ -18,9 +18,7 @@ pub fn loaded() -> (Db, Ycsb, Loaded) {
         threads: 1,
         oracle: namdb::Oracle::DoubleCollect,
         seed: 1,
-        data: None,
-        durability: Default::default(),
-        accept_loss: false,
+        directory: Default::default(),
     };
     let db = world::open(&plan, 0).expect("this machine has 48 MiB");
     let stop = AtomicBool::new(false);

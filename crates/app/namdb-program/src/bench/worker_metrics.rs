@@ -3,7 +3,8 @@
 use super::measure::statistics;
 use fabric::Env;
 use metrics::Registry;
-use metrics::sources::{ComputeServer, LaneReading, Worker};
+use metrics::sources::{self, ComputeServer, DirectoryReading, LaneReading, Worker};
+use namdb::Db;
 use namdb::host::Moment;
 use txn::{Database, Lane};
 use workload::{append, bank, smallbank, tatp, tpcc, ycsb};
@@ -15,6 +16,7 @@ const UPDATE_S: f64 = 1.0;
 pub struct RunMetrics {
     server: ComputeServer,
     types: Vec<&'static str>,
+    registry: Registry,
 }
 
 /// Transaction type of all workloads that are not built in: the names of a folder's procedures are
@@ -47,7 +49,25 @@ impl RunMetrics {
             }
         }
         types.push(PROCEDURE);
-        Self { server: ComputeServer::enter(registry, &types), types }
+        Self { server: ComputeServer::enter(registry, &types), types, registry: registry.clone() }
+    }
+
+    /// Registers the counters of the database's directory, if it has one.
+    pub fn enter_directory(&self, db: &Db) {
+        if db.directory_statistics().is_none() {
+            return;
+        }
+        let db = db.clone();
+        sources::enter_directory(&self.registry, move || {
+            let statistics = db.directory_statistics();
+            statistics.map_or_else(DirectoryReading::default, |told| DirectoryReading {
+                groups: told.groups,
+                log_bytes: told.log_bytes,
+                group_s: told.group_s,
+                checkpoints: told.checkpoints,
+                checkpoint_age_s: told.checkpoint_age_s,
+            })
+        });
     }
 
     /// Adds a worker for a workload with these transaction types.
@@ -95,5 +115,40 @@ impl WorkerMetrics {
         let lane = LaneReading { statistics: statistics(lane), counts, snapshot_lag };
         self.worker.hand_over([lane]);
         self.updated = Moment::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use namdb::{Config, KeyValueTable};
+
+    #[test]
+    fn a_directory_tells_its_groups_and_checkpoints() {
+        let path = std::env::temp_dir().join(format!("namdb-metrics-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        let config = Config { server_bytes: 64 << 20, ..Config::default() };
+        let db = namdb::open(Config { directory: Some(path.clone()), ..config }).expect("new");
+        let registry = Registry::new();
+        RunMetrics::enter(&registry).enter_directory(&db);
+        let table = KeyValueTable::create(&db, "t", 8, 8, Default::default()).expect("new");
+        let mut session = db.session();
+        let mut rows = session.key_value().expect("the lane is free");
+        rows.write(table, b"key", b"value").expect("it fits");
+        rows.commit().expect("it commits");
+        db.checkpoint().expect("the disk works");
+        let page = registry.text();
+        let number = |metric: &str| -> f64 {
+            let mut values = page.lines().filter_map(|line| line.strip_prefix(metric));
+            let value = values.next().unwrap_or_else(|| panic!("{metric} in {page}"));
+            value.trim().parse().expect("it is a number")
+        };
+        assert!(number("namdb_log_groups_total ") > 0.0);
+        assert!(number("namdb_log_bytes_total ") > 0.0);
+        assert!(number("namdb_log_seconds_total ") > 0.0);
+        assert!(number("namdb_checkpoints_total ") == 1.0);
+        assert!(number("namdb_checkpoint_age_seconds ") >= 0.0);
+        db.close().expect("the disk works");
+        let _ = std::fs::remove_dir_all(&path);
     }
 }

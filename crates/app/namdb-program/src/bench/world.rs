@@ -34,12 +34,21 @@ pub struct WorldPlan {
     pub oracle: Oracle,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// The directory that keeps the data.
+    /// Where the data is kept.
+    pub directory: DirectoryPlan,
+}
+
+/// Parameters of a database whose data is on the disk.
+#[derive(Clone, Debug, Default)]
+pub struct DirectoryPlan {
+    /// The directory; `None`: the data is lost at the end.
     pub data: Option<PathBuf>,
-    /// When a commit counts, if there is one.
+    /// When a commit counts.
     pub durability: Durability,
     /// Whether a damaged directory is opened without the commits behind the damage.
     pub accept_loss: bool,
+    /// Growth of the log until a checkpoint begins; `None`: the default.
+    pub checkpoint_log_bytes: Option<u64>,
 }
 
 /// Opens the database, or fails if the workload cannot fit.
@@ -69,18 +78,22 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         _ => String::new(),
     };
     ensure_room(needed_bytes, memory_bytes, &advice)?;
+    let (directory, default) = (&plan.directory, Config::default());
     let config = Config {
         servers: plan.servers,
         server_bytes: memory_bytes / u64::from(plan.servers.max(1)),
         lanes: plan.threads + 1,
         oracle: plan.oracle,
         seed: plan.seed,
-        directory: plan.data.clone(),
-        durability: plan.durability,
-        accept_loss: plan.accept_loss,
-        ..Config::default()
+        directory: directory.data.clone(),
+        durability: directory.durability,
+        accept_loss: directory.accept_loss,
+        checkpoint_log_bytes: directory
+            .checkpoint_log_bytes
+            .unwrap_or(default.checkpoint_log_bytes),
+        ..default
     };
-    match &plan.data {
+    match &directory.data {
         Some(_) => open_directory(config),
         None => namdb::open(config).with_context(|| {
             let asked = text::bytes(memory_bytes);

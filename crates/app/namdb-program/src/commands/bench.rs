@@ -446,6 +446,9 @@ impl Measure<'_> {
         if self.is_fresh {
             drop_tables(&db, &workload)?;
         }
+        if let Some(run_metrics) = self.run_metrics {
+            run_metrics.enter_directory(&db);
+        }
         let report = self.run_at(&db, &workload, parameters)?;
         db.close().context("the directory could not be closed")?;
         Ok(report)

@@ -7,7 +7,7 @@ use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
 use crate::bench::text;
 use crate::bench::worker_metrics::{RunMetrics, WorkerMetrics};
-use crate::bench::world::{self, WorldPlan};
+use crate::bench::world::{self, DirectoryPlan, WorldPlan};
 use crate::bench::{AnyWorkload, LocalWorkload};
 use crate::output;
 use anyhow::{Result, ensure};
@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use fabric::{LocalEnv, run_now};
 use metrics::Registry;
 use namdb::host::Moment;
-use namdb::{Durability, Isolation, Oracle};
+use namdb::{Isolation, Oracle};
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -180,9 +180,7 @@ impl Count {
             threads: 1,
             oracle: Oracle::DoubleCollect,
             seed: SEED,
-            data: None,
-            durability: Durability::default(),
-            accept_loss: false,
+            directory: DirectoryPlan::default(),
         };
         let db = world::open(&plan, workload.memory_bytes())?;
         let database = world::handle(&db);

@@ -21,7 +21,7 @@ pub mod status;
 pub mod trace;
 
 use crate::bench::text::parse_bytes;
-use crate::bench::world::{THREADS_MAX, WorldPlan};
+use crate::bench::world::{DirectoryPlan, THREADS_MAX, WorldPlan};
 use crate::output;
 use clap::{Args, ValueEnum};
 use namdb::{Durability, Isolation, Oracle, host};
@@ -119,6 +119,10 @@ pub struct DirectoryArguments {
     /// Open a damaged directory without the commits behind the damage, and say what is gone
     #[arg(long, global = true, requires = "data")]
     pub accept_loss: bool,
+    /// Growth of the redo log until the next checkpoint begins, such as 1G: more means fewer
+    /// checkpoints and a longer restart [default: 256M]
+    #[arg(long, global = true, value_name = "SIZE", requires = "data", value_parser = parse_bytes)]
+    pub checkpoint_log: Option<u64>,
 }
 
 /// Default interval of `--durability periodic`.
@@ -178,9 +182,12 @@ impl WorldArguments {
             threads: self.thread_count(),
             oracle: self.oracle.into(),
             seed: self.seed,
-            data: self.directory.data.clone(),
-            durability: self.directory.durability.unwrap_or_default(),
-            accept_loss: self.directory.accept_loss,
+            directory: DirectoryPlan {
+                data: self.directory.data.clone(),
+                durability: self.directory.durability.unwrap_or_default(),
+                accept_loss: self.directory.accept_loss,
+                checkpoint_log_bytes: self.directory.checkpoint_log,
+            },
         }
     }
 }

@@ -80,6 +80,35 @@ fn check(db: &Db, expected: impl Fn(u64) -> Option<i64>, ids: std::ops::Range<u6
     assert_eq!(read.expect("reads commit"), expected);
 }
 
+/// Checkpoints come by themselves when the log has grown, and a close does not wait for one.
+#[test]
+fn the_log_does_not_grow_for_ever() {
+    let folder = Folder::new("grown");
+    let log_bytes = 1 << 20;
+    let config = Config {
+        checkpoint_log_bytes: log_bytes,
+        ..folder.config(Durability::Periodic(Duration::from_millis(2)))
+    };
+    let db = namdb::open(config.clone()).expect("it is new");
+    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+    let mut rounds = 0;
+    let statistics = || db.directory_statistics().expect("it has a directory");
+    let begin = host::Moment::now();
+    while statistics().checkpoints < 2 {
+        assert!(begin.elapsed_s() < 60.0, "{:?}", statistics());
+        put(&db, accounts, 0..2_000, rounds);
+        rounds += 1;
+    }
+    assert!(statistics().log_bytes > 2 * log_bytes && statistics().checkpoint_age_s.is_some());
+    // Whether or not a checkpoint is under way: more than the bytes that begin one are written.
+    put(&db, accounts, 0..2_000, rounds);
+    let begin = host::Moment::now();
+    db.close().expect("the disk works");
+    assert!(begin.elapsed_s() < 5.0, "{} s", begin.elapsed_s());
+    let db = namdb::open(config).expect("it was closed");
+    check(&db, |_| Some(rounds), 0..2_000);
+}
+
 #[test]
 fn rows_come_back_from_log_and_checkpoint() {
     for storage in [Storage::HashInlined, Storage::Tree] {

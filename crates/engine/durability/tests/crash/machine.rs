@@ -296,7 +296,7 @@ impl Machine {
         let control = self.lock(database).await;
         self.unlock(control.clone());
         let start = start.with_chunk_bytes(1 + (database.env().random() % 200) as usize);
-        let note = |_| {};
+        let note = |_| Ok(());
         let stored =
             write_checkpoint(start, &control, database, directory, acknowledgements, note).await?;
         let mut control = self.lock(database).await;

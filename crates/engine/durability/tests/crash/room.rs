@@ -41,7 +41,8 @@ fn checkpoint(
         let made = async {
             let start = CheckpointStart::new(&acknowledgements, incarnation).await?;
             let acknowledgements = &acknowledgements;
-            write_checkpoint(start, &control, &database, &directory, acknowledgements, |_| ()).await
+            write_checkpoint(start, &control, &database, &directory, acknowledgements, |_| Ok(()))
+                .await
         };
         *result.borrow_mut() = Some(made.await.map(drop));
     });

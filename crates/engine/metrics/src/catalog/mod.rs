@@ -1,11 +1,13 @@
 //! All metrics of servers, as constants. `cargo xtask metrics` writes docs/metrics.md from them.
 
 mod compute_server;
+mod directory;
 mod memory_server;
 mod server;
 
 use crate::definition::Definition;
 pub use compute_server::*;
+pub use directory::*;
 pub use memory_server::*;
 pub use server::*;
 
@@ -20,7 +22,7 @@ pub struct Chapter {
 }
 
 /// The chapters of docs/metrics.md.
-pub const CHAPTERS: &[Chapter] = &[EVERY_SERVER, MEMORY_SERVERS, COMPUTE_SERVERS];
+pub const CHAPTERS: &[Chapter] = &[EVERY_SERVER, MEMORY_SERVERS, COMPUTE_SERVERS, DIRECTORIES];
 
 #[cfg(test)]
 mod tests {

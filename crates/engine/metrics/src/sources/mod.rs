@@ -2,10 +2,12 @@
 
 mod calls;
 mod compute_server;
+mod directory;
 mod memory_server;
 mod names;
 
 pub use calls::Calls;
 pub use compute_server::{ComputeServer, LaneReading, Worker};
+pub use directory::{DirectoryReading, enter_directory};
 pub use memory_server::{MemoryServer, enter_fabric, enter_memory_server};
 pub use names::{LabelName, LabelNames};

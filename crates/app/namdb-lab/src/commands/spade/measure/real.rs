@@ -149,9 +149,7 @@ fn measure_local(choice: &Choice, recorder: &mut PointRecorder, seconds: f64) ->
             threads: 2 * threads,
             oracle: Oracle::DoubleCollect,
             seed: recorder.version.seed,
-            data: None,
-            durability: Default::default(),
-            accept_loss: false,
+            directory: Default::default(),
         };
         let db = world::open(&plan, needed)?;
         let owned = Owned::offer(&db);

@@ -4,7 +4,7 @@ use crate::calendar::{Date, Timestamp};
 use crate::decimal::{Decimal, SCALE_MAX};
 use crate::key::{KeyPart, append_option};
 use crate::text::{Bytes, Char, Text};
-use layout::column::COLUMN_LENGTH_MAX;
+use layout::column::{COLUMN_LENGTH_MAX, INLINE_LENGTH_MAX};
 use layout::{Column, ColumnType, KeyBuilder, RecordMut, RecordRef};
 
 /// Why a value does not fit its column, or a stored value is none of its type.
@@ -53,11 +53,14 @@ pub trait Scalar: Field {
     const COLUMN_TYPE: ColumnType;
     /// Whether the column may be null.
     const NULLABLE: bool = false;
+    /// Of text and bytes: the row has room for values of up to this many bytes, and longer ones are
+    /// out of line. `None`: every row has room for the longest, unless that is over 1024 bytes.
+    const IN_ROW: Option<u8> = None;
 
     /// The definition of a column of this type.
     fn column(name: &str) -> Column {
         let column = Column::new(name, Self::COLUMN_TYPE);
-        Column { nullable: Self::NULLABLE, ..column }
+        Column { nullable: Self::NULLABLE, in_row: Self::IN_ROW, ..column }
     }
 }
 
@@ -228,6 +231,7 @@ impl<T: Scalar> Field for Option<T> {
 impl<T: Scalar> Scalar for Option<T> {
     const COLUMN_TYPE: ColumnType = T::COLUMN_TYPE;
     const NULLABLE: bool = true;
+    const IN_ROW: Option<u8> = T::IN_ROW;
 }
 
 impl<T: Scalar + KeyField> KeyField for Option<T> {
@@ -248,9 +252,38 @@ pub(crate) fn append_null<T: Scalar>(key: KeyBuilder) -> KeyBuilder {
     key.unsigned(1, 1).padded(&[], length)
 }
 
-/// Text or bytes with a maximal length of `N` bytes: how [`record!`](crate::record!) stores
-/// `String[N]`, `Vec<u8>[N]` and Options of these.
-pub struct Limited<T, const N: u32>(std::marker::PhantomData<T>);
+/// Text or bytes with a maximal length of `N` bytes. Values of up to `IN_ROW` bytes are stored in
+/// the row. [`record!`](crate::record!) stores `String[N, in_row = IN_ROW]`, `Vec<u8>` and Options
+/// of these so.
+pub struct Limited<T, const N: u32, const IN_ROW: u32 = IN_ROW_DEFAULT>(
+    std::marker::PhantomData<T>,
+);
+
+/// In place of a declared `in_row`.
+pub const IN_ROW_DEFAULT: u32 = u32::MAX;
+/// With at most this maximal length, rows have room for the longest text.
+const WHOLE_BYTES_MAX: u32 = 64;
+/// With a larger one, texts of up to this many bytes are in the row: 64 bytes with the length.
+const SHORT_BYTES_MAX: u8 = 63;
+
+/// The room in the row for values with this maximal length.
+const fn room_in_row(bytes_max: u32, in_row: u32) -> Option<u8> {
+    if in_row == IN_ROW_DEFAULT {
+        return if bytes_max <= WHOLE_BYTES_MAX { None } else { Some(SHORT_BYTES_MAX) };
+    }
+    if in_row >= bytes_max {
+        assert!(
+            bytes_max <= INLINE_LENGTH_MAX,
+            "a row has room for a text of at most 1024 bytes; `in_row` is 1 to 255 for a longer one"
+        );
+        return None;
+    }
+    assert!(
+        1 <= in_row && in_row <= u8::MAX as u32,
+        "`in_row` is 1 to 255 bytes, or the maximal length"
+    );
+    Some(in_row as u8)
+}
 
 /// A maximal length; refused by the compiler if no column may have it.
 const fn checked_limit(bytes: u32) -> u32 {
@@ -270,8 +303,9 @@ pub(crate) fn check_length(bytes: usize, bytes_max: u32) -> Result<(), Misfit> {
 
 /// Implements [`Field`] for text or bytes of a maximal length, given its bytes.
 macro_rules! limited_fields {
-    ($($field:ty, $value:ty, $column:ident, $bytes:expr, $from:expr, $append:ident;)+) => {$(
-        impl<const N: u32> Field for $field {
+    ($([$($parameter:tt)*] $field:ty, $value:ty, $in_row:expr, $column:ident, $bytes:expr,
+       $from:expr, $append:ident;)+) => {$(
+        impl<$($parameter)*> Field for $field {
             type Value = $value;
             const COLUMNS: usize = 1;
 
@@ -297,11 +331,12 @@ macro_rules! limited_fields {
             }
         }
 
-        impl<const N: u32> Scalar for $field {
+        impl<$($parameter)*> Scalar for $field {
             const COLUMN_TYPE: ColumnType = ColumnType::$column(checked_limit(N));
+            const IN_ROW: Option<u8> = room_in_row(N, $in_row);
         }
 
-        impl<const N: u32> KeyField for $field {
+        impl<$($parameter)*> KeyField for $field {
             fn append(value: &$value, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
                 let bytes: fn(&$value) -> &[u8] = $bytes;
                 $append(bytes(value), N, key)
@@ -311,11 +346,16 @@ macro_rules! limited_fields {
 }
 
 limited_fields! {
-    Limited<String, N>, String, Varchar, |value| value.as_bytes(), text_of, append_text;
-    Limited<Vec<u8>, N>, Vec<u8>, Bytes, |value| value, bytes_of, append_bytes;
-    Text<N>, Text<N>, Varchar, |value| value.0.as_bytes(), |value| Text(text_of(value)), append_text;
-    Char<N>, Char<N>, Char, |value| value.as_bytes(), |value| Char(text_of(value)), append_text;
-    Bytes<N>, Bytes<N>, Bytes, |value| &value.0, |value| Bytes(bytes_of(value)), append_bytes;
+    [const N: u32, const R: u32] Limited<String, N, R>, String, R, Varchar,
+        |value| value.as_bytes(), text_of, append_text;
+    [const N: u32, const R: u32] Limited<Vec<u8>, N, R>, Vec<u8>, R, Bytes,
+        |value| value, bytes_of, append_bytes;
+    [const N: u32] Text<N>, Text<N>, IN_ROW_DEFAULT, Varchar,
+        |value| value.0.as_bytes(), |value| Text(text_of(value)), append_text;
+    [const N: u32] Char<N>, Char<N>, IN_ROW_DEFAULT, Char,
+        |value| value.as_bytes(), |value| Char(text_of(value)), append_text;
+    [const N: u32] Bytes<N>, Bytes<N>, IN_ROW_DEFAULT, Bytes,
+        |value| &value.0, |value| Bytes(bytes_of(value)), append_bytes;
 }
 
 fn text_of(value: layout::Value) -> String {
@@ -348,7 +388,7 @@ pub(crate) fn append_bytes(bytes: &[u8], max: u32, key: KeyBuilder) -> Result<Ke
 /// An Option of text or bytes is stored as an Option of a field of this maximal length.
 macro_rules! limited_options {
     ($($value:ty;)+) => {$(
-        impl<const N: u32> Field for Limited<Option<$value>, N> {
+        impl<const N: u32, const R: u32> Field for Limited<Option<$value>, N, R> {
             type Value = Option<$value>;
             const COLUMNS: usize = 1;
 
@@ -357,34 +397,35 @@ macro_rules! limited_options {
             }
 
             fn read(row: RecordRef<'_>, column: usize) -> Result<Option<$value>, Misfit> {
-                Option::<Limited<$value, N>>::read(row, column)
+                Option::<Limited<$value, N, R>>::read(row, column)
             }
 
             fn check(value: &Option<$value>) -> Result<(), Misfit> {
-                Option::<Limited<$value, N>>::check(value)
+                Option::<Limited<$value, N, R>>::check(value)
             }
 
             fn write(value: &Option<$value>, row: &mut RecordMut<'_>, column: usize) {
-                Option::<Limited<$value, N>>::write(value, row, column);
+                Option::<Limited<$value, N, R>>::write(value, row, column);
             }
         }
 
-        impl<const N: u32> Scalar for Limited<Option<$value>, N> {
-            const COLUMN_TYPE: ColumnType = Limited::<$value, N>::COLUMN_TYPE;
+        impl<const N: u32, const R: u32> Scalar for Limited<Option<$value>, N, R> {
+            const COLUMN_TYPE: ColumnType = Limited::<$value, N, R>::COLUMN_TYPE;
             const NULLABLE: bool = true;
+            const IN_ROW: Option<u8> = Limited::<$value, N, R>::IN_ROW;
         }
 
-        impl<const N: u32> KeyField for Limited<Option<$value>, N> {
+        impl<const N: u32, const R: u32> KeyField for Limited<Option<$value>, N, R> {
             fn append(value: &Option<$value>, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
-                Option::<Limited<$value, N>>::append(value, key)
+                Option::<Limited<$value, N, R>>::append(value, key)
             }
         }
 
-        impl<T: KeyPart<Limited<$value, N>>, const N: u32> KeyPart<Limited<Option<$value>, N>>
+        impl<T: KeyPart<Limited<$value, N, R>>, const N: u32, const R: u32> KeyPart<Limited<Option<$value>, N, R>>
             for Option<T>
         {
             fn append_part(&self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
-                append_option::<Limited<$value, N>, T>(self, key)
+                append_option::<Limited<$value, N, R>, T>(self, key)
             }
         }
     )+};

@@ -90,7 +90,7 @@ bare_parts! {
 
 macro_rules! text_parts {
     ($($value:ty)+) => {$(
-        impl<const N: u32> KeyPart<Limited<String, N>> for $value {
+        impl<const N: u32, const R: u32> KeyPart<Limited<String, N, R>> for $value {
             fn append_part(&self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
                 append_text(self.as_bytes(), N, key)
             }
@@ -114,7 +114,7 @@ text_parts! { &str String &String }
 
 macro_rules! bytes_parts {
     ($([$($generic:tt)*] $value:ty;)+) => {$(
-        impl<$($generic)* const N: u32> KeyPart<Limited<Vec<u8>, N>> for $value {
+        impl<$($generic)* const N: u32, const R: u32> KeyPart<Limited<Vec<u8>, N, R>> for $value {
             fn append_part(&self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
                 append_bytes(&self[..], N, key)
             }

@@ -1,5 +1,5 @@
-//! Reads long values (columns with a maximal length over 1024 bytes) in transactions of ordinary
-//! threads.
+//! Reads the values of columns out of line, long ones and those in the row, in transactions of
+//! ordinary threads.
 //!
 //! Decision: docs/decisions/0041-long-values-are-fetched-on-request.md
 

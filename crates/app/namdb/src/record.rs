@@ -75,9 +75,11 @@ pub fn index_design<R: Record>(name: &str, unique: bool, fields: &[&str]) -> Ind
 #[doc(hidden)]
 pub fn schema_of(
     table: &str,
-    columns: Vec<Column>,
+    mut columns: Vec<Column>,
     key_columns: usize,
 ) -> Result<Schema, SchemaError> {
+    // Keys are in the row as a whole.
+    columns[..key_columns].iter_mut().for_each(|column| column.in_row = None);
     let key: Vec<usize> = (0..key_columns).collect();
     Schema::new(table, columns, &key)
 }

@@ -69,11 +69,39 @@
 /// | an enum of `record!` | `int2` |
 /// | a struct of `record!` | a column per member, called `field_member` |
 ///
-/// **Columns have a fixed width**: with a maximal length of up to 1024 bytes, every row has room
-/// for the longest text, so choose it as small as the data allows. Longer ones, up to 1 MiB, are
-/// stored out of line with the memory that they need, and reading them takes one more round trip. A
-/// row has at most 8 KiB without these, a key at most 64 bytes; both are checked when the table is
+/// # Room for texts
+/// Columns have a fixed width, in a row and in each of its old versions. The maximal length of a
+/// text or of bytes, up to 1 MiB, determines it:
+///
+/// | declared | in the row | out of line |
+/// |---|---|---|
+/// | `String[40]`: at most 64 | room for the longest | |
+/// | `String[1000]`: over 64 | room for 63 bytes | longer texts, with the memory that they need |
+/// | `String[1000, in_row = 200]` | room for 200 bytes, at most 255 | longer texts |
+/// | `String[1000, in_row = 1000]`: at most 1024 | room for the longest | |
+///
+/// Reading texts out of line takes one more round trip for all those of a record together, and
+/// writing them takes memory and log for the whole text. So declare with `in_row` what most texts
+/// fit. A column with texts out of line cannot be in a key or an index. A table keeps the room that
+/// it was created with, also if a later version of the program declares another. A row has at most
+/// 8 KiB without texts out of line, a key at most 64 bytes; both are checked when the table is
 /// created.
+///
+/// ```
+/// namdb::record! {
+///     pub struct Article in "article" {
+///         key { number: u64 }
+///         title: String[250, in_row = 100],
+///         text: String[100_000],
+///     }
+/// }
+///
+/// use namdb::Record;
+/// let row = Article::schema()?.row_layout(false);
+/// // 104 bytes for a short title and its length, 64 for a short text.
+/// assert_eq!(row.payload_words * 8, 104 + 64);
+/// # Ok::<(), namdb::SchemaError>(())
+/// ```
 ///
 /// The compiler refuses a field whose type does not fit, and says which ones do:
 ///
@@ -94,10 +122,10 @@ macro_rules! record {
         $(#[$attribute:meta])*
         $visibility:vis struct $name:ident in $table:literal {
             key {
-                $($(#[$key_attribute:meta])* $key:ident : $key_type:ty $([ $key_length:expr ])?),+
+                $($(#[$key_attribute:meta])* $key:ident : $key_type:ty $([ $key_length:expr $(, in_row = $key_in_row:expr)? ])?),+
                 $(,)?
             }
-            $($(#[$field_attribute:meta])* $field:ident : $field_type:ty $([ $length:expr ])?),*
+            $($(#[$field_attribute:meta])* $field:ident : $field_type:ty $([ $length:expr $(, in_row = $in_row:expr)? ])?),*
             $(,)?
         }
         $($kind:ident $index:ident ( $($column:ident),+ $(,)? ) ;)*
@@ -119,8 +147,8 @@ macro_rules! record {
             }
 
             impl __Fields for $name {
-                $(type $key = $crate::__field!($key_type $(, $key_length)?);)+
-                $(type $field = $crate::__field!($field_type $(, $length)?);)*
+                $(type $key = $crate::__field!($key_type $(, $key_length $(, $key_in_row)?)?);)+
+                $(type $field = $crate::__field!($field_type $(, $length $(, $in_row)?)?);)*
             }
 
             impl $name {
@@ -239,7 +267,7 @@ macro_rules! record {
     (
         $(#[$attribute:meta])*
         $visibility:vis struct $name:ident {
-            $($(#[$field_attribute:meta])* $field:ident : $field_type:ty $([ $length:expr ])?),+
+            $($(#[$field_attribute:meta])* $field:ident : $field_type:ty $([ $length:expr $(, in_row = $in_row:expr)? ])?),+
             $(,)?
         }
     ) => {
@@ -253,10 +281,10 @@ macro_rules! record {
             type Value = Self;
 
             const COLUMNS: usize =
-                0 $(+ <$crate::__field!($field_type $(, $length)?) as $crate::Field>::COLUMNS)+;
+                0 $(+ <$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::Field>::COLUMNS)+;
 
             fn columns(name: &str, into: &mut ::std::vec::Vec<$crate::Column>) {
-                $(<$crate::__field!($field_type $(, $length)?) as $crate::Field>::columns(
+                $(<$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::Field>::columns(
                     &::std::format!("{name}_{}", stringify!($field)), into,
                 );)+
             }
@@ -268,17 +296,17 @@ macro_rules! record {
             ) -> ::core::result::Result<Self, $crate::Misfit> {
                 $(
                     let $field =
-                        <$crate::__field!($field_type $(, $length)?) as $crate::Field>::read(
+                        <$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::Field>::read(
                             row, column,
                         )?;
                     column +=
-                        <$crate::__field!($field_type $(, $length)?) as $crate::Field>::COLUMNS;
+                        <$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::Field>::COLUMNS;
                 )+
                 ::core::result::Result::Ok(Self { $($field),+ })
             }
 
             fn check(value: &Self) -> ::core::result::Result<(), $crate::Misfit> {
-                $(<$crate::__field!($field_type $(, $length)?) as $crate::Field>::check(
+                $(<$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::Field>::check(
                     &value.$field,
                 )?;)+
                 ::core::result::Result::Ok(())
@@ -287,11 +315,11 @@ macro_rules! record {
             #[allow(unused_assignments, reason = "the last column has no successor")]
             fn write(value: &Self, row: &mut $crate::RecordMut<'_>, mut column: usize) {
                 $(
-                    <$crate::__field!($field_type $(, $length)?) as $crate::Field>::write(
+                    <$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::Field>::write(
                         &value.$field, row, column,
                     );
                     column +=
-                        <$crate::__field!($field_type $(, $length)?) as $crate::Field>::COLUMNS;
+                        <$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::Field>::COLUMNS;
                 )+
             }
         }
@@ -302,7 +330,7 @@ macro_rules! record {
                 key: $crate::KeyBuilder,
             ) -> ::core::result::Result<$crate::KeyBuilder, $crate::Misfit> {
                 $(let key =
-                    <$crate::__field!($field_type $(, $length)?) as $crate::KeyField>::append(
+                    <$crate::__field!($field_type $(, $length $(, $in_row)?)?) as $crate::KeyField>::append(
                         &value.$field, key,
                     )?;)+
                 ::core::result::Result::Ok(key)
@@ -377,6 +405,9 @@ macro_rules! record {
 macro_rules! __field {
     ($type:ty) => { $type };
     ($type:ty, $length:expr) => { $crate::field::Limited<$type, { $length }> };
+    ($type:ty, $length:expr, $in_row:expr) => {
+        $crate::field::Limited<$type, { $length }, { $in_row }>
+    };
 }
 
 /// The keyword of an index, as a type and as a value.

@@ -170,7 +170,7 @@ impl Rows<'_, '_> {
 
     /// Decodes a row of the record's table, with its values out of line.
     pub(crate) fn decode<R: Record>(&mut self, row: RowId) -> Result<R> {
-        if self.row(row).schema().long_columns().is_empty() {
+        if !self.row(row).refers_to_values() {
             return Ok(R::read(self.row(row))?);
         }
         let mut values = LongValues::default();

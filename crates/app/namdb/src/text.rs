@@ -5,9 +5,9 @@
 
 use std::ops::Deref;
 
-/// Text of at most `N` bytes, up to 1 MiB; statements check the length. If `N` is over 1024, the
-/// text is stored out of line, and reading the record takes one more round trip. Otherwise every
-/// row has room for the longest text.
+/// Text of at most `N` bytes, up to 1 MiB; statements check the length. If `N` is at most 64, every
+/// row has room for the longest text. Otherwise it has room for 63 bytes, and longer texts are
+/// stored out of line: see [`record!`](crate::record!#room-for-texts).
 ///
 /// ```
 /// use namdb::Text;

@@ -213,8 +213,10 @@ impl<E: EngineEnv> Chunks<'_, E> {
         loop {
             let mut append = |row: RecordRef<'_>| {
                 let columns = row.schema().long_columns().iter();
+                // A short value is in the payload.
+                let is_in_row = |column| row.is_null(column) || row.in_row(column).is_some();
                 let value = |&column: &usize| {
-                    if row.is_null(column) { &[][..] } else { row.bytes(column) }
+                    if is_in_row(column) { &[][..] } else { row.bytes(column) }
                 };
                 block.append(row.key(), row.payload(), columns.map(value));
             };

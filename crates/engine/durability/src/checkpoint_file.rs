@@ -19,6 +19,7 @@
 //!   16 | rows       |       |
 //!
 //! row: key words, payload words, then for each column out of line: length (4), bytes
+//!      a short value is in the payload: length 0
 //! ```
 //!
 //! The control file has the number of rows and bytes, so that a file that ends early is noticed.

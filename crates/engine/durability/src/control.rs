@@ -3,7 +3,7 @@
 //! ```text
 //! byte | field    | bytes | meaning
 //!    0 | magic    |     8 | "namdbCTL"
-//!    8 | format   |     4 | 1
+//!    8 | format   |     4 | 1; 2 if a column has room for short values, see `Column::in_row`
 //!   12 | checksum |     4 | CRC-32 of all other bytes of the file
 //!   16 | length   |     8 | bytes of the text
 //!   24 | text     |       | the fields of `Control` as JSON
@@ -25,7 +25,10 @@ pub const CONTROL_NAME: &str = "control";
 pub(crate) const CONTROL_NEW_NAME: &str = "control.new";
 
 const MAGIC: [u8; 8] = *b"namdbCTL";
-const FORMAT: u32 = 1;
+/// The newest format that this version reads.
+const FORMAT: u32 = 2;
+/// The format of a directory without columns that programs of format 1 do not know.
+const FORMAT_PLAIN: u32 = 1;
 const FORMAT_AT: usize = 8;
 const CHECKSUM_AT: usize = 12;
 const LENGTH_AT: usize = 16;
@@ -174,11 +177,17 @@ impl Control {
         Ok(())
     }
 
+    /// The oldest format with these columns, so that older programs open what they can read.
+    fn format(&self) -> u32 {
+        let mut columns = self.tables.iter().flat_map(|table| &table.columns);
+        if columns.any(|column| column.in_row.is_some()) { FORMAT } else { FORMAT_PLAIN }
+    }
+
     fn encode(&self) -> Vec<u8> {
         let text = serde_json::to_vec(self).expect("the control file is plain data");
         let mut bytes = vec![0; TEXT_AT];
         bytes[..FORMAT_AT].copy_from_slice(&MAGIC);
-        bytes[FORMAT_AT..CHECKSUM_AT].copy_from_slice(&FORMAT.to_le_bytes());
+        bytes[FORMAT_AT..CHECKSUM_AT].copy_from_slice(&self.format().to_le_bytes());
         bytes[LENGTH_AT..TEXT_AT].copy_from_slice(&(text.len() as u64).to_le_bytes());
         bytes.extend(text);
         let checksum = checksum(&bytes);
@@ -205,7 +214,7 @@ fn decode(bytes: &[u8], path: &str) -> Result<Control> {
     }
     // Behind the checksum: a flipped bit is damage, and not another format.
     let format = word(FORMAT_AT);
-    if format != FORMAT {
+    if !(FORMAT_PLAIN..=FORMAT).contains(&format) {
         let path = path.to_owned();
         return Err(DurabilityError::Format { path, found: format, expected: FORMAT });
     }
@@ -251,6 +260,25 @@ mod tests {
         assert_eq!(read, Some(control.clone()));
         let spec = control.tables[0].spec().expect("it is well formed");
         assert_eq!(spec.schema.name(), "t");
+    }
+
+    #[test]
+    fn columns_with_room_for_short_values_have_a_format_of_their_own() {
+        let format = |bytes: &[u8]| u32::from_le_bytes([8, 9, 10, 11].map(|at: usize| bytes[at]));
+        let mut control = control();
+        assert_eq!(format(&control.encode()), FORMAT_PLAIN);
+        let text = Column::new("text", ColumnType::Varchar(100)).with_in_row(31);
+        control.tables[0].columns.push(text);
+        let mut bytes = control.encode();
+        assert_eq!(format(&bytes), FORMAT);
+        assert_eq!(decode(&bytes, "control").ok(), Some(control));
+        for other in [0, FORMAT + 1] {
+            bytes[FORMAT_AT..CHECKSUM_AT].copy_from_slice(&other.to_le_bytes());
+            let sum = checksum(&bytes);
+            bytes[CHECKSUM_AT..LENGTH_AT].copy_from_slice(&sum.to_le_bytes());
+            let error = decode(&bytes, "control").expect_err("the format is unknown");
+            assert!(matches!(error, DurabilityError::Format { found, .. } if found == other));
+        }
     }
 
     #[test]

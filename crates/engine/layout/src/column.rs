@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Text and bytes with a larger maximal length are stored out of line, behind a pointer and a
-/// length.
+/// length; those of a column with [`Column::in_row`] only if they are longer than that.
 pub const INLINE_LENGTH_MAX: u32 = 1024;
 /// Upper bound on the maximal length of a column.
 pub const COLUMN_LENGTH_MAX: u32 = 1024 * 1024;
@@ -65,10 +65,6 @@ impl ColumnType {
             None => self.length_max(),
         }
     }
-
-    pub(crate) const fn is_out_of_line(self) -> bool {
-        self.length_max() > INLINE_LENGTH_MAX
-    }
 }
 
 /// A column of a table.
@@ -79,17 +75,33 @@ pub struct Column {
     pub column_type: ColumnType,
     /// Whether it may be null.
     pub nullable: bool,
+    /// Of text and bytes outside the key: values of up to this many bytes are stored in the row,
+    /// longer ones out of line. The room is rounded up to whole words, at least 4. `None`: the
+    /// maximal length alone decides, see [`INLINE_LENGTH_MAX`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_row: Option<u8>,
 }
 
 impl Column {
     /// A column that is never null.
     pub fn new(name: &str, column_type: ColumnType) -> Self {
-        Self { name: name.to_owned(), column_type, nullable: false }
+        Self { name: name.to_owned(), column_type, nullable: false, in_row: None }
     }
 
     /// A column that may be null.
     pub fn nullable(name: &str, column_type: ColumnType) -> Self {
         Self { nullable: true, ..Self::new(name, column_type) }
+    }
+
+    /// The same column with room for short values in the row: see [`Column::in_row`].
+    #[must_use]
+    pub fn with_in_row(self, bytes: u8) -> Self {
+        Self { in_row: Some(bytes), ..self }
+    }
+
+    /// Whether the row has a cell that refers to a value out of line.
+    pub(crate) fn is_out_of_line(&self) -> bool {
+        self.in_row.is_some() || self.column_type.length_max() > INLINE_LENGTH_MAX
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Each structure has one file with a byte table, a sentence per field (who writes it, with which
 //! verb), its invariants, and assertions that the compiler checks. The reading order: [`address`],
-//! [`version`], [`row`], [`bucket`], [`leaf`], [`oracle`], [`vector_copy`], [`region`], [`value`];
-//! then the user's view: [`column`], [`schema`], [`place`], [`record`], [`key`], [`design`].
+//! [`version`], [`row`], [`bucket`], [`leaf`], [`oracle`], [`vector_copy`], [`region`], [`value`],
+//! [`long_cell`]; then the user's view: [`column`], [`schema`], [`place`], [`record`], [`key`],
+//! [`design`].
 #![forbid(unsafe_code)]
 
 pub mod address;
@@ -13,6 +14,7 @@ pub mod design;
 pub mod key;
 mod key_part;
 pub mod leaf;
+pub mod long_cell;
 pub mod oracle;
 pub mod part;
 pub mod place;

@@ -3,10 +3,9 @@
 //! Decision: docs/decisions/0031-dense-placement-for-keys-that-fill-a-box.md
 
 use crate::column::{Column, ColumnType};
+use crate::long_cell::cell_words;
 use std::fmt;
-
-/// Bytes in a row for a column out of line.
-pub(crate) const REFERENCE_BYTES: u32 = crate::value::REFERENCE_WORDS * 8;
+use std::ops::Range;
 
 /// Where a column's bytes are stored in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,10 +20,12 @@ pub enum Place {
         /// First byte.
         at: u32,
     },
-    /// Out of line; the payload holds pointer, length and version from this byte on.
+    /// Out of line; the payload holds a cell with the reference, or with a short value.
     OutOfLine {
-        /// First byte of pointer, length and version.
+        /// First byte of the cell.
         at: u32,
+        /// Words of the cell, see [`crate::long_cell`].
+        words: u32,
     },
 }
 
@@ -49,6 +50,8 @@ pub struct Slot {
     pub(crate) null_byte: u16,
     /// Number of the column among those out of line.
     pub(crate) long: u8,
+    /// Words of the cell of a column out of line.
+    pub(crate) cell_words: u8,
     /// Largest length of text and bytes.
     pub(crate) length_max: u32,
     /// Whether it holds text, which is UTF-8.
@@ -95,6 +98,7 @@ impl Slot {
         kind: SlotKind::Payload,
         null_byte: 0,
         long: 0,
+        cell_words: 0,
         length_max: 0,
         is_text: false,
     };
@@ -132,14 +136,21 @@ impl Slot {
         Self { null_byte, null_bit, ..self }
     }
 
+    /// The words of the payload with the cell of a column out of line.
+    #[inline]
+    pub(crate) fn cell(self) -> Range<usize> {
+        let word = self.at as usize / 8;
+        word..word + usize::from(self.cell_words)
+    }
+
     pub(crate) fn new(column: &Column, place: Place, (null_byte, null_bit): (u16, u8)) -> Self {
-        let (kind, at) = match place {
-            Place::Payload { at } => (SlotKind::Payload, at),
-            Place::OutOfLine { at } => (SlotKind::OutOfLine, at),
+        let (kind, at, cell_words) = match place {
+            Place::Payload { at } => (SlotKind::Payload, at, 0),
+            Place::OutOfLine { at, words } => (SlotKind::OutOfLine, at, words as u8),
             Place::Key { at } if column.column_type == ColumnType::Bool => {
-                (SlotKind::KeyBool, at + u32::from(column.nullable))
+                (SlotKind::KeyBool, at + u32::from(column.nullable), 0)
             }
-            Place::Key { at } => (SlotKind::Key, at + u32::from(column.nullable)),
+            Place::Key { at } => (SlotKind::Key, at + u32::from(column.nullable), 0),
         };
         let length_max = column.column_type.length_max();
         let width = column.column_type.fixed_bytes().unwrap_or(0) as u8;
@@ -156,6 +167,7 @@ impl Slot {
             kind,
             null_byte,
             long: 0,
+            cell_words,
             length_max,
             is_text: matches!(column.column_type, ColumnType::Char(_) | ColumnType::Varchar(_)),
         }
@@ -190,10 +202,11 @@ pub(crate) fn place_payload(columns: &[Column], key: &[usize], places: &mut [Pla
     for width in [8, 4, 2, 1] {
         for &index in &outside_key {
             let column_type = columns[index].column_type;
-            if column_type.is_out_of_line() && width == 8 {
+            if columns[index].is_out_of_line() && width == 8 {
                 at = at.next_multiple_of(8);
-                places[index] = Place::OutOfLine { at };
-                at += REFERENCE_BYTES;
+                let words = cell_words(columns[index].in_row);
+                places[index] = Place::OutOfLine { at, words };
+                at += 8 * words;
             } else if column_type.fixed_bytes() == Some(width) {
                 at = at.next_multiple_of(width);
                 places[index] = Place::Payload { at };
@@ -203,7 +216,7 @@ pub(crate) fn place_payload(columns: &[Column], key: &[usize], places: &mut [Pla
     }
     for &index in &outside_key {
         let column_type = columns[index].column_type;
-        if column_type.fixed_bytes().is_none() && !column_type.is_out_of_line() {
+        if column_type.fixed_bytes().is_none() && !columns[index].is_out_of_line() {
             places[index] = Place::Payload { at };
             at += length_bytes(column_type.length_max()) + column_type.length_max();
         }

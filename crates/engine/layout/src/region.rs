@@ -8,7 +8,7 @@ use crate::address::{GlobalPtr, RegionId, WORD_BYTES};
 pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbRGN");
 /// Raised with every change of a layout in this crate; servers with different formats refuse each
 /// other.
-pub const FORMAT_VERSION: u64 = 6;
+pub const FORMAT_VERSION: u64 = 7;
 
 /// Bytes of the header at the start of each region, one page.
 ///

@@ -3,9 +3,10 @@
 use crate::column::{COLUMN_LENGTH_MAX, Column};
 use crate::key::KEY_WORDS_MAX;
 use crate::key_part::key_width;
-use crate::place::{Place, REFERENCE_BYTES, Slot, SlotKind, place_null_bits, place_payload};
+use crate::place::{Place, Slot, SlotKind, place_null_bits, place_payload};
 use crate::row::RowLayout;
 use crate::schema_error::SchemaError;
+use std::ops::Range;
 
 /// Largest number of columns of a table.
 pub const COLUMNS_MAX: usize = 256;
@@ -135,14 +136,12 @@ impl Schema {
         &self.long
     }
 
-    /// The first payload word of the reference to `column`'s value; `None` if the value is in the
-    /// row.
+    /// The payload words of the cell of a column out of line, see [`crate::long_cell`]; `None` for
+    /// other columns.
     #[inline]
-    pub fn long_word(&self, column: usize) -> Option<usize> {
-        match self.places[column] {
-            Place::OutOfLine { at } => Some((at / 8) as usize),
-            _ => None,
-        }
+    pub fn long_cell(&self, column: usize) -> Option<Range<usize>> {
+        let slot = self.slots[column];
+        (slot.kind == SlotKind::OutOfLine).then(|| slot.cell())
     }
 
     /// The position of the column called `name`.
@@ -181,7 +180,7 @@ impl Schema {
             let bytes = match slot.kind {
                 SlotKind::Payload if slot.width > 0 => u32::from(slot.width),
                 SlotKind::Payload => u32::from(slot.prefix) + slot.length_max,
-                SlotKind::OutOfLine => REFERENCE_BYTES,
+                SlotKind::OutOfLine => 8 * u32::from(slot.cell_words),
                 SlotKind::Key | SlotKind::KeyBool => continue,
             };
             ranges.push((slot.at, slot.at + bytes));
@@ -227,10 +226,14 @@ fn check_columns(name: &str, columns: &[Column], key: &[usize]) -> Result<(), Sc
             let column = column.name.clone();
             return Err(SchemaError::ColumnLength { table: table(), column, length });
         }
+        if let Some(bytes) = column.in_row.filter(|&bytes| !(1..length).contains(&bytes.into())) {
+            let column = column.name.clone();
+            return Err(SchemaError::InRow { table: table(), column, bytes, length });
+        }
     }
     let twice = |(index, column): (usize, &usize)| key[..index].contains(column);
     let unknown = key.iter().any(|&column| column >= columns.len());
-    let long = key.iter().any(|&c| columns.get(c).is_some_and(|c| c.column_type.is_out_of_line()));
+    let long = key.iter().any(|&column| columns.get(column).is_some_and(Column::is_out_of_line));
     if key.is_empty() || unknown || long || key.iter().enumerate().any(twice) {
         return Err(SchemaError::KeyColumns { table: table() });
     }

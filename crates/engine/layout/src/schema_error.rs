@@ -46,6 +46,11 @@ pub enum SchemaError {
         "column {column} of table {table} has maximal length {length}; 1 to {COLUMN_LENGTH_MAX} is allowed"
     )]
     ColumnLength { table: String, column: String, length: u32 },
+    /// The room for short values of a column is out of range.
+    #[error(
+        "column {column} of table {table}: in_row is {bytes}; 1 to less than the maximal length, here {length}, is allowed for text and bytes"
+    )]
+    InRow { table: String, column: String, bytes: u8, length: u32 },
     /// A value does not fit its column.
     #[error("column {column} of table {table} cannot hold this value: {reason}")]
     Value { table: String, column: String, reason: String },

@@ -224,6 +224,13 @@ impl LongValues {
         self.first = first;
     }
 
+    /// Replaces a value.
+    pub fn replace(&mut self, index: usize, value: &[u8]) {
+        let from = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.values[self.first + index] = Some((from, from + value.len()));
+    }
+
     pub fn count(&self) -> usize {
         self.values.len()
     }
@@ -292,5 +299,9 @@ mod tests {
         );
         values.begin_at(2);
         assert_eq!((values.get(0), values.count()), (Some(&b"2"[..]), 3));
+        values.replace(0, b"two");
+        assert_eq!(values.get(0), Some(&b"two"[..]));
+        values.begin_at(0);
+        assert_eq!((values.get(0), values.get(1)), (Some(&b"one"[..]), None));
     }
 }

@@ -146,7 +146,7 @@ impl<'a> Function<'a> {
     /// Returns the statement that sets a column; its value is computed before the row changes.
     fn ready(&mut self, table: usize, column: usize, code: &Code) -> Result<Setting> {
         let slot = self.slot(table, column);
-        if self.table(table).schema.long_word(column).is_some() {
+        if self.table(table).schema.long_cell(column).is_some() {
             return Err(Unsupported::new("a column that is stored out of line"));
         }
         let Code { text: value, is_nullable, .. } = self.settled(table, column, code)?;

@@ -135,7 +135,7 @@ impl<'a> Function<'a> {
             let record = &row.record;
             let is_key = of.schema.key().contains(&column);
             let kind = match Kind::of_column(described.column_type) {
-                Ok(Kind::Text) if of.schema.long_word(column).is_some() => Kind::Unreadable,
+                Ok(Kind::Text) if of.schema.long_cell(column).is_some() => Kind::Unreadable,
                 kind => kind.unwrap_or(Kind::Unreadable),
             };
             let value = match kind {

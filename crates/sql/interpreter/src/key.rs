@@ -133,7 +133,7 @@ mod tests {
     /// A table with one key column of a type, and the column.
     fn table(sql_type: SqlType, nullable: bool) -> (Schema, BoundColumn) {
         let column_type = sql_type.column_type().unwrap_or(ColumnType::Bool);
-        let column = Column { name: "k".to_owned(), column_type, nullable };
+        let column = Column { nullable, ..Column::new("k", column_type) };
         let schema = Schema::new("t", vec![column], &[0]).expect("the column may be a key");
         let field = Field { name: "k".to_owned(), sql_type };
         let bound = BoundColumn::new(field, nullable, &schema, 0).expect("the type is known");

@@ -3,6 +3,7 @@
 mod directory;
 mod errors;
 mod records;
+mod texts;
 
 use fabric::Env;
 use namdb::{

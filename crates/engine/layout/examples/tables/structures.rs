@@ -106,12 +106,19 @@ fn payload(page: &mut Page) {
         Column::new("balance", ColumnType::Int8),
         Column::nullable("day", ColumnType::Date),
         Column::new("data", ColumnType::Bytes(300)),
+        Column::new("remark", ColumnType::Varchar(1000)).with_in_row(31),
     ];
     let schema = Schema::new("t", columns, &[0]).expect("the example is a valid schema");
     let row = |(index, column): (usize, &Column)| {
         let (place, what) = match schema.place(index) {
             Place::Key { at } => (format!("key {at:#x}"), "see keys"),
-            Place::OutOfLine { at } => (format!("{at:#x}"), "reference to a value out of line"),
+            Place::OutOfLine { at, words: value::REFERENCE_WORDS } => {
+                (format!("{at:#x}"), "reference to a value out of line")
+            }
+            Place::OutOfLine { at, .. } => (
+                format!("{at:#x}"),
+                "a short value, then its length in the last byte; or a reference, then 0",
+            ),
             Place::Payload { at } => match column.column_type.fixed_bytes() {
                 Some(_) => (format!("{at:#x}"), "the value"),
                 None if column.column_type.length_max() > 255 => {
@@ -121,7 +128,8 @@ fn payload(page: &mut Page) {
             },
         };
         let nullable = if column.nullable { ", nullable" } else { "" };
-        let kind = format!("{:?}{nullable}", column.column_type);
+        let in_row = column.in_row.map_or(String::new(), |bytes| format!(", {bytes} in the row"));
+        let kind = format!("{:?}{nullable}{in_row}", column.column_type);
         vec![place, column.name.clone(), kind, what.to_owned()]
     };
     let mut rows: Vec<_> = schema.columns().iter().enumerate().map(row).collect();

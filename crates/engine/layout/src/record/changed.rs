@@ -1,10 +1,13 @@
 //! The columns in which two payloads of a row differ, for the redo log.
 //!
 //! A column's bytes are those of its place in the payload: a number in its width, a text with its
-//! length in front. No bytes mean null.
+//! length in front, a short value of a column out of line with its length in a byte in front. No
+//! bytes mean null.
 
-use crate::place::{REFERENCE_BYTES, Slot, SlotKind};
+use crate::long_cell::{put_in_row, reference_in, value_in_row};
+use crate::place::{Slot, SlotKind};
 use crate::schema::Schema;
+use crate::value::{OutOfLine, REFERENCE_WORDS};
 use bytemuck::{cast_slice, cast_slice_mut};
 
 /// The bytes of a column in the row.
@@ -42,7 +45,7 @@ fn differing_words(before: &[u64], after: &[u64]) -> u64 {
 /// The words of a column with its null flag, a bit each. Those of key columns are of no use.
 fn words_of(slot: Slot) -> u64 {
     let length = match (slot.kind, slot.width) {
-        (SlotKind::OutOfLine, _) => REFERENCE_BYTES,
+        (SlotKind::OutOfLine, _) => 8 * u32::from(slot.cell_words),
         (_, 0) => u32::from(slot.prefix) + slot.length_max,
         (_, width) => u32::from(width),
     };
@@ -53,8 +56,8 @@ fn words_of(slot: Slot) -> u64 {
     value | flag
 }
 
-/// Passes each column that differs, with its new bytes, to `found`. Returns false if a column out
-/// of line differs, whose value is not in the row.
+/// Passes each column that differs, with its new bytes, to `found`. Returns false if a column
+/// differs whose new value is not in the row.
 pub fn for_changed_columns(
     schema: &Schema,
     before: &[u64],
@@ -62,6 +65,7 @@ pub fn for_changed_columns(
     mut found: impl FnMut(u8, &[u8]),
 ) -> bool {
     let differing = differing_words(before, after);
+    let (words_before, words_after) = (before, after);
     let (before, after): (&[u8], &[u8]) = (cast_slice(before), cast_slice(after));
     for column in 0..schema.columns().len() {
         let slot = schema.slot(column);
@@ -78,12 +82,21 @@ pub fn for_changed_columns(
                 }
             }
             SlotKind::OutOfLine => {
-                let flag = usize::from(slot.null_byte);
-                let place = slot.at as usize..slot.at as usize + REFERENCE_BYTES as usize;
-                let is_null = |payload: &[u8]| payload[flag] & slot.null_bit;
-                if before[place.clone()] != after[place] || is_null(before) != is_null(after) {
+                let (old, new) = (&words_before[slot.cell()], &words_after[slot.cell()]);
+                let is_null = |payload: &[u8]| payload[usize::from(slot.null_byte)] & slot.null_bit;
+                if old == new && is_null(before) == is_null(after) {
+                    continue;
+                }
+                if slot.cell_words == REFERENCE_WORDS as u8 || reference_in(new) != OutOfLine::EMPTY
+                {
                     return false;
                 }
+                let value = value_in_row(new).unwrap_or_default();
+                let mut bytes = [0; LENGTH_BYTES + VALUE_BYTES_MAX];
+                bytes[0] = value.len() as u8;
+                bytes[LENGTH_BYTES..][..value.len()].copy_from_slice(value);
+                let length = if is_null(after) == 0 { LENGTH_BYTES + value.len() } else { 0 };
+                found(column as u8, &bytes[..length]);
             }
         }
     }
@@ -97,6 +110,9 @@ pub fn set_changed_column(schema: &Schema, payload: &mut [u64], column: u8, byte
         return false;
     }
     let slot = schema.slot(column);
+    if slot.kind == SlotKind::OutOfLine {
+        return set_changed_cell(slot, payload, bytes);
+    }
     let is_fitting = match (slot.kind, slot.width) {
         (SlotKind::Payload, _) if bytes.is_empty() => slot.null_bit != 0,
         (SlotKind::Payload, 0) => {
@@ -109,11 +125,33 @@ pub fn set_changed_column(schema: &Schema, payload: &mut [u64], column: u8, byte
         _ => false,
     };
     if is_fitting {
-        let payload = cast_slice_mut::<u64, u8>(payload);
-        let flag = &mut payload[usize::from(slot.null_byte)];
-        *flag = if bytes.is_empty() { *flag | slot.null_bit } else { *flag & !slot.null_bit };
+        set_null_flag(slot, payload, bytes.is_empty());
         let at = slot.at as usize;
-        payload[at..at + bytes.len()].copy_from_slice(bytes);
+        cast_slice_mut::<u64, u8>(payload)[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    is_fitting
+}
+
+fn set_null_flag(slot: Slot, payload: &mut [u64], is_null: bool) {
+    let flag = &mut cast_slice_mut::<u64, u8>(payload)[usize::from(slot.null_byte)];
+    *flag = if is_null { *flag | slot.null_bit } else { *flag & !slot.null_bit };
+}
+
+/// Bytes of the length in front of a short value.
+const LENGTH_BYTES: usize = 1;
+/// Longest value in a cell.
+const VALUE_BYTES_MAX: usize = u8::MAX as usize;
+
+/// Stores a short value in the cell of a column out of line.
+fn set_changed_cell(slot: Slot, payload: &mut [u64], bytes: &[u8]) -> bool {
+    let (&length, value) = bytes.split_first().unwrap_or((&0, &[]));
+    let is_fitting = slot.cell_words > REFERENCE_WORDS as u8
+        && usize::from(length) == value.len()
+        && value.len() <= slot.length_max as usize
+        && (!bytes.is_empty() || slot.null_bit != 0)
+        && put_in_row(&mut payload[slot.cell()], value);
+    if is_fitting {
+        set_null_flag(slot, payload, bytes.is_empty());
     }
     is_fitting
 }
@@ -121,7 +159,7 @@ pub fn set_changed_column(schema: &Schema, payload: &mut [u64], column: u8, byte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Column, ColumnType, RecordMut, RecordRef, Value};
+    use crate::{Column, ColumnType, RecordMut, RecordRef, SlotId, Value, VersionWord};
 
     fn schema() -> Schema {
         let columns = vec![
@@ -131,6 +169,7 @@ mod tests {
             Column::new("name", ColumnType::Varchar(20)),
             Column::nullable("note", ColumnType::Varchar(600)),
             Column::new("total", ColumnType::Int8),
+            Column::nullable("remark", ColumnType::Varchar(600)).with_in_row(20),
         ];
         Schema::new("t", columns, &[0]).expect("the columns are fine")
     }
@@ -148,21 +187,15 @@ mod tests {
     fn changes_make_one_row_out_of_the_other() {
         let schema = schema();
         let text = |text: &str| Value::Text(text.to_owned());
+        let (long, full) = (text(&"x".repeat(500)), text(&"y".repeat(31)));
+        let (one, seven, three) = (Value::Int(1), Value::Int(7), Value::Int(-3));
         let rows = [
-            row(&schema, &[Value::Int(0), Value::Null, text("a"), Value::Null, Value::Int(7)]),
-            row(&schema, &[Value::Int(1), Value::Int(-3), text(""), text("n"), Value::Int(7)]),
-            row(
-                &schema,
-                &[
-                    Value::Int(1),
-                    Value::Int(-3),
-                    text("abc"),
-                    text(&"x".repeat(500)),
-                    Value::Int(8),
-                ],
-            ),
-            row(&schema, &[Value::Int(1), Value::Null, text("b"), Value::Null, Value::Int(8)]),
-        ];
+            [Value::Int(0), Value::Null, text("a"), Value::Null, seven.clone(), Value::Null],
+            [one.clone(), three.clone(), text(""), text("n"), seven, text("")],
+            [one.clone(), three, text("abc"), long, Value::Int(8), full],
+            [one, Value::Null, text("b"), Value::Null, Value::Int(8), text("r")],
+        ]
+        .map(|values| row(&schema, &values));
         let mut all = 0;
         for before in &rows {
             for after in &rows {
@@ -175,12 +208,43 @@ mod tests {
                 all += count;
                 let (one, other) =
                     (RecordRef::new(&schema, &[0], &changed), RecordRef::new(&schema, &[0], after));
-                for column in 1..6 {
+                for column in 1..7 {
                     assert_eq!(one.value(column), other.value(column), "column {column}");
                 }
             }
         }
-        assert!(all > 20, "{all} columns changed");
+        assert!(all > 30, "{all} columns changed");
+    }
+
+    /// The references of these payloads, in place of null and of each other.
+    #[test]
+    fn a_change_to_a_value_out_of_line_is_none_of_columns() {
+        let schema = schema();
+        let row = |version| {
+            let mut payload = row(&schema, &[Value::Int(0)]);
+            let stored =
+                OutOfLine { ptr: 64, bytes: 40, version: VersionWord::new(SlotId(1), version) };
+            RecordMut::new(&schema, &mut payload).set_out_of_line(6, stored);
+            payload
+        };
+        let short = self::row(&schema, &[Value::Int(0)]);
+        let is_whole = |before: &[u64], after: &[u64]| {
+            let found = |column, _: &[u8]| assert_eq!(column, 6);
+            for_changed_columns(&schema, before, after, found)
+        };
+        assert!(!is_whole(&short, &row(1)) && !is_whole(&row(1), &row(2)));
+        assert!(is_whole(&row(1), &row(1)) && is_whole(&row(1), &short));
+        let mut changed = row(1);
+        assert!(set_changed_column(&schema, &mut changed, 6, &[1, b'r']));
+        let record = RecordRef::new(&schema, &[0], &changed);
+        assert_eq!((record.text(6), record.out_of_line(6)), ("r", Some(OutOfLine::EMPTY)));
+        // A column without room has no short values.
+        let columns =
+            [Column::new("id", ColumnType::Int8), Column::nullable("n", ColumnType::Varchar(2000))];
+        let schema = Schema::new("t", columns.to_vec(), &[0]).expect("the columns are fine");
+        for bytes in [&[][..], &[0], &[1, b'r']] {
+            assert!(!set_changed_column(&schema, &mut [0; 4], 1, bytes), "{bytes:?}");
+        }
     }
 
     #[test]
@@ -195,7 +259,9 @@ mod tests {
             (3, &[5, 1]),
             (3, &[21; 22]),
             (4, &[1]),
-            (6, &[1]),
+            (6, &[2, 1]),
+            (6, &[32; 33]),
+            (7, &[1]),
         ] {
             assert!(
                 !set_changed_column(&schema, &mut payload, column, bytes),

@@ -3,6 +3,7 @@
 use crate::column::{ColumnType, Value};
 use crate::key::{Key, KeyBuilder, read_signed, read_unsigned};
 use crate::key_part::read_text;
+use crate::long_cell::{reference_in, value_in_row};
 use crate::place::{Place, Slot, SlotKind};
 use crate::schema::Schema;
 use crate::value::{LongValues, OutOfLine};
@@ -104,7 +105,7 @@ impl<'a> RecordRef<'a> {
     /// The bytes of a text or bytes column outside the key. Unspecified if the column is null.
     ///
     /// # Panics
-    /// If the column is out of line and its value was not fetched, belongs to the key, or is
+    /// If the value is out of line and was not fetched, or the column belongs to the key, or is
     /// neither text nor bytes. [`RecordRef::value`] reads columns of the key.
     #[inline(always)]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
@@ -120,15 +121,21 @@ impl<'a> RecordRef<'a> {
         slot.bytes(self.payload)
     }
 
-    /// Bytes outside the payload.
-    #[cold]
+    /// Bytes in the cell of a column out of line, or outside the payload.
+    #[inline(never)]
     fn bytes_elsewhere(&self, slot: Slot) -> &'a [u8] {
         match (slot.kind, self.long) {
-            (SlotKind::OutOfLine, Some(values)) => {
-                values.get(usize::from(slot.long)).unwrap_or_default()
-            }
-            (SlotKind::OutOfLine, None) => {
-                panic!("a column out of line is read with read_long")
+            (SlotKind::OutOfLine, values) => {
+                match (value_in_row(&self.payload[slot.cell()]), values) {
+                    (Some(value), _) => value,
+                    (None, Some(values)) => values.get(usize::from(slot.long)).unwrap_or_default(),
+                    (None, None)
+                        if reference_in(&self.payload[slot.cell()]) == OutOfLine::EMPTY =>
+                    {
+                        &[]
+                    }
+                    (None, None) => panic!("a value out of line is read with read_long"),
+                }
             }
             _ => {
                 panic!("text and bytes of the key are read with value, other columns by their type")
@@ -178,14 +185,23 @@ impl<'a> RecordRef<'a> {
         length
     }
 
-    /// The reference to the value of a column out of line; `None` for other columns.
+    /// The reference to the value of a column out of line, that of an empty value if the value is
+    /// in the row; `None` for other columns.
     pub fn out_of_line(&self, column: usize) -> Option<OutOfLine> {
-        let word = self.schema.long_word(column)?;
-        Some(OutOfLine::from_words([
-            self.payload[word],
-            self.payload[word + 1],
-            self.payload[word + 2],
-        ]))
+        let cell = self.schema.long_cell(column)?;
+        Some(reference_in(&self.payload[cell]))
+    }
+
+    /// The value of a column out of line, if it is so short that it is in the row.
+    pub fn in_row(&self, column: usize) -> Option<&'a [u8]> {
+        let cell = self.schema.long_cell(column)?;
+        value_in_row(&self.payload[cell])
+    }
+
+    /// Whether a value of the row is out of line, and must be fetched to read its column.
+    pub fn refers_to_values(&self) -> bool {
+        let mut columns = self.schema.long_columns().iter();
+        columns.any(|&column| self.out_of_line(column) != Some(OutOfLine::EMPTY))
     }
 
     /// Appends a column to a key, with the encoding of [`Schema::append_key_part`], without

@@ -134,6 +134,73 @@ fn long_values_are_staged_and_null_forgets_them() {
 }
 
 #[test]
+fn short_values_are_in_the_row() {
+    let text = |name: &str| Column::nullable(name, ColumnType::Varchar(1000)).with_in_row(40);
+    let columns = vec![Column::new("k", ColumnType::Int8), text("one"), text("two")];
+    let schema = Schema::new("t", columns, &[0]).expect("the schema is fine");
+    // Null flags, and 48 bytes for each text: 47 and the length.
+    assert_eq!(schema.row_layout(false).payload_words, 1 + 6 + 6);
+    let mut payload = vec![0; 13];
+    let mut stage = LongStage::default();
+    for length in [46, 47, 48, 1, 0, 1000, 47] {
+        let value = "x".repeat(length);
+        let mut row = RecordMut::new(&schema, &mut payload).with_stage(&mut stage);
+        row.set(2, &"neighbour".into()).expect("fits");
+        row.set(1, &Value::Text(value.clone())).expect("fits");
+        assert!(row.set(1, &Value::Text("x".repeat(1001))).is_err());
+        let row = RecordRef::new(&schema, &[0], &payload);
+        let reference = row.out_of_line(1).expect("it is out of line");
+        assert_eq!(row.text(2), "neighbour");
+        if length <= 47 {
+            assert_eq!(
+                (row.text(1), reference, row.is_null(1)),
+                (&*value, OutOfLine::EMPTY, false)
+            );
+            assert_eq!(
+                (row.in_row(1).unwrap_or_default(), row.refers_to_values()),
+                (value.as_bytes(), false)
+            );
+        } else {
+            let number = reference.staged_number().expect("it is staged");
+            assert_eq!((stage.bytes(number), row.in_row(1)), (value.as_bytes(), None));
+            assert!(row.refers_to_values());
+        }
+    }
+    // A copied payload keeps values in the row, and forgets references.
+    let mut row = RecordMut::new(&schema, &mut payload);
+    row.set_out_of_line(
+        2,
+        OutOfLine { ptr: 64, bytes: 50, version: VersionWord::new(SlotId(1), 2) },
+    );
+    let mut copy = vec![0; 13];
+    RecordMut::new(&schema, &mut copy).copy_payload(&payload);
+    let row = RecordRef::new(&schema, &[0], &copy);
+    assert_eq!((row.text(1).len(), row.out_of_line(2)), (47, Some(OutOfLine::EMPTY)));
+    RecordMut::new(&schema, &mut payload).set_null(1);
+    let row = RecordRef::new(&schema, &[0], &payload);
+    assert_eq!(
+        (row.is_null(1), row.out_of_line(1), row.in_row(1)),
+        (true, Some(OutOfLine::EMPTY), None)
+    );
+}
+
+#[test]
+fn room_for_short_values_is_refused_where_there_are_none() {
+    let refused = |column: Column, key: &[usize]| {
+        let columns = vec![Column::new("k", ColumnType::Int8), column];
+        Schema::new("t", columns, key).expect_err("it is refused").to_string()
+    };
+    let told = "column c of table t: in_row is 20; 1 to less than the maximal length, here 20, \
+                is allowed for text and bytes";
+    assert_eq!(refused(Column::new("c", ColumnType::Varchar(20)).with_in_row(20), &[0]), told);
+    let refused_with = |column| assert!(refused(column, &[0]).contains("in_row is"));
+    refused_with(Column::new("c", ColumnType::Varchar(20)).with_in_row(0));
+    refused_with(Column::new("c", ColumnType::Int8).with_in_row(1));
+    let key = Column::new("c", ColumnType::Varchar(60)).with_in_row(20);
+    assert!(refused(key, &[0, 1]).contains("none out of line"));
+}
+
+#[test]
 fn values_that_do_not_fit_are_refused_with_a_sentence() {
     let schema = schema();
     let mut payload = vec![0; schema.row_layout(false).payload_words as usize];

@@ -1,10 +1,11 @@
 //! A view of a row that writes its columns.
 
 use crate::column::{ColumnType, Value, int_fits};
+use crate::long_cell::{put_in_row, put_reference, reference_in, value_in_row};
 use crate::place::{Place, Slot, SlotKind};
 use crate::schema::Schema;
 use crate::schema_error::SchemaError;
-use crate::value::{LongStage, OutOfLine, REFERENCE_WORDS};
+use crate::value::{LongStage, OutOfLine};
 use bytemuck::cast_slice_mut;
 
 const DOES_NOT_FIT: &str = "the value is out of the range of its column's type";
@@ -32,16 +33,17 @@ impl<'a> RecordMut<'a> {
     }
 
     /// Sets all columns outside the key to those of a row whose payload was copied, for recovery.
-    /// Columns out of line become empty: set each that was not.
+    /// Values out of line become empty: set each that was not.
     ///
     /// # Panics
     /// If the payload is that of another schema.
     pub fn copy_payload(&mut self, payload: &[u64]) {
         self.payload.copy_from_slice(payload);
         for &column in self.schema.long_columns() {
-            let word = self.schema.long_word(column).expect("the column is kept out of line");
-            let reference = &mut self.payload[word..word + REFERENCE_WORDS as usize];
-            reference.copy_from_slice(&OutOfLine::EMPTY.words());
+            let cell = &mut self.payload[self.schema.slot(column).cell()];
+            if value_in_row(cell).is_none() {
+                put_reference(cell, OutOfLine::EMPTY);
+            }
         }
     }
 
@@ -95,8 +97,7 @@ impl<'a> RecordMut<'a> {
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
         let slot = self.schema.slot(column);
         if slot.kind != SlotKind::Payload {
-            check_bytes(slot, value);
-            return self.stage_bytes(column, value);
+            return self.set_long(column, value);
         }
         self.set_bytes_in(slot, value);
     }
@@ -116,22 +117,26 @@ impl<'a> RecordMut<'a> {
         bytes[at + prefix..at + prefix + value.len()].copy_from_slice(value);
     }
 
-    /// Stages a value out of line.
-    #[cold]
-    fn stage_bytes(&mut self, column: usize, value: &[u8]) {
-        let word = self.schema.long_word(column).expect("a key column cannot be changed in place");
-        let reference = &mut self.payload[word..word + REFERENCE_WORDS as usize];
-        let before = OutOfLine::from_words([reference[0], reference[1], reference[2]]);
-        let stage = self.stage.as_mut().expect("a transaction's rows have a place for long values");
-        let staged = stage.put(before, value);
-        self.set_out_of_line(column, staged);
+    /// Sets a column out of line: stores a value for which the row has room, stages a longer one.
+    #[inline(never)]
+    fn set_long(&mut self, column: usize, value: &[u8]) {
+        check_bytes(self.schema.slot(column), value);
+        let cell = self.schema.long_cell(column).expect("a key column cannot be changed in place");
+        let cell = &mut self.payload[cell];
+        let before = reference_in(cell);
+        if !put_in_row(cell, value) {
+            let stage = self.stage.as_mut();
+            let stage = stage.expect("a transaction's rows have a place for long values");
+            put_reference(cell, stage.put(before, value));
+        }
+        self.mark_null(column, false);
     }
 
     /// Sets the reference to the value of a column out of line.
     pub fn set_out_of_line(&mut self, column: usize, value: OutOfLine) {
         self.mark_null(column, false);
-        let word = self.schema.long_word(column).expect("the column is kept out of line");
-        self.payload[word..word + REFERENCE_WORDS as usize].copy_from_slice(&value.words());
+        let cell = self.schema.long_cell(column).expect("the column is kept out of line");
+        put_reference(&mut self.payload[cell], value);
     }
 
     /// Sets the column to null.

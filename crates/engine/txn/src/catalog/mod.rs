@@ -24,7 +24,7 @@ use index::hash::HashTable;
 use index::tree::Tree;
 use index::{Damage, IndexError};
 use layout::row::{BUFFER_SLOTS_MAX, BufferLayout};
-use layout::{IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
+use layout::{Column, IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
 use memory::{AllocateError, Label};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -548,15 +548,25 @@ pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogEr
     if index.hashed_columns.is_some_and(|hashed| usize::from(hashed) > index.columns.len()) {
         return refuse("it is divided by the hash of more columns than it has".to_owned());
     }
-    let long = schema.long_columns();
-    if let Some(&column) = index.columns.iter().find(|column| long.contains(column)) {
-        let name = &schema.columns()[column].name;
-        return refuse(format!("column {name} is kept out of line, and cannot be indexed"));
+    let long = |&&column: &&usize| schema.long_columns().contains(&column);
+    let bytes = schema.index_key_bytes(&index.columns);
+    if let Some(&column) = index.columns.iter().find(long) {
+        let Column { name, in_row, .. } = &schema.columns()[column];
+        match in_row {
+            None => {
+                return refuse(format!("column {name} is kept out of line, and cannot be indexed"));
+            }
+            Some(in_row) if bytes <= layout::KEY_WORDS_MAX as u32 * 8 => {
+                return refuse(format!(
+                    "column {name} may be out of line, and cannot be indexed; create it without in_row, which is {in_row}"
+                ));
+            }
+            Some(_) => {} // Its maximal length is too long for a key, which says more.
+        }
     }
     if index.kind == layout::IndexKind::Tree && !NODE_BYTES.contains(&index.node_bytes) {
         return refuse(node_bytes_refused(index.node_bytes));
     }
-    let bytes = schema.index_key_bytes(&index.columns);
     if bytes > layout::KEY_WORDS_MAX as u32 * 8 {
         return Err(SchemaError::KeyTooLong { table, bytes }.into());
     }

@@ -13,8 +13,9 @@ use crate::read::ARENA_WORDS_MAX;
 use crate::read::access::{Access, State};
 use crate::read::value::value_layout;
 use fabric::{Batch, Env, Span};
+use layout::long_cell::{put_reference, reference_in};
 use layout::row::{Cover, LINK};
-use layout::value::{BYTES, DATA, REFERENCE_WORDS, VERSION};
+use layout::value::{BYTES, DATA, VERSION};
 use layout::{GlobalPtr, OutOfLine, VersionWord};
 
 /// A value that this commit stores.
@@ -41,15 +42,16 @@ impl<E: Env> LaneInner<E> {
             }
             let columns = self.open.info(access.table).schema.long_columns().len();
             for position in 0..columns {
-                let span = self.reference_span(&access, access.fresh, position);
-                let Some(number) = self.reference(span).staged_number() else { continue };
-                let bytes = self.reference(span).bytes;
+                let cell = self.long_cell(&access, access.fresh, position);
+                let reference = self.reference(cell);
+                let Some(number) = reference.staged_number() else { continue };
+                let bytes = reference.bytes;
                 let stored = match access.state {
                     // A tombstone of a row that was never visible.
                     State::Deleted => OutOfLine::EMPTY,
                     _ => self.place_value(&access, bytes, timestamp).await?,
                 };
-                self.txn.batch.words_mut(span).copy_from_slice(&stored.words());
+                put_reference(self.txn.batch.words_mut(cell), stored);
                 if stored != OutOfLine::EMPTY {
                     self.writes.placed.push(PlacedValue { number, table: access.table, stored });
                 }
@@ -82,18 +84,18 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The words of `image` with the reference to a long value, by its position among the long
-    /// columns.
-    pub(super) fn reference_span(&self, access: &Access, image: Span, position: usize) -> Span {
+    /// The words of `image` with the cell of a column out of line, by its position among these.
+    pub(super) fn long_cell(&self, access: &Access, image: Span, position: usize) -> Span {
         let info = self.open.info(access.table);
         let column = info.schema.long_columns()[position];
-        let word = info.schema.long_word(column).expect("the column is kept out of line");
-        Span { at: image.at + info.row.payload() + word as u32, words: REFERENCE_WORDS }
+        let cell = info.schema.long_cell(column).expect("the column is kept out of line");
+        let at = image.at + info.row.payload() + cell.start as u32;
+        Span { at, words: cell.len() as u32 }
     }
 
-    pub(super) fn reference(&self, span: Span) -> OutOfLine {
-        let words = self.txn.batch.words(span);
-        OutOfLine::from_words([words[0], words[1], words[2]])
+    /// The reference of a cell, that of an empty value if its value is in the row.
+    pub(super) fn reference(&self, cell: Span) -> OutOfLine {
+        reference_in(self.txn.batch.words(cell))
     }
 
     /// Posts the values: before the rows, in batch 2.
@@ -127,9 +129,9 @@ impl<E: Env> LaneInner<E> {
             return;
         }
         for position in 0..self.open.info(access.table).schema.long_columns().len() {
-            let old = self.reference(self.reference_span(access, access.image, position));
+            let old = self.reference(self.long_cell(access, access.image, position));
             let is_kept = access.state == State::Updated
-                && self.reference(self.reference_span(access, access.fresh, position)) == old;
+                && self.reference(self.long_cell(access, access.fresh, position)) == old;
             if old.stored().is_some() && !is_kept {
                 self.garbage.retired.push_back(Retired::value(access, successor, old));
             }

@@ -9,7 +9,7 @@ use crate::lane::{KnownLeaves, Lane, LaneError};
 use crate::read::Columns;
 use crate::read::access::RowId;
 use crate::read::scan::Scan;
-use crate::read::value::{Visitor, note_references};
+use crate::read::value::Visitor;
 use crate::read::visit::VisitPart;
 use crate::snapshot::slot::{Departure, SlotSupply};
 use crate::transaction::Transaction;
@@ -155,7 +155,8 @@ impl<E: Env> Transaction<'_, E> {
     }
 
     /// Reads the value of an out-of-line column into `value`; returns false if it is null. Takes
-    /// one round trip, or no round trip for a value that this transaction has set.
+    /// one round trip, or no round trip for a value that is in the row, or that this transaction
+    /// has set.
     pub async fn read_long(
         &mut self,
         row: RowId,
@@ -190,7 +191,13 @@ impl<E: Env> Transaction<'_, E> {
         };
         let references: Vec<_> = wanted.iter().map(reference).collect();
         let lane = self.lane();
-        (lane.operations.read_values)(lane, &references, values).await
+        (lane.operations.read_values)(lane, &references, values).await?;
+        for (number, &(row, column)) in wanted.iter().enumerate() {
+            if let Some(value) = self.row(row).in_row(column) {
+                values.replace(number, value);
+            }
+        }
+        Ok(())
     }
 
     /// Reads all long values of a row, for [`RecordRef::with_long`].
@@ -202,10 +209,9 @@ impl<E: Env> Transaction<'_, E> {
         if let Some(abort) = self.lane().txn.doomed_by {
             return Err(abort.into());
         }
-        let mut references = Vec::new();
-        note_references(self.row(row), &mut references);
-        let lane = self.lane();
-        (lane.operations.read_values)(lane, &references, values).await
+        let columns = self.row(row).schema().long_columns();
+        let wanted: Vec<_> = columns.iter().map(|&column| (row, column)).collect();
+        self.read_long_many(&wanted, values).await
     }
 }
 

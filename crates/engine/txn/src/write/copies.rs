@@ -19,7 +19,6 @@ use crate::transaction::Isolation;
 use crate::write::Owner;
 use fabric::{Env, Span};
 use layout::key::hash_words;
-use layout::value::REFERENCE_WORDS;
 use layout::{Key, RecordRef, row};
 use std::ops::Range;
 
@@ -85,8 +84,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Copies the new payload, except references to unchanged long values, because each copy has
-    /// its own.
+    /// Copies the new payload, except cells of unchanged long values, because each copy has
+    /// references of its own.
     fn copy_payload(&mut self, twin: &RowPair) {
         let (own, other) = (self.txn.accesses[twin.own], self.txn.accesses[twin.other]);
         let shape = self.open.info(own.table).row;
@@ -100,7 +99,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The words of the payload that refer to long values which the transaction has not changed.
+    /// The cells of the payload for long values which the transaction has not changed.
     fn unchanged_values(&self, access: AccessId) -> Vec<Range<u32>> {
         let entry = self.txn.accesses[access];
         let info = self.open.info(entry.table);
@@ -108,15 +107,16 @@ impl<E: Env> LaneInner<E> {
             return Vec::new();
         }
         let batch = &*self.txn.batch;
-        let words = |image: Span, at: u32| {
-            let at = image.at + info.row.payload() + at;
-            batch.words(Span { at, words: REFERENCE_WORDS })
+        let words = |image: Span, cell: &Range<u32>| {
+            let at = image.at + info.row.payload() + cell.start;
+            batch.words(Span { at, words: cell.len() as u32 })
         };
-        let places = info.schema.long_columns().iter().filter_map(|&column| {
-            let at = info.schema.long_word(column)? as u32;
-            (words(entry.image, at) == words(entry.fresh, at)).then_some(at..at + REFERENCE_WORDS)
+        let cells = info.schema.long_columns().iter().filter_map(|&column| {
+            let cell = info.schema.long_cell(column)?;
+            let cell = cell.start as u32..cell.end as u32;
+            (words(entry.image, &cell) == words(entry.fresh, &cell)).then_some(cell)
         });
-        places.collect()
+        cells.collect()
     }
 
     /// Whether the transaction writes rows of a later copy.
@@ -140,9 +140,11 @@ impl OpenCatalog {
 fn fingerprint(row: RecordRef<'_>) -> u64 {
     let mut words = [row.key(), row.payload()].concat();
     for &column in row.schema().long_columns() {
-        let at = row.schema().long_word(column).expect("the column is kept out of line");
+        let cell = row.schema().long_cell(column).expect("the column is kept out of line");
         // Copies differ in the address of a value; its length and version are the same.
-        words[row.key().len() + at] = 0;
+        if row.in_row(column).is_none() {
+            words[row.key().len() + cell.start] = 0;
+        }
     }
     hash_words(&words)
 }

@@ -1,4 +1,5 @@
-//! Transactions in one process: their operations ([`basic`], [`columns`], [`long`], [`horizon`]),
+//! Transactions in one process: their operations ([`basic`], [`columns`], [`long`], [`in_row`],
+//! [`horizon`]),
 //! costs ([`budgets`]) and limits ([`limits`], [`full`]); lanes ([`lanes`]), kept leaves
 //! ([`kept`]), dropped tables and indexes ([`dropped`]), failed statements ([`failed`]), tables in
 //! parts ([`parts`]) and copied tables ([`copies`]). All in one program, so that transactions are
@@ -12,6 +13,7 @@ mod dropped;
 mod failed;
 mod full;
 mod horizon;
+mod in_row;
 mod kept;
 mod lanes;
 mod limits;

@@ -27,7 +27,9 @@ fn serializable_transactions_on_different_copies_have_an_order() {
 #[test]
 fn growth_and_collection_of_copies_hide_nothing() {
     check_all(COPIED_TIGHT, 0..200);
-    check_all(Mix { keys: 3, has_notes: true, ..COPIED_TIGHT }, 0..100);
+    let with_notes = Mix { keys: 3, has_notes: true, ..COPIED_TIGHT };
+    check_all(with_notes, 0..100);
+    check_all(Mix { notes_in_row: Some(150), ..with_notes }, 0..100);
 }
 
 #[test]

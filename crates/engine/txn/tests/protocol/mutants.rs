@@ -8,7 +8,7 @@ use crate::random::{Dice, Mix, SNAPSHOT, TIGHT, programs};
 use crate::support::cluster::Cluster;
 use crate::support::history::{cycle, shared_groups, violations};
 use crate::support::program::{KEY_MAX, Program, Step, Tables};
-use crate::support::{NOTE, VALUE, index, key, table, table_with_notes};
+use crate::support::{NOTE, VALUE, index, key, table, with_notes};
 use fabric::{Env, Mutant};
 use layout::{IndexKind, LongValues, Storage};
 use sim::{Carrier, SimConfig};
@@ -279,7 +279,7 @@ fn validating_a_bucket_by_a_lock_on_another_value() {
 fn late_reader(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let limits = DatabaseConfig { transaction_time_max_ns: 1000, ..DatabaseConfig::default() };
     let cluster = Cluster::new(config.carried_by(Carrier::Card), 1, limits);
-    let tables = cluster.create(table_with_notes("t", Storage::HashInlined, Vec::new()));
+    let tables = cluster.create(with_notes(table("t", Storage::HashInlined, Vec::new()), None));
     let [mut reader, mut writer] = [(); 2].map(|()| cluster.lane());
     let text = |number: usize| format!("{number:0100}");
     let wrong = cluster.admin(async {

@@ -3,7 +3,7 @@
 use crate::support::STORAGES;
 use crate::support::cluster::Cluster;
 use crate::support::history::{Execution, cycle, violations};
-pub use crate::support::mix::{Dice, Mix, SNAPSHOT, TIGHT, programs};
+pub use crate::support::mix::{Dice, Mix, SHORT_NOTES, SNAPSHOT, TIGHT, programs};
 use layout::IndexKind;
 use sim::{Carrier, SimConfig};
 use txn::{Isolation, Oracle};
@@ -86,6 +86,16 @@ fn growth_and_collection_under_frozen_vectors() {
 #[test]
 fn values_out_of_line_are_those_of_their_rows() {
     check_all(Mix { has_notes: true, ..SNAPSHOT }, 0..500);
+}
+
+/// Updates make a value of the row one out of line and back.
+#[test]
+fn values_in_and_out_of_line_are_those_of_their_rows() {
+    check_all(SHORT_NOTES, 0..300);
+    let tight =
+        Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..SHORT_NOTES };
+    check_all(tight, 0..300);
+    check_all(Mix { keys: 3, ..tight }, 0..300);
 }
 
 #[test]

@@ -143,7 +143,8 @@ fn state(rows: &BTreeMap<Vec<u8>, Versions>, schema: &Schema) -> Result<State, S
             Some(value) => value.clone(),
             None => b"missing".to_vec(),
         };
-        let bytes = reference.map(|reference| value(reference.version));
+        let in_row = record.in_row(NOTE).map(<[u8]>::to_vec);
+        let bytes = reference.map(|reference| in_row.unwrap_or_else(|| value(reference.version)));
         let expected = note(record.int(SEED)).map(String::into_bytes);
         if bytes != expected {
             return Err(format!("row {} has the note {bytes:?}", record.int(0)));
@@ -228,6 +229,7 @@ fn tombstones_that_were_collected_do_not_come_back() {
 #[test]
 fn long_values_are_replayed_with_their_rows() {
     check_all(Mix { has_notes: true, ..TIGHT }, 200);
+    check_all(Mix { has_notes: true, notes_in_row: Some(150), ..TIGHT }, 200);
 }
 
 #[test]

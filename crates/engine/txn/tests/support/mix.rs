@@ -2,7 +2,7 @@
 
 use super::cluster::Cluster;
 use super::program::{KEY_MAX, Program, Step, Tables};
-use super::{index, table, table_with_notes};
+use super::{index, table, with_notes};
 use layout::{IndexKind, Storage};
 use sim::SimConfig;
 use txn::{DatabaseConfig, Isolation, Oracle, TableSpec};
@@ -21,6 +21,8 @@ pub struct Mix {
     pub is_tight: bool,
     /// Rows have a long column.
     pub has_notes: bool,
+    /// Its values of up to this many bytes are stored in the row.
+    pub notes_in_row: Option<u8>,
     /// Whether lanes of a compute server share a slot.
     pub shares_slot: bool,
     /// Whether a collector freezes the vectors.
@@ -99,8 +101,10 @@ impl Mix {
     /// This mix's table.
     pub fn spec(&self, name: &str, dice: &mut Dice) -> TableSpec {
         let indexes = self.index.map(|kind| index(kind, false)).into_iter().collect();
-        let make = if self.has_notes { table_with_notes } else { table };
-        let mut spec = make(name, self.storage, indexes);
+        let mut spec = table(name, self.storage, indexes);
+        if self.has_notes {
+            spec = with_notes(spec, self.notes_in_row);
+        }
         spec.design.versions_beside = 1 + dice.below(3) as u32;
         spec.design.keeps_versions = self.keeps_versions;
         if self.is_tight {
@@ -139,6 +143,7 @@ pub const SNAPSHOT: Mix = Mix {
     keys: 4,
     is_tight: false,
     has_notes: false,
+    notes_in_row: None,
     shares_slot: false,
     has_collector: false,
     fetches: false,
@@ -148,5 +153,7 @@ pub const SNAPSHOT: Mix = Mix {
     slots: None,
     is_copied: false,
 };
+/// About half of the notes are stored in the row.
+pub const SHORT_NOTES: Mix = Mix { has_notes: true, notes_in_row: Some(150), ..SNAPSHOT };
 /// Growth and collection all the time.
 pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };

@@ -22,7 +22,7 @@ pub const GROUP: usize = 2;
 
 /// Position of the column with the seed of a row's note, in tables with notes.
 pub const SEED: usize = 3;
-/// Position of the notes, which are stored out of line.
+/// Position of the notes, which are stored out of line, or only the long ones.
 pub const NOTE: usize = 4;
 
 /// The note of a seed: null, empty, or some hundred bytes that no other seed has.
@@ -63,13 +63,12 @@ pub fn table(name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableSp
     TableSpec { schema, design, indexes }
 }
 
-/// The same table with notes.
-pub fn table_with_notes(name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableSpec {
-    let plain = table(name, storage, indexes);
+/// The same table with notes. Those of up to `in_row` bytes are stored in the row.
+pub fn with_notes(plain: TableSpec, in_row: Option<u8>) -> TableSpec {
     let mut columns = plain.schema.columns().to_vec();
     columns.push(Column::new("seed", ColumnType::Int8));
-    columns.push(Column::nullable("note", ColumnType::Varchar(2000)));
-    let schema = Schema::new(name, columns, &[0]).expect("a valid schema");
+    columns.push(Column { in_row, ..Column::nullable("note", ColumnType::Varchar(2000)) });
+    let schema = Schema::new(plain.schema.name(), columns, &[0]).expect("a valid schema");
     TableSpec { schema, ..plain }
 }
 

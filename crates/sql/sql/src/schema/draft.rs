@@ -53,6 +53,7 @@ impl Draft {
                 name: column.name.clone(),
                 column_type,
                 nullable: column.nullable,
+                in_row: None,
             });
         }
         let (primary_key_name, primary_key) = match self.primary {

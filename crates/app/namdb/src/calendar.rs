@@ -22,7 +22,7 @@ const DAY_MICROSECONDS: i64 = DAY_SECONDS * SECOND_MICROSECONDS;
 /// assert_eq!("2026-02-28".parse(), Ok(date));
 /// assert_eq!(Date::from_ymd(2026, 2, 29), None);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub i32);
 
 impl Date {
@@ -62,6 +62,12 @@ fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let day_of_year = (153 * month + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     era * 146_097 + day_of_era - 719_468 - EPOCH_DAYS
+}
+
+impl fmt::Debug for Date {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 impl fmt::Display for Date {
@@ -135,7 +141,7 @@ fn number<T: FromStr>(text: &str, digits: std::ops::RangeInclusive<usize>) -> Op
 /// assert_eq!(Timestamp(noon.0 + 1_500_000).to_string(), "2026-02-28 12:00:01.5Z");
 /// # Ok::<(), namdb::calendar::ParseTimeError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
@@ -160,6 +166,12 @@ impl Timestamp {
     pub(crate) fn from_unix_microseconds(microseconds: i128) -> Option<Self> {
         let since_2000 = microseconds - i128::from(EPOCH_DAYS * DAY_MICROSECONDS);
         i64::try_from(since_2000).ok().map(Self)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::cluster::{BorrowedSeat, LEAVE_NS, Place, Remote, close_seats};
 use crate::config::{Config, OpenError};
 use crate::durable::{self, DirectoryStatistics, Durable, FromDirectory, OpenProgress};
 use crate::error::TransactionError;
+use crate::key_names::KeyNames;
 use crate::lanes::{LanePool, WAIT_MS_MAX};
 use crate::session::Session;
 use durability::DurabilityError;
@@ -36,6 +37,7 @@ struct Shared {
     identity: DbIdentity,
     engine: Engine,
     config: Config,
+    key_names: KeyNames,
 }
 
 /// The engine that reaches the memory. A transaction chooses once; its statements call a concrete
@@ -220,7 +222,8 @@ pub fn open_with_progress(
 
 impl Db {
     fn new(engine: Engine, config: Config) -> Self {
-        Self { shared: Arc::new(Shared { identity: DbIdentity::next(), engine, config }) }
+        let (identity, key_names) = (DbIdentity::next(), KeyNames::default());
+        Self { shared: Arc::new(Shared { identity, engine, config, key_names }) }
     }
 
     /// Wraps a database that another process created and that this process maps into its memory.
@@ -278,12 +281,14 @@ impl Db {
     /// maximal duration of a transaction. On [`CatalogError::Unacknowledged`] the table is dropped,
     /// and a later change of the catalog frees its memory.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        self.key_names().remove(name);
         on_handle!(self, handle => handle.drop_table(name))
     }
 
     /// Creates an index and fills it. Sessions may run meanwhile.
     pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        on_handle!(self, handle => handle.create_index(table, design))
+        let created = on_handle!(self, handle => handle.create_index(table, design));
+        created.map_err(|error| self.key_names().name_error(error))
     }
 
     /// Drops an index. Sessions may run meanwhile.
@@ -374,6 +379,10 @@ impl Db {
 
     pub(crate) fn identity(&self) -> DbIdentity {
         self.shared.identity
+    }
+
+    pub(crate) fn key_names(&self) -> &KeyNames {
+        &self.shared.key_names
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -28,7 +28,7 @@ pub const SCALE_MAX: u8 = 18;
 /// assert_eq!([price, total].into_iter().sum::<Decimal<2>>(), Decimal(4937));
 /// # Ok::<(), namdb::decimal::ParseDecimalError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Decimal<const SCALE: u8>(pub i64);
 
 impl<const SCALE: u8> Decimal<SCALE> {
@@ -166,6 +166,12 @@ impl<const SCALE: u8> MulAssign<i64> for Decimal<SCALE> {
 impl<const SCALE: u8> Sum for Decimal<SCALE> {
     fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
         numbers.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl<const SCALE: u8> fmt::Debug for Decimal<SCALE> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

@@ -125,7 +125,9 @@ pub enum TransactionError {
 pub struct DuplicateKey {
     /// Name of the table.
     pub table: String,
-    /// The key's columns and their values, such as `name = 'Ghent'`.
+    /// The key's fields and their values, as their types' `Debug` shows them: `name = "Ghent"`. The
+    /// columns with values as in SQL, `name = 'Ghent'`, if no
+    /// [`RecordTable`](crate::RecordTable) was opened for the table.
     pub key: String,
 }
 

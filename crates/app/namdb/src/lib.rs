@@ -99,6 +99,7 @@ pub mod transaction;
 mod cluster;
 mod declared;
 mod durable;
+mod key_names;
 mod lanes;
 mod long_values;
 mod record_macro;

@@ -2,9 +2,11 @@
 
 use crate::database::{Db, DbIdentity};
 use crate::declared::{self, Declared};
-use crate::field::Misfit;
+use crate::field::{Field, Misfit};
 use crate::key::KeyColumns;
 use layout::{Column, IndexDesign, Key, PhysicalDesign, RecordMut, RecordRef, Schema, SchemaError};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::marker::PhantomData;
 use txn::{CatalogError, TableId};
 
@@ -40,6 +42,10 @@ pub trait Record: Sized {
 
     /// Writes all columns except those of the key.
     fn write(&self, row: &mut RecordMut<'_>);
+
+    /// The fields that these columns make up, in their order, with their values, such as
+    /// `number = 7`; `None` if a column belongs to a field that has further ones.
+    fn describe(row: RecordRef<'_>, columns: &[usize]) -> Option<String>;
 }
 
 /// Names the field of a value that does not fit.
@@ -47,6 +53,42 @@ pub trait Record: Sized {
 #[cold]
 pub fn misfit<R: Record>(field: &str, misfit: Misfit) -> SchemaError {
     SchemaError::Value { table: R::TABLE.to_owned(), column: field.to_owned(), reason: misfit.0 }
+}
+
+/// The text of [`Record::describe`].
+#[doc(hidden)]
+pub struct Description<'a> {
+    row: RecordRef<'a>,
+    columns: &'a [usize],
+    /// The column of the next field.
+    next: usize,
+    /// Fields by the place of their columns among the wanted ones.
+    fields: BTreeMap<usize, String>,
+    described: usize,
+}
+
+impl<'a> Description<'a> {
+    pub fn new(row: RecordRef<'a>, columns: &'a [usize]) -> Self {
+        Self { row, columns, next: 0, fields: BTreeMap::new(), described: 0 }
+    }
+
+    /// Adds the next field of the record.
+    #[must_use]
+    pub fn field<F: Field<Value: Debug>>(mut self, name: &str) -> Self {
+        if let Some(place) = self.columns.iter().position(|&column| column == self.next)
+            && let Ok(value) = F::read(self.row, self.next)
+        {
+            self.fields.insert(place, format!("{name} = {value:?}"));
+            self.described += F::COLUMNS;
+        }
+        self.next += F::COLUMNS;
+        self
+    }
+
+    pub fn finish(self) -> Option<String> {
+        let fields: Vec<String> = self.fields.into_values().collect();
+        (self.described == self.columns.len()).then(|| fields.join(", "))
+    }
 }
 
 /// The positions of the columns of these fields.
@@ -152,6 +194,7 @@ impl<R: Record> RecordTable<R> {
     }
 
     fn new(db: &Db, id: TableId) -> Self {
+        db.key_names().add::<R>();
         Self { id, database: db.identity(), record: PhantomData }
     }
 

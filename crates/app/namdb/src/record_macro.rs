@@ -260,6 +260,16 @@ macro_rules! record {
                         column += <<Self as __Fields>::$field as $crate::Field>::COLUMNS;
                     )*
                 }
+
+                fn describe(
+                    row: $crate::RecordRef<'_>,
+                    columns: &[usize],
+                ) -> ::core::option::Option<::std::string::String> {
+                    $crate::record::Description::new(row, columns)
+                        $(.field::<<Self as __Fields>::$key>(stringify!($key)))+
+                        $(.field::<<Self as __Fields>::$field>(stringify!($field)))*
+                        .finish()
+                }
             }
         };
     };

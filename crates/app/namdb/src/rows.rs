@@ -133,7 +133,10 @@ impl<'txn, 'lane> Rows<'txn, 'lane> {
     ) -> TransactionError {
         match (error, self.transaction.schema(table)) {
             (TransactionError::Statement(TxnError::DuplicateKey { table }), Some(schema)) => {
-                let key = txn::describe_key(schema, schema.key(), key);
+                let names = self.transaction.key_names;
+                let key = names
+                    .primary_key(&table, key.words())
+                    .unwrap_or_else(|| txn::describe_key(schema, schema.key(), key));
                 TransactionError::DuplicateKey(Box::new(DuplicateKey { table, key }))
             }
             (error, _) => error,

@@ -187,7 +187,7 @@ impl Session {
     fn aborted<T, E: From<TransactionError>>(&self, reason: Abort) -> End<T, E> {
         match self.last_unique_violation() {
             Some(violation) if reason == Abort::UniqueViolation => {
-                End::Failed(TransactionError::UniqueViolation(Box::new(violation.clone())).into())
+                End::Failed(TransactionError::UniqueViolation(Box::new(violation)).into())
             }
             _ => End::Aborted(reason, None),
         }
@@ -247,7 +247,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_>, TransactionError> {
-        let (database, engine) = (self.db.identity(), self.db.engine());
+        let engine = self.db.engine();
         if let Some(trouble) = engine.place().and_then(Place::trouble) {
             return Err(TransactionError::ClusterLost(trouble.to_owned()));
         }
@@ -265,7 +265,7 @@ impl Session {
                 Running::Remote(Box::new(begun))
             }
         };
-        let transaction = Transaction::new(running, database);
+        let transaction = Transaction::new(running, &self.db);
         Ok(match self.db.durable().filter(|durable| durable.is_logged()) {
             Some(durable) => transaction.logged(durable, self.is_synchronous),
             None => transaction,
@@ -291,11 +291,12 @@ impl Session {
     }
 
     /// The key of the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`].
-    pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
-        match &self.lane {
+    pub fn last_unique_violation(&self) -> Option<UniqueViolation> {
+        let violation = match &self.lane {
             Some(lane) => lane.last_unique_violation(),
             None => self.remote_violation.as_ref(),
-        }
+        };
+        violation.map(|violation| self.db.key_names().name(violation.clone()))
     }
 
     /// Returns the lane. A lane whose last outcome is unknown runs no further transaction and is

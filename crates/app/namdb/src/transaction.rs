@@ -1,9 +1,10 @@
 //! A running transaction of an ordinary thread.
 
 use crate::cluster::RemoteTransaction;
-use crate::database::DbIdentity;
+use crate::database::{Db, DbIdentity};
 use crate::durable::Durable;
 use crate::error::{Result, TransactionError};
+use crate::key_names::KeyNames;
 use crate::rows::Rows;
 use durability::Ticket;
 use fabric::{LocalEnv, run_now};
@@ -28,6 +29,7 @@ pub(crate) const ENDED_ONCE: &str = "a transaction ends by being consumed";
 pub struct Transaction<'lane> {
     pub(crate) running: Running<'lane>,
     database: DbIdentity,
+    pub(crate) key_names: &'lane KeyNames,
     /// Why a statement has ended the transaction. The session retries by this, and not by the
     /// error that the closure returns, which may be of any type.
     ended_by: Option<Abort>,
@@ -44,8 +46,10 @@ pub(crate) struct Finished {
 }
 
 impl<'lane> Transaction<'lane> {
-    pub(crate) fn new(running: Running<'lane>, database: DbIdentity) -> Self {
-        Self { running, database, ended_by: None, durable: None, is_synchronous: false }
+    /// A transaction of a database without a redo log.
+    pub(crate) fn new(running: Running<'lane>, db: &'lane Db) -> Self {
+        let (database, key_names) = (db.identity(), db.key_names());
+        Self { running, database, key_names, ended_by: None, durable: None, is_synchronous: false }
     }
 
     /// The same transaction of a database with a redo log.

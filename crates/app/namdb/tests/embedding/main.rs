@@ -2,6 +2,7 @@
 
 mod directory;
 mod errors;
+mod key_names;
 mod records;
 mod texts;
 

@@ -195,7 +195,7 @@ fn an_insert_of_an_existing_key_is_refused_and_names_it() {
     });
     let refused = refused.expect_err("Ghent exists");
     assert!(matches!(refused, TransactionError::DuplicateKey(_)));
-    let expected = "table city already has a row with name = 'Ghent'; update it, or use upsert";
+    let expected = "table city already has a row with name = \"Ghent\"; update it, or use upsert";
     assert_eq!(refused.to_string(), expected);
     let left = run(&db, |txn| {
         let bruges = txn.get(cities, "Bruges")?;

@@ -16,13 +16,16 @@ pub struct UniqueViolation {
     /// The indexed columns and the values of both rows, such as `town = 'Ghent', number = 7`. Dates
     /// and timestamps are numbers, as stored in their columns.
     pub key: String,
+    /// The encoded key of the index entry: these columns, followed by the primary key's others.
+    pub entry: Box<[u64]>,
 }
 
 impl UniqueViolation {
     /// The violation by an entry of `index`, whose key begins with the indexed columns.
     pub(crate) fn new(schema: &Schema, index: &IndexInfo, entry: &Key) -> Self {
         let key = describe_key(schema, &index.design.columns, entry);
-        Self { table: schema.name().to_owned(), index: index.design.name.clone(), key }
+        let (table, index) = (schema.name().to_owned(), index.design.name.clone());
+        Self { table, index, key, entry: entry.words().into() }
     }
 }
 

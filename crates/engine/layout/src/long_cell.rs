@@ -1,7 +1,7 @@
 //! The words of a payload for a column out of line: the reference to the value, or the value itself
 //! if it is short and the column has room for it in the row.
 //!
-//! Decision: docs/decisions/0304-short-values-of-long-columns-are-in-the-row.md
+//! Decision: docs/decisions/0305-short-values-of-long-columns-are-in-the-row.md
 
 use crate::value::{OutOfLine, REFERENCE_WORDS};
 use bytemuck::{cast_slice, cast_slice_mut};

@@ -1,9 +1,9 @@
 //! A process's access to a simulated disk: the operations of [`storage::Disk`].
 
-use crate::disk::State;
 use crate::disk::fault::DiskFault;
 use crate::disk::file::SECTOR;
 use crate::disk::names::FileId;
+use crate::disk::{State, Sync};
 use crate::env::Endpoint;
 use fabric::Env;
 use std::cell::RefCell;
@@ -63,10 +63,18 @@ impl DiskAccess {
         &self,
         change: impl FnOnce(&mut State, Course) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.operation(None, change).await
+    }
+
+    async fn operation<T>(
+        &self,
+        sync: Option<Sync>,
+        change: impl FnOnce(&mut State, Course) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         self.take_time().await;
         self.look(|state| {
             state.operations += 1;
-            if state.power_off_at != Some(state.operations) {
+            if !state.fails_power(sync) {
                 return change(state, Course::Whole);
             }
             state.has_power = false;
@@ -103,6 +111,19 @@ impl State {
                 (end / SECTOR * SECTOR).saturating_sub(offset)
             }
         }
+    }
+
+    /// Whether the power fails in this operation.
+    fn fails_power(&mut self, sync: Option<Sync>) -> bool {
+        if let Some((planned, before)) = &mut self.power_off_in
+            && sync == Some(*planned)
+        {
+            match before.checked_sub(1) {
+                Some(fewer) => *before = fewer,
+                None => return true,
+            }
+        }
+        self.power_off_at == Some(self.operations)
     }
 
     fn fails_sync(&mut self) -> bool {
@@ -259,7 +280,7 @@ impl Disk for DiskAccess {
     }
 
     async fn sync(&self, file: &Handle) -> Result<(), Failure> {
-        self.change(|state, course| {
+        self.operation(Some(Sync::File), |state, course| {
             if state.files[file.0].is_dirty() && state.fails_sync() {
                 state.files[file.0].fail_sync(&mut state.random);
                 return Err(input_output());
@@ -296,7 +317,8 @@ impl Disk for DiskAccess {
     }
 
     async fn sync_directory(&self) -> Result<(), Failure> {
-        self.change(|state, course| {
+        let is_rename = self.state.borrow().names.has_renamed();
+        self.operation(is_rename.then_some(Sync::Rename), |state, course| {
             if state.fails_sync() {
                 // Names are metadata: they stay dirty, and a later sync may still write them.
                 return Err(input_output());

@@ -59,6 +59,14 @@ use storage::PlantedBug;
 /// The stream of random numbers of disks.
 const STREAM: u64 = 0xd15c;
 
+/// A kind of sync.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sync {
+    File,
+    /// Of the directory, while a name has changed to another one.
+    Rename,
+}
+
 /// The properties of a simulated disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiskConfig {
@@ -96,6 +104,8 @@ struct State {
     operations: u64,
     /// The operation that the power fails in.
     power_off_at: Option<u64>,
+    /// Syncs before the one that the power fails in.
+    power_off_in: Option<(Sync, u64)>,
     has_power: bool,
     /// Syncs that still succeed before one fails.
     sync_failure_in: Option<u64>,
@@ -118,6 +128,7 @@ impl State {
         self.locked_by = None;
         self.has_power = true;
         self.power_off_at = None;
+        self.power_off_in = None;
         self.sync_failure_in = None;
     }
 }
@@ -142,6 +153,7 @@ impl SimulatedDisk {
             names: Names::of(names),
             operations: 0,
             power_off_at: None,
+            power_off_in: None,
             has_power: true,
             sync_failure_in: None,
             life: 0,
@@ -203,6 +215,12 @@ impl SimulatedDisk {
     /// later operation is refused until [`Self::crash`] or [`Self::kill`].
     pub fn power_off_at(&self, operation: u64) {
         self.0.borrow_mut().power_off_at = Some(operation);
+    }
+
+    /// Lets the power fail in a sync, after `count` others of its kind:
+    /// where the most is unsynced.
+    pub fn power_off_in_sync(&self, sync: Sync, count: u64) {
+        self.0.borrow_mut().power_off_in = Some((sync, count));
     }
 
     /// Whether the power has not failed since the last crash.

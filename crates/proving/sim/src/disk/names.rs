@@ -61,6 +61,11 @@ impl Names {
         }
     }
 
+    /// Whether a rename is not synced.
+    pub(crate) fn has_renamed(&self) -> bool {
+        self.pending.iter().any(|change| matches!(change, Change::Rename(..)))
+    }
+
     /// Loses power: changes that are not synced survive in part.
     pub(crate) fn crash(
         &mut self,
@@ -83,7 +88,7 @@ impl Names {
             if survival.keeps(random) && !names.iter().any(|name| lost.contains(*name)) {
                 let is_half = matches!(change, Change::Rename(..))
                     && survival != Survival::Everything
-                    && random.one_in(4);
+                    && random.one_in(2);
                 apply(&mut self.durable, &change, is_half);
                 if is_half {
                     coverage.count(DiskFault::HalfRename);

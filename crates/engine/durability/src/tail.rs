@@ -20,6 +20,7 @@ use layout::{OutOfLine, RecordRef, Schema, VersionWord, set_changed_column};
 use redo_log::entry::Columns;
 use redo_log::{Change, Image, Incarnation, ReplayedRow, Survey};
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -75,7 +76,8 @@ impl Chain {
 pub(crate) struct TableTail {
     pub schema: Arc<Schema>,
     payload_bytes: usize,
-    chains: HashMap<Box<[u8]>, Chain>,
+    /// Rows are loaded in the order of this map, which is the same in each run of a simulated world.
+    chains: HashMap<Box<[u8]>, Chain, BuildHasherDefault<DefaultHasher>>,
 }
 
 /// The entries that the checkpoint lacks.
@@ -105,7 +107,7 @@ impl Tail {
         for table in &control.tables {
             let schema = table.spec()?.schema;
             let payload_bytes = 8 * schema.row_layout(false).payload_words as usize;
-            let chains = HashMap::new();
+            let chains = HashMap::default();
             let tail = TableTail { schema: Arc::new(schema), payload_bytes, chains };
             tables.insert(table.number, tail);
         }
@@ -398,8 +400,7 @@ mod tests {
             .map(|counters| run_now(log.commit_group(&counters)).expect("the disk works"));
         let replay_from = (group.replay_from.segment, group.replay_from.offset);
         let (counters, files) = (vec![1, 1], Vec::new());
-        control.checkpoint =
-            Some(StoredCheckpoint { number: 1, incarnation: 1, replay_from, counters, files });
+        control.checkpoint = Some(StoredCheckpoint { number: 1, incarnation: 1, replay_from, counters, files });
         drop((log, directory));
         disk.crash();
         (control, run_now(Directory::open(disk.access())).expect("the lock is free"))

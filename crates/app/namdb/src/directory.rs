@@ -7,6 +7,7 @@ use crate::config::{Config, OpenError};
 use crate::durable::{self, OpenProgress};
 use durability::{DurabilityError, control_of, copy_directory, read_directory};
 use fabric::run_now;
+use redo_log::Damage;
 use redo_log::inspect::SegmentInfo;
 use std::path::Path;
 use storage::{Directory, RealDisk};
@@ -122,6 +123,8 @@ pub fn inspect(path: &Path) -> Result<Inspection, OpenError> {
         let blocks = run_now(survey.blocks(&directory, identity, index));
         segments.push((info, blocks.map_err(DurabilityError::from)?));
     }
-    let damage = damage.map(|damage| damage.to_string());
+    let damage = damage.or_else(|| survey.early_end(&directory, control.reached_group()));
+    let needed_group = control.needed_group();
+    let damage = damage.map(|damage| Damage { needed_group, ..damage }.to_string());
     Ok(Inspection { control, segments, damage })
 }

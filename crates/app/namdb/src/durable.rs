@@ -460,7 +460,10 @@ impl CatalogKeeper for Shared {
     fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
         let filling = self.filling.lock().expect("no holder panics").for_thread();
         self.change(async |control, directory, _| {
-            let group = async { Ok(self.wait_for_all()?) };
+            let group = async {
+                self.wait_for_all()?;
+                Ok(self.acknowledgements.last_group().map_or(0, |(group, _)| group.number))
+            };
             catalog::create_index(control, directory, &filling, group, table, design).await
         })
     }

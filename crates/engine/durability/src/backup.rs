@@ -22,7 +22,7 @@ use crate::control::Control;
 use crate::error::{DurabilityError, Result};
 use redo_log::marker::{Marker, State};
 use redo_log::segment::{BLOCKS, Header, MARKERS};
-use redo_log::{Survey, file_name, segment_of};
+use redo_log::{Damage, Survey, file_name, segment_of};
 use storage::{Directory, Disk, ErrorKind, File};
 
 /// Attempts before the copy gives up, if checkpoints and changes of the catalog come too fast.
@@ -82,9 +82,16 @@ pub async fn copy_directory<D: Disk, T: Disk>(
 pub async fn survey_of<D: Disk>(directory: &Directory<D>, control: &Control) -> Result<Survey> {
     let (identity, start) = (control.identity(), control.replay_from());
     match redo_log::survey::survey(directory, identity, start).await? {
-        (survey, None) => Ok(survey),
-        (_, Some(damage)) => Err(redo_log::LogError::Damaged(damage).into()),
+        (survey, None) => match survey.early_end(directory, control.reached_group()) {
+            None => Ok(survey),
+            Some(damage) => Err(damaged(control, damage)),
+        },
+        (_, Some(damage)) => Err(damaged(control, damage)),
     }
+}
+
+fn damaged(control: &Control, damage: Damage) -> DurabilityError {
+    redo_log::LogError::Damaged(Damage { needed_group: control.needed_group(), ..damage }).into()
 }
 
 /// The control file of a directory, which must have a database.

@@ -81,22 +81,28 @@ pub async fn drop_table<E: EngineEnv, D: Disk>(
 
 /// Creates an index and fills it. `database` is a handle with the redo log, if there is one:
 /// filling installs rows again, and a chain of the log must have each version of its row. `group`
-/// is awaited behind that, until everything is durable that is published by then.
+/// is awaited behind that, until everything is durable that is published by then; its result is the
+/// number of a group that is durable then, or later.
 pub async fn create_index<E: EngineEnv, D: Disk>(
     control: &mut Control,
     directory: &Directory<D>,
     database: &Database<E>,
-    group: impl Future<Output = Result<()>>,
+    group: impl Future<Output = Result<u64>>,
     table: &str,
     design: IndexDesign,
 ) -> Result<IndexId> {
     let index = database.create_index(table, design.clone()).await?;
-    let name = design.name.clone();
+    let (name, is_unique) = (design.name.clone(), design.unique);
     let before = control.clone();
-    let stored = control.table_named(table);
-    stored.expect("a table in memory is in the control file").indexes.push(design);
+    let stored = control.table_named(table).expect("a table in memory is in the control file");
+    stored.indexes.push(design);
     let written = match group.await {
-        Ok(()) => control.write(directory).await,
+        Ok(group) => {
+            if is_unique {
+                stored.unique_since.insert(name.clone(), group);
+            }
+            control.write(directory).await
+        }
         Err(error) => Err(error),
     };
     match written {
@@ -126,6 +132,7 @@ pub async fn drop_index<E: EngineEnv, D: Disk>(
     if stored.indexes.len() == count {
         return Err(CatalogError::NoIndex(index.to_owned()).into());
     }
+    stored.unique_since.remove(index);
     if let Err(error) = control.write(directory).await {
         *control = before;
         return Err(error);

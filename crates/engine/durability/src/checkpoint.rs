@@ -108,9 +108,10 @@ async fn write_files<E: EngineEnv, D: Disk>(
     if !directory.has_planted(PlantedBug::CheckpointNamedEarly) {
         acknowledgements.durable(last).await.map_err(refused)?;
     }
+    let complete_group = acknowledgements.last_group().map_or(0, |(group, _)| group.number);
     let CheckpointStart { incarnation, replay_from, counters, .. } = start;
-    let replay_from = (replay_from.segment, replay_from.offset);
-    Ok(StoredCheckpoint { number, incarnation: incarnation.0, replay_from, counters, files })
+    let (incarnation, replay_from) = (incarnation.0, (replay_from.segment, replay_from.offset));
+    Ok(StoredCheckpoint { number, incarnation, replay_from, counters, complete_group, files })
 }
 
 /// Removes what the newest checkpoint has made superfluous: after its control file is durable.

@@ -16,6 +16,7 @@ use crate::error::{DurabilityError, Result};
 use layout::{Column, IndexDesign, PhysicalDesign, Schema};
 use redo_log::{DatabaseId, Position};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use storage::{Directory, Disk, PlantedBug};
 use txn::TableSpec;
 
@@ -64,6 +65,10 @@ pub struct StoredTable {
     pub key: Vec<usize>,
     pub design: PhysicalDesign,
     pub indexes: Vec<IndexDesign>,
+    /// For each unique index that was created later than the table, the group that made the rows
+    /// durable that it was filled from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unique_since: BTreeMap<String, u64>,
 }
 
 /// A checkpoint, and the group of the log from which a restart replays behind it.
@@ -77,6 +82,9 @@ pub struct StoredCheckpoint {
     pub replay_from: (u64, u64),
     /// The snapshot of the group before the first chunk. The checkpoint has what it covers.
     pub counters: Vec<u64>,
+    /// The group that covers the snapshot of the last chunk; 0 in directories of earlier versions.
+    #[serde(default)]
+    pub complete_group: u64,
     /// The files, one per table.
     pub files: Vec<StoredFile>,
 }
@@ -98,6 +106,7 @@ impl StoredTable {
             key: spec.schema.key().to_vec(),
             design: spec.design.clone(),
             indexes: spec.indexes.clone(),
+            unique_since: BTreeMap::new(),
         }
     }
 
@@ -135,6 +144,18 @@ impl Control {
     /// The place in the log where a restart begins.
     pub fn replay_from(&self) -> Position {
         self.checkpoint.as_ref().map_or(Position::START, StoredCheckpoint::position)
+    }
+
+    /// The group that the log must reach. If its end is damaged before it, chunks of the checkpoint
+    /// have rows of commits that are gone, and others lack them.
+    pub fn needed_group(&self) -> u64 {
+        self.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.complete_group)
+    }
+
+    /// A group that the log has reached.
+    pub fn reached_group(&self) -> u64 {
+        let unique = self.tables.iter().flat_map(|table| table.unique_since.values());
+        unique.copied().max().unwrap_or(0).max(self.needed_group())
     }
 
     /// The table with this number.

@@ -22,6 +22,7 @@ mod checkpoint_file;
 pub mod control;
 pub mod error;
 pub mod flusher;
+mod loss;
 pub mod open;
 pub mod restore;
 mod tail;
@@ -32,6 +33,7 @@ pub use checkpoint::{CheckpointStart, remove_obsolete, write_checkpoint};
 pub use control::Control;
 pub use error::{DurabilityError, Result};
 pub use flusher::{FlushStatistics, Flusher};
+pub use loss::AcceptedLoss;
 pub use open::{OpenOptions, Opened, open_directory, read_directory};
 pub use restore::{Half, Restore};
 

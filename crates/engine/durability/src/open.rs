@@ -4,9 +4,10 @@ use crate::backup::{control_of, survey_of};
 use crate::checkpoint::remove_incomplete;
 use crate::control::{CONTROL_NEW_NAME, Control};
 use crate::error::{DurabilityError, Result};
+use crate::loss::{self, AcceptedLoss};
 use crate::restore::Restore;
 use crate::tail::Tail;
-use redo_log::{Config, DatabaseId, Log, Loss, OnDamage, Survey, segment_of};
+use redo_log::{Config, DatabaseId, Log, OnDamage, Survey, segment_of};
 use storage::{Directory, Disk, PlantedBug};
 
 /// A directory that was opened.
@@ -19,7 +20,7 @@ pub struct Opened<D: Disk> {
     /// log is lower.
     pub first_counter: u64,
     /// The loss that the caller has accepted.
-    pub loss: Option<Loss>,
+    pub loss: Option<AcceptedLoss>,
     /// Whether the last start was closed, so that the log could not have a torn tail.
     pub was_closed: bool,
 }
@@ -43,6 +44,11 @@ impl OpenOptions {
         let config = Config::new(database);
         Config { segment_bytes: self.segment_bytes.unwrap_or(config.segment_bytes), ..config }
     }
+
+    fn config_of(&self, control: &Control) -> Config {
+        let (reached_group, needed_group) = (control.reached_group(), control.needed_group());
+        Config { reached_group, needed_group, ..self.config(control.identity()) }
+    }
 }
 
 /// Opens the database in a directory, or creates one if the directory is empty. After that the log
@@ -51,17 +57,23 @@ pub async fn open_directory<D: Disk>(
     directory: &Directory<D>,
     options: OpenOptions,
 ) -> Result<Opened<D>> {
-    let Some(control) = Control::read(directory).await? else {
+    let Some(mut control) = Control::read(directory).await? else {
         return create(directory, options).await;
     };
-    let config = options.config(control.identity());
+    let config = options.config_of(&control);
     let start = control.replay_from();
     let opened = Log::open(directory.clone(), config, start, options.on_damage).await?;
     let survey = opened.survey;
+    let loss = match survey.loss.clone() {
+        Some(loss) => {
+            Some(loss::settle(directory, &mut control, loss, survey.last_number()).await?)
+        }
+        None => None,
+    };
     let tail = Tail::read(directory, &control, &survey).await?;
     let checkpoint = control.checkpoint.iter().flat_map(|checkpoint| &checkpoint.counters);
     let highest = survey.highest_counters().iter().chain(checkpoint).max().copied();
-    let (was_closed, loss) = (survey.is_closed(), survey.loss);
+    let was_closed = survey.is_closed();
     let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
     // A checkpoint that a crash has interrupted takes room that the log may need.
     remove_incomplete(directory, &control).await?;

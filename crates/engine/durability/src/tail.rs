@@ -400,7 +400,14 @@ mod tests {
             .map(|counters| run_now(log.commit_group(&counters)).expect("the disk works"));
         let replay_from = (group.replay_from.segment, group.replay_from.offset);
         let (counters, files) = (vec![1, 1], Vec::new());
-        control.checkpoint = Some(StoredCheckpoint { number: 1, incarnation: 1, replay_from, counters, files });
+        control.checkpoint = Some(StoredCheckpoint {
+            number: 1,
+            incarnation: 1,
+            replay_from,
+            counters,
+            complete_group: 2,
+            files,
+        });
         drop((log, directory));
         disk.crash();
         (control, run_now(Directory::open(disk.access())).expect("the lock is free"))

@@ -17,6 +17,8 @@ pub struct Damage {
     pub last_group: u64,
     /// The last group of commits that the log is known to have had.
     pub newest_group: u64,
+    /// The first group whose loss can be accepted is the one behind this.
+    pub needed_group: u64,
     /// Segments behind this one.
     pub later_segments: u64,
     /// The sentence that says what is wrong there.
@@ -37,10 +39,24 @@ impl fmt::Display for Damage {
         if self.later_segments > 0 {
             write!(formatter, " and {} later files", self.later_segments)?;
         }
-        formatter.write_str(
-            "; restore the file from a copy, or the database from a backup, or open it with \
-             `accept_loss` to continue without the commits behind that group",
+        formatter.write_str("; restore the file from a copy, or the database from a backup")?;
+        if self.is_acceptable() {
+            return formatter.write_str(
+                ", or open it with `accept_loss` to continue without the commits behind that group",
+            );
+        }
+        let needed = self.needed_group;
+        write!(
+            formatter,
+            "; `accept_loss` cannot help, since the newest checkpoint has rows up to group {needed}"
         )
+    }
+}
+
+impl Damage {
+    /// Whether the log before the damage is a consistent database.
+    pub fn is_acceptable(&self) -> bool {
+        self.last_group >= self.needed_group
     }
 }
 

@@ -21,11 +21,15 @@ pub struct Config {
     pub database: DatabaseId,
     /// Size after which a new segment begins; the file is allocated in this size. 64 MiB is usual.
     pub segment_bytes: u64,
+    /// The log is known to have this group, so that an earlier end is damage.
+    pub reached_group: u64,
+    /// A loss that reaches back before this group cannot be accepted: other files have later rows.
+    pub needed_group: u64,
 }
 
 impl Config {
     pub const fn new(database: DatabaseId) -> Self {
-        Self { database, segment_bytes: SEGMENT_BYTES }
+        Self { database, segment_bytes: SEGMENT_BYTES, reached_group: 0, needed_group: 0 }
     }
 }
 

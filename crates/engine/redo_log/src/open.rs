@@ -70,8 +70,11 @@ impl<D: Disk> Log<D> {
         on_damage: OnDamage,
     ) -> Result<Opened<D>, LogError> {
         let (mut survey, damage) = survey(&directory, config.database, start).await?;
+        let damage = damage.or_else(|| survey.early_end(&directory, config.reached_group));
         if let Some(damage) = damage {
-            if on_damage == OnDamage::Refuse || survey.segments.is_empty() {
+            let damage = Damage { needed_group: config.needed_group, ..damage };
+            let is_refused = on_damage == OnDamage::Refuse || !damage.is_acceptable();
+            if is_refused || survey.segments.is_empty() {
                 return Err(LogError::Damaged(damage));
             }
             accept(&directory, &mut survey, damage).await?;
@@ -80,7 +83,7 @@ impl<D: Disk> Log<D> {
         if let [.., before, _] = &survey.segments[..] {
             seal_again(&directory, before).await?;
         }
-        let group = survey.last_group().map_or(last.header.previous_group, |group| group.number);
+        let group = survey.last_number();
         let file = write_again(&directory, &last).await?;
         let header = Header {
             segment: last.header.segment + 1,

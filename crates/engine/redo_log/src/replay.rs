@@ -67,6 +67,7 @@ impl Survey {
             until: bad.offset,
             last_group,
             newest_group: self.last_group().map_or(last_group, |group| group.number),
+            needed_group: 0,
             later_segments: (self.segments.len() - 1 - index) as u64,
             what: bad.what.to_owned(),
         };

@@ -74,6 +74,29 @@ impl Survey {
         self.groups.values().next_back()
     }
 
+    /// The number of the last group of the log, which may be in a segment that is not there any
+    /// more; 0 if it had none.
+    pub fn last_number(&self) -> u64 {
+        let before = self.segments.last().map_or(0, |last| last.header.previous_group);
+        self.last_group().map_or(before, |group| group.number.max(before))
+    }
+
+    /// The damage of a log that ends before a group that it had: the end looks torn, but it was
+    /// synced.
+    pub fn early_end<D: Disk>(&self, directory: &Directory<D>, reached: u64) -> Option<Damage> {
+        let (end, last_group) = (self.end(), self.last_number());
+        (last_group < reached).then(|| Damage {
+            path: directory.path(&file_name(end.segment)),
+            offset: end.offset,
+            until: end.offset,
+            last_group,
+            newest_group: reached,
+            needed_group: 0,
+            later_segments: 0,
+            what: "the log ends before a group that was durable".to_owned(),
+        })
+    }
+
     /// The end of the log: the next incarnation begins behind it.
     pub fn end(&self) -> Position {
         let last = self.segments.last();
@@ -185,9 +208,7 @@ impl Surveyor {
     }
 
     fn group(&self) -> u64 {
-        let last = self.survey.segments.last();
-        let before = last.map_or(0, |last| last.header.previous_group);
-        self.survey.last_group().map_or(before, |group| group.number.max(before))
+        self.survey.last_number()
     }
 
     /// A segment whose first page cannot be read. A crash leaves one only while it is created.
@@ -357,6 +378,7 @@ impl Surveyor {
             newest_group: last_group
                 .max(loaded.map_or(0, |loaded| loaded.newest_group(bad.offset + 1)))
                 .max(loaded.map_or(0, |loaded| loaded.marker.group)),
+            needed_group: 0,
             later_segments: later,
             what: bad.what.to_owned(),
         }

@@ -98,7 +98,10 @@ impl Changes {
                 let name = INDEX.to_owned();
                 let design = IndexDesign { name, ..index(IndexKind::Tree, false) };
                 let all = &machine.acknowledgements;
-                let group = async { Ok(all.durable(all.of_next_group()).await?) };
+                let group = async {
+                    all.durable(all.of_next_group()).await?;
+                    Ok(all.last_group().map_or(0, |(group, _)| group.number))
+                };
                 let made =
                     catalog::create_index(&mut control, directory, logged, group, "t", design);
                 made.await.map(drop)

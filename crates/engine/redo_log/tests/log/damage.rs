@@ -278,7 +278,7 @@ fn groups(count: u64, close: bool) -> (SimulatedDisk, Vec<Files>) {
 }
 
 /// Room for all groups of a test.
-const ONE_SEGMENT: Config = Config { database: DATABASE, segment_bytes: 1 << 20 };
+const ONE_SEGMENT: Config = Config { segment_bytes: 1 << 20, ..Config::new(DATABASE) };
 const FIRST: &str = "redo-0000000001.log";
 
 /// The marker of a group may be lost with the sync of the next one. If blocks of the next one are
@@ -329,6 +329,35 @@ fn a_marked_group_is_not_cut() {
     assert_eq!(open_flipped(&disk).ok(), Some(0), "it looks like a torn tail");
     run_now(log.mark()).expect("there is room");
     assert!(matches!(open_flipped(&disk), Err(LogError::Damaged(_))));
+}
+
+/// Other files know that the log had a group: its end is not torn, and a loss may reach too far.
+#[test]
+fn a_log_that_ends_before_a_known_group_is_damaged() {
+    let (_, files) = groups(3, false);
+    let open = |reached_group, needed_group, on_damage| {
+        let config = Config { reached_group, needed_group, ..ONE_SEGMENT };
+        let mut files = files[2].clone();
+        let bytes = files.get_mut(FIRST).expect("it is there");
+        let end = bytes.iter().rposition(|&byte| byte != 0).expect("it has groups");
+        bytes[end] ^= 1;
+        let disk = disk_of(files);
+        let start = redo_log::Position::START;
+        run_now(Log::open(directory(&disk), config, start, on_damage))
+            .map(|opened| (opened.log.last_group(), opened.survey.loss))
+    };
+    assert_eq!(open(2, 2, OnDamage::Refuse), Ok((2, None)), "the third group may be torn");
+    let damage = |result| match result {
+        Err(LogError::Damaged(damage)) => damage,
+        other => panic!("{other:?}"),
+    };
+    let refused = damage(open(3, 2, OnDamage::Refuse));
+    assert_eq!((refused.last_group, refused.newest_group), (2, 3));
+    assert!(refused.to_string().contains("or open it with `accept_loss`"), "{refused}");
+    let (last, loss) = open(3, 2, OnDamage::AcceptLoss).expect("the second group is enough");
+    assert_eq!((last, loss.map(|loss| loss.damage.last_group)), (2, Some(2)));
+    let refused = damage(open(3, 3, OnDamage::AcceptLoss));
+    assert!(refused.to_string().contains("`accept_loss` cannot help"), "{refused}");
 }
 
 #[test]

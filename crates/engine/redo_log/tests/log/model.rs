@@ -17,7 +17,7 @@ use storage::Directory;
 
 pub const DATABASE: DatabaseId = DatabaseId(*b"a test database.");
 /// Small segments, so that programs begin many.
-pub const CONFIG: Config = Config { database: DATABASE, segment_bytes: 6_000 };
+pub const CONFIG: Config = Config { segment_bytes: 6_000, ..Config::new(DATABASE) };
 pub const LANES: usize = 3;
 
 /// The rows of a transaction: key and image.

@@ -113,8 +113,11 @@ fn refusal(user: &Manifest<'_>, dependency: &Dependency, used: &str) -> Option<S
     if used == "xtask" {
         return Some(format!("`{user}` may not use the tooling, remove the dependency"));
     }
-    // Tests of everything above the fabric run in the simulator, those of the judges too.
-    if dependency.is_dev && used == "sim" && layer(user) > layer("fabric") && user != "sim" {
+    // Tests of everything above the fabric run in the simulator, those of the judges too, and the
+    // judge of histories uses no crate of ours.
+    let is_for_tests = used == "sim" || used == "history_judge" && !INDEPENDENT.contains(&user);
+    let is_above = layer(user) > layer("fabric") && user != used;
+    if dependency.is_dev && is_for_tests && is_above && user != "sim" {
         return None;
     }
     if INDEPENDENT.contains(&user) {
@@ -186,10 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn development_dependencies_obey_except_for_the_simulator() {
+    fn development_dependencies_obey_except_for_the_simulator_and_the_judge() {
         assert_eq!(found("memory", "[dev-dependencies]\ntxn.workspace = true\n", "txn").len(), 1);
         assert_eq!(found("history_judge", "[dev-dependencies]\nsim.workspace = true\n", "sim"), []);
         assert_eq!(found("fabric", "[dev-dependencies]\nsim.workspace = true\n", "sim").len(), 1);
+        let judge = "history_judge.workspace = true\n";
+        let judged =
+            |section: &str| found("txn", &format!("[{section}]\n{judge}"), "history_judge");
+        assert_eq!(judged("dev-dependencies"), []);
+        assert_eq!(judged("dependencies").len(), 1);
     }
 
     #[test]

@@ -109,6 +109,10 @@ async fn write_files<E: EngineEnv, D: Disk>(
         acknowledgements.durable(last).await.map_err(refused)?;
     }
     let complete_group = acknowledgements.last_group().map_or(0, |(group, _)| group.number);
+    let complete_group = match directory.has_planted(PlantedBug::CheckpointWithoutItsGroup) {
+        true => 0,
+        false => complete_group,
+    };
     let CheckpointStart { incarnation, replay_from, counters, .. } = start;
     let (incarnation, replay_from) = (incarnation.0, (replay_from.segment, replay_from.offset));
     Ok(StoredCheckpoint { number, incarnation, replay_from, counters, complete_group, files })

@@ -21,7 +21,7 @@ use crate::roll::create;
 use crate::scan::used_bytes;
 use crate::segment::{BLOCKS, Header};
 use crate::survey::{Survey, Surveyed, survey};
-use storage::{Directory, Disk, File};
+use storage::{Directory, Disk, File, PlantedBug};
 
 /// The reaction to damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -147,6 +147,9 @@ async fn accept<D: Disk>(
     damage: Damage,
 ) -> Result<(), LogError> {
     survey.end_at_last_group();
+    if directory.has_planted(PlantedBug::UncoveredEntriesKept) {
+        survey.cover_all();
+    }
     let last = survey.end().segment;
     let entries = directory.list().await?;
     let mut renamed = Vec::new();

@@ -398,6 +398,13 @@ impl Survey {
         self.start.is_some_and(|start| at < start)
     }
 
+    /// Lets all entries count.
+    pub(crate) fn cover_all(&mut self) {
+        if let Some(last) = self.groups.values_mut().next_back() {
+            last.record.counters.clone_from(&self.highest);
+        }
+    }
+
     /// Ends the log with the last group before its damage.
     pub(crate) fn end_at_last_group(&mut self) {
         let Some(last) = self.segments.last_mut() else { return };

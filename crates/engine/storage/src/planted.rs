@@ -36,6 +36,20 @@ pub enum PlantedBug {
     ControlNameUnsynced,
     /// `open::first_counter_not_raised`: a start counts from 0 again.
     FirstCounterNotRaised,
+    /// `catalog::index_before_group`: a unique index is named before the rows that it was filled
+    /// from are durable.
+    IndexBeforeGroup,
+    /// `checkpoint::without_its_group`: a log may end before the group that completes the
+    /// checkpoint.
+    CheckpointWithoutItsGroup,
+    /// `loss::later_index_kept`: a unique index stays although the commits that it was filled from
+    /// are gone.
+    LaterIndexKept,
+    /// `loss::uncovered_entries_kept`: an accepted loss keeps entries that no group before the
+    /// damage covers.
+    UncoveredEntriesKept,
+    /// `restore::unique_index_plain`: a unique index is a plain one after a restart.
+    UniqueIndexPlain,
 }
 
 impl PlantedBug {
@@ -48,7 +62,7 @@ impl PlantedBug {
     ];
 
     /// Those of a database's directory.
-    pub const DIRECTORY: [Self; 10] = [
+    pub const DIRECTORY: [Self; 15] = [
         Self::AnyGroupUnderWay,
         Self::ReadersNotHeld,
         Self::AcknowledgedBeforeSync,
@@ -59,6 +73,11 @@ impl PlantedBug {
         Self::ControlRenamedUnsynced,
         Self::ControlNameUnsynced,
         Self::FirstCounterNotRaised,
+        Self::IndexBeforeGroup,
+        Self::CheckpointWithoutItsGroup,
+        Self::LaterIndexKept,
+        Self::UncoveredEntriesKept,
+        Self::UniqueIndexPlain,
     ];
 
     /// The name in reports.
@@ -78,6 +97,11 @@ impl PlantedBug {
             Self::ControlRenamedUnsynced => "control::renamed_unsynced",
             Self::ControlNameUnsynced => "control::name_unsynced",
             Self::FirstCounterNotRaised => "open::first_counter_not_raised",
+            Self::IndexBeforeGroup => "catalog::index_before_group",
+            Self::CheckpointWithoutItsGroup => "checkpoint::without_its_group",
+            Self::LaterIndexKept => "loss::later_index_kept",
+            Self::UncoveredEntriesKept => "loss::uncovered_entries_kept",
+            Self::UniqueIndexPlain => "restore::unique_index_plain",
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Changes of the catalog while sessions run.
 
+use crate::indexes::{self, Groups};
 use crate::life::tables;
+use crate::lists;
 use crate::machine::{Machine, Result};
 use crate::support::index;
 use crate::support::mix::{Dice, Mix, programs};
@@ -21,6 +23,7 @@ pub struct Changes {
     /// With it.
     pub logged: Database<DynEnv>,
     pub mix: Mix,
+    pub groups: Groups,
     pub life: u64,
     pub dice: Dice,
 }
@@ -34,7 +37,9 @@ impl Changes {
             env.sleep_ns(env.random() % 200_000).await;
             number += 1;
             let name = format!("x{}-{number}", self.life);
-            let changed = match self.dice.below(6) {
+            // Where groups come and go, a unique index is created at some moments only.
+            let kinds = if self.groups == Groups::Own { 10 } else { 6 };
+            let changed = match self.dice.below(kinds) {
                 0..=2 => self.create_table(&name).await,
                 3 => self.drop_table().await,
                 _ => self.change_index().await,
@@ -47,9 +52,9 @@ impl Changes {
 
     /// Creates a table and runs a few programs on it.
     async fn create_table(&mut self, name: &str) -> Result<()> {
-        let Self { machine, unlogged, mix, dice, .. } = self;
+        let Self { machine, unlogged, mix, groups, dice, .. } = self;
         let mut control = machine.lock(unlogged).await;
-        let spec = mix.spec(name, dice);
+        let spec = indexes::spec(mix, *groups, name, dice);
         let created = catalog::create_table(&mut control, &machine.directory, unlogged, spec).await;
         let stored = control.tables.last().cloned();
         machine.unlock(control);
@@ -60,6 +65,9 @@ impl Changes {
         let small = Mix { sessions: 1, transactions: 3, ..*mix };
         let mut programs = programs(dice, &small).remove(0);
         for program in &mut programs {
+            if *groups != Groups::Shared {
+                indexes::own_groups(program, mix.keys);
+            }
             program.number += 100_000 * i64::from(table.0);
         }
         machine.session(&self.logged, tables, usize::from(u8::MAX), &programs).await;
@@ -70,7 +78,8 @@ impl Changes {
     async fn drop_table(&mut self) -> Result<()> {
         let Self { machine, unlogged, dice, .. } = self;
         let mut control = machine.lock(unlogged).await;
-        let others = control.tables.iter().filter(|table| table.name != "t");
+        let others =
+            control.tables.iter().filter(|table| table.name != "t" && table.name != lists::TABLE);
         let others: Vec<_> = others.map(|table| (table.number, table.name.clone())).collect();
         let mut dropped = Ok(());
         if !others.is_empty() {
@@ -85,9 +94,11 @@ impl Changes {
         dropped
     }
 
-    /// Creates an index of the table that all sessions use, or drops it.
+    /// Creates an index of the table that all sessions use, or drops it. A unique one is refused
+    /// while rows share a group.
     async fn change_index(&mut self) -> Result<()> {
-        let Self { machine, logged, .. } = self;
+        let Self { machine, logged, groups, dice, .. } = self;
+        let unique = *groups != Groups::Shared && dice.below(3) > 0;
         let directory = &machine.directory;
         let mut control = machine.lock(logged).await;
         let table = control.tables.iter().find(|table| table.name == "t");
@@ -96,7 +107,7 @@ impl Changes {
             true => catalog::drop_index(&mut control, directory, logged, "t", INDEX).await,
             false => {
                 let name = INDEX.to_owned();
-                let design = IndexDesign { name, ..index(IndexKind::Tree, false) };
+                let design = IndexDesign { name, ..index(IndexKind::Tree, unique) };
                 let all = &machine.acknowledgements;
                 let group = async {
                     all.durable(all.of_next_group()).await?;

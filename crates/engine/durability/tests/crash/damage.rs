@@ -4,22 +4,24 @@
 //! The gate takes 400 damages. For 100,000:
 //! `DURABILITY_DAMAGES=100000 cargo test --release -p durability --test crash damage`
 
+use crate::harm::{Files, HARMS, Harm, damage};
 use crate::ledger::{Contents, Ledger};
-use crate::life::{Begun, Plan, check_contents, live, load};
-use crate::lives::plan;
+use crate::life::{Plan, live};
+use crate::lists::Lists;
+use crate::lives::{plan, setting};
 use crate::support::mix::Dice;
+use durability::DurabilityError;
 use durability::control::CONTROL_NAME;
-use durability::{DurabilityError, Opened};
+use redo_log::OnDamage;
 use sim::disk::{DiskConfig, SimulatedDisk};
 use std::collections::BTreeMap;
-
-type Files = BTreeMap<String, Vec<u8>>;
 
 /// A directory that was closed, with a checkpoint.
 struct Image {
     plan: Plan,
     files: Files,
     contents: Contents,
+    lists: Lists,
 }
 
 /// A life without faults, which ends with a clean close.
@@ -40,7 +42,9 @@ fn quiet(seed: u64) -> Plan {
 fn image(seed: u64) -> Option<Image> {
     let disk = SimulatedDisk::new(DiskConfig::new(seed));
     let mut plan = Plan { makes_checkpoints: true, ..quiet(seed) };
-    let lived = live(&disk, &plan, &mut Dice(seed), &Contents::default()).expect("the disk works");
+    let mut lists = Lists::default();
+    let lived = live(&disk, &plan, &mut Dice(seed), &Contents::default(), &mut lists);
+    let mut lived = lived.expect("the disk works");
     assert!(lived.was_closed, "nothing failed");
     disk.kill();
     let contents = lived.settle(&disk, seed).expect("everything was closed");
@@ -48,70 +52,28 @@ fn image(seed: u64) -> Option<Image> {
     // A file without rows is its header of 48 bytes.
     let has_rows = files.iter().any(|(name, bytes)| is_checkpoint(name) && bytes.len() > 48);
     plan.life = 1;
-    has_rows.then_some(Image { plan, files, contents })
+    has_rows.then_some(Image { plan, files, contents, lists })
 }
 
 fn is_checkpoint(name: &str) -> bool {
     name.starts_with("checkpoint-")
 }
 
-/// A way to damage a file.
-#[derive(Clone, Copy, Debug)]
-enum Harm {
-    Flip,
-    Cut,
-    /// Bytes follow that were not written.
-    Extend,
-    /// A byte has another value.
-    Replace,
-    Remove,
-    /// The file has the content of another one.
-    Swap,
-}
-
-const HARMS: [Harm; 6] =
-    [Harm::Flip, Harm::Cut, Harm::Extend, Harm::Replace, Harm::Remove, Harm::Swap];
-
-/// Damages a file; returns whether it has changed.
-fn damage(files: &mut Files, name: &str, harm: Harm, dice: &mut Dice) -> bool {
-    let before = files[name].clone();
-    let at = dice.below(before.len() as u64) as usize;
-    let mut bytes = before.clone();
-    match harm {
-        Harm::Flip => bytes[at] ^= 1 << dice.below(8),
-        Harm::Cut => bytes.truncate(at),
-        Harm::Extend => bytes.extend((0..=dice.below(40)).map(|_| dice.below(3) as u8)),
-        Harm::Replace => bytes[at] = dice.below(256) as u8,
-        Harm::Remove => {
-            files.remove(name);
-            return true;
-        }
-        Harm::Swap => {
-            let others: Vec<&Vec<u8>> = files.values().collect();
-            bytes.clone_from(others[dice.below(others.len() as u64) as usize]);
-        }
-    }
-    let has_changed = bytes != before;
-    files.insert(name.to_owned(), bytes);
-    has_changed
-}
-
 /// Opens and loads the directory on a disk, and compares the rows.
 fn restart(disk: &SimulatedDisk, image: &Image) -> Result<(), DurabilityError> {
-    let Begun { cluster, opened, .. } = image.plan.begin(disk, &mut Dice(1))?;
-    let Opened { control, restore, .. } = opened;
-    load(&cluster, restore, image.plan.workers)?;
-    check_contents(&cluster, &control.tables, &image.contents).expect("the rows are as before");
+    let restarted = image.plan.restart(disk, &mut Dice(1), OnDamage::Refuse)?;
+    let checked = restarted.check(&image.plan, &image.contents, image.lists.clone());
+    checked.expect("the rows are as before");
     Ok(())
 }
 
 #[test]
 fn damaged_files_are_refused_by_name() {
-    let count: u64 = std::env::var("DURABILITY_DAMAGES")
-        .map_or(400, |text| text.parse().expect("DURABILITY_DAMAGES is a number of damages"));
+    let count = setting("DURABILITY_DAMAGES", 400);
+    let first = setting("DURABILITY_FIRST_SEED", 0);
     let images: Vec<Image> = (0..40).filter_map(image).take(12).collect();
     assert_eq!(images.len(), 12, "few lives make checkpoints");
-    let mut dice = Dice(0xda3a);
+    let mut dice = Dice(0xda3a + first);
     let mut refused = BTreeMap::new();
     for number in 0..count {
         let image = &images[(number % images.len() as u64) as usize];
@@ -121,7 +83,8 @@ fn damaged_files_are_refused_by_name() {
         let names: Vec<&String> = names.collect();
         let name = names[dice.below(names.len() as u64) as usize];
         let mut files = image.files.clone();
-        if !damage(&mut files, name, harm, &mut dice) {
+        let at = dice.below(files[name].len() as u64) as usize;
+        if !damage(&mut files, name, harm, at, &mut dice) {
             continue;
         }
         let case = format!("damage {number}, {harm:?} of `{name}`, {:?}", image.plan);
@@ -158,7 +121,9 @@ fn check_error(error: &DurabilityError, name: &str, harm: Harm, case: &str) {
 fn a_log_without_its_control_file_is_not_replaced() {
     let mut plan = quiet(3);
     let disk = SimulatedDisk::new(DiskConfig::new(3));
-    let lived: Ledger = live(&disk, &plan, &mut Dice(3), &Contents::default()).expect("it works");
+    let (mut dice, contents) = (Dice(3), Contents::default());
+    let lived = live(&disk, &plan, &mut dice, &contents, &mut Lists::default());
+    let lived: Ledger = lived.expect("it works");
     assert!(!lived.commits.is_empty());
     disk.kill();
     let mut files = disk.files();

@@ -1,5 +1,6 @@
 //! The record of a life: its transactions and its promises, which a disk image must keep.
 
+use crate::lists::End;
 use crate::support::history::{Execution, State, state_at};
 use crate::support::program::Program;
 use durability::{Acknowledgements, Control, DurabilityError};
@@ -37,6 +38,8 @@ pub struct Ledger {
     pub reads: Vec<Snapshot>,
     /// Number and snapshot of the last group that was acknowledged.
     pub durable: Option<(u64, Vec<u64>)>,
+    /// The snapshots of all groups that were acknowledged.
+    pub groups: BTreeMap<u64, Vec<u64>>,
     pub was_closed: bool,
     /// Tables that must be there.
     pub tables: BTreeSet<u32>,
@@ -101,11 +104,25 @@ impl Ledger {
     pub fn note_groups(&mut self, acknowledgements: &Acknowledgements) {
         let last = acknowledgements.last_group();
         self.durable = last.map(|(group, counters)| (group.number, counters));
+        self.groups.extend(self.durable.clone());
+    }
+
+    /// Forgets the promises that the log does not keep up to this group of this life, since the
+    /// loss of the others was accepted.
+    pub fn forgive(&mut self, group: u64, counters: &[u64], contents: &Contents) {
+        let kept = snapshot(counters);
+        self.durable = Some((group, counters.to_vec()));
+        self.groups.retain(|&number, _| number <= group);
+        self.commits.retain(|&version| kept.covers(version));
+        self.reads.retain(|read| kept.includes(read));
+        self.was_closed = false;
+        self.tables = contents.rows.keys().copied().collect();
+        self.dropped.clear();
     }
 
     /// The contents of the directory after a crash, as the log's last group decides them. An error
     /// if something is missing that was acknowledged, or if the group is none of this life.
-    pub fn settle(&self, disk: &SimulatedDisk, seed: u64) -> Result<Contents, String> {
+    pub fn settle(&mut self, disk: &SimulatedDisk, seed: u64) -> Result<Contents, String> {
         let told = |error| format!("a crash leaves: {error}");
         let Some((control, survey)) = survey(disk, seed).map_err(told)? else {
             let is_new = self.histories.is_empty() && self.durable.is_none();
@@ -115,16 +132,25 @@ impl Ledger {
         if self.was_closed && !survey.is_closed() {
             return Err("the log of a closed database is open".to_owned());
         }
-        self.check_promises(self.last_group(&survey))?;
+        let last = self.last_group(&survey);
+        self.check_promises(last)?;
+        self.groups.extend(last.map(|(group, counters)| (group, counters.to_vec())));
         self.check_tables(&control)?;
-        self.contents(&control, &survey)
+        self.contents(&control, last.map(|(_, counters)| counters))
     }
 
-    /// The contents of a copy that was made during this life.
-    pub fn contents_of_copy(&self, copy: &SimulatedDisk, seed: u64) -> Result<Contents, String> {
+    /// The contents of a copy that was made during this life, and the end of its log.
+    pub fn contents_of_copy(
+        &self,
+        copy: &SimulatedDisk,
+        seed: u64,
+    ) -> Result<(Contents, End), String> {
         let told = |error| format!("a copy has: {error}");
         let (control, survey) = survey(copy, seed).map_err(told)?.ok_or("a copy is empty")?;
-        self.contents(&control, &survey)
+        let counters = self.last_group(&survey).map(|(_, counters)| counters);
+        let last = survey.last_group().map(|group| &group.record);
+        let end = last.map(|record| (record.incarnation, snapshot(&record.counters)));
+        Ok((self.contents(&control, counters)?, end))
     }
 
     /// Number and snapshot of the last group of this life.
@@ -135,8 +161,12 @@ impl Ledger {
     }
 
     /// The rows that the last group of this life covers; without one, those that it began with.
-    fn contents(&self, control: &Control, survey: &Survey) -> Result<Contents, String> {
-        let snapshot = self.last_group(survey).map(|(_, counters)| snapshot(counters));
+    pub fn contents(
+        &self,
+        control: &Control,
+        counters: Option<&[u64]>,
+    ) -> Result<Contents, String> {
+        let snapshot = counters.map(snapshot);
         let state = |table: u32| match (self.histories.get(&table), &snapshot) {
             (None, _) => Ok(State::new()),
             (Some(history), Some(snapshot)) => state_at(history, snapshot),
@@ -187,7 +217,10 @@ impl Ledger {
 }
 
 /// Reads control file and log of a disk, without changing it; `None` if there is no control file.
-fn survey(disk: &SimulatedDisk, seed: u64) -> Result<Option<(Control, Survey)>, DurabilityError> {
+pub fn survey(
+    disk: &SimulatedDisk,
+    seed: u64,
+) -> Result<Option<(Control, Survey)>, DurabilityError> {
     let fork = disk.fork(seed);
     let config = Config { segment_bytes: SEGMENT_BYTES, ..Config::new(DATABASE) };
     run_now(async {
@@ -199,7 +232,7 @@ fn survey(disk: &SimulatedDisk, seed: u64) -> Result<Option<(Control, Survey)>, 
     })
 }
 
-fn snapshot(counters: &[u64]) -> Snapshot {
+pub fn snapshot(counters: &[u64]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     snapshot.set(counters, 0);
     snapshot

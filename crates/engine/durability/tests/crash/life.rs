@@ -1,14 +1,20 @@
 //! One life of a database: its directory is opened and loaded, sessions run, and it ends.
 
+use crate::indexes::{Groups, check_indexes, check_uniqueness};
 use crate::ledger::{Contents, DATABASE, Ledger, SEGMENT_BYTES};
+use crate::lists::{self, Lists};
 use crate::machine::Machine;
 use crate::support::cluster::Cluster;
-use crate::support::history::violations;
+use crate::support::history::{shared_groups, violations};
 use crate::support::mix::{Dice, Mix};
 use crate::support::program::{KEY_MAX, Program, Step, Tables, execute};
 use durability::control::StoredTable;
-use durability::{DurabilityError, Flusher, Half, OpenOptions, Opened, Restore, open_directory};
+use durability::{
+    AcceptedLoss, Control, DurabilityError, Flusher, Half, OpenOptions, Opened, Restore,
+    open_directory,
+};
 use fabric::{DynEnv, Env};
+use redo_log::{Incarnation, OnDamage};
 use sim::disk::{DiskAccess, SimulatedDisk};
 use sim::{Carrier, SimConfig, World};
 use std::cell::{Cell, RefCell};
@@ -30,6 +36,7 @@ pub struct Plan {
     /// Counted from 0.
     pub life: u64,
     pub mix: Mix,
+    pub groups: Groups,
     /// Tasks that load rows.
     pub workers: u64,
     /// Longest pause between groups.
@@ -62,12 +69,21 @@ impl Plan {
     }
 
     pub fn begin(&self, disk: &SimulatedDisk, dice: &mut Dice) -> Result<Begun, DurabilityError> {
+        self.begin_with(disk, dice, OnDamage::Refuse)
+    }
+
+    fn begin_with(
+        &self,
+        disk: &SimulatedDisk,
+        dice: &mut Dice,
+        on_damage: OnDamage,
+    ) -> Result<Begun, DurabilityError> {
         let world = self.world();
         let nodes = world.serve(services);
         let admin = world.endpoint(world.compute_node(0));
         let (access, env) = (disk.access_on(&admin), admin.clone().into_dyn());
         let segment_bytes = Some(SEGMENT_BYTES);
-        let options = OpenOptions { segment_bytes, ..OpenOptions::new(DATABASE) };
+        let options = OpenOptions { segment_bytes, on_damage, ..OpenOptions::new(DATABASE) };
         let mut config = self.mix.database(dice);
         // Changes of the catalog wait this long for lanes that wait for the disk.
         config.transaction_time_max_ns = config.transaction_time_max_ns.min(TRANSACTION_NS);
@@ -132,7 +148,7 @@ pub fn tables(database: &Database<DynEnv>, stored: &StoredTable) -> Tables {
 fn reading_all(tables: Tables) -> Program {
     let mut steps = vec![Step::ReadMany((0..=KEY_MAX).collect()), Step::Scan(0, KEY_MAX)];
     if tables.by_group.is_some() {
-        steps.extend((0..3).map(Step::Lookup));
+        steps.extend((0..=i64::from(KEY_MAX)).map(Step::Lookup));
     }
     Program { retries: 1000, ..Program::new(990, Isolation::Snapshot, steps) }
 }
@@ -149,7 +165,8 @@ pub fn check_contents(
     }
     let mut lane = cluster.lane();
     let expected = Ledger::of(contents).histories;
-    for (stored, mut history) in stored.iter().zip(expected.into_values()) {
+    let expected = stored.iter().zip(expected.into_values());
+    for (stored, mut history) in expected.filter(|(stored, _)| stored.name != lists::TABLE) {
         let tables = tables(&cluster.database, stored);
         let program = reading_all(tables);
         let read = (0..program.retries).find_map(|_| {
@@ -160,6 +177,8 @@ pub fn check_contents(
         if let Some(wrong) = violations(&history).into_iter().next() {
             return Err(format!("after a restart, table {}: {wrong}", stored.name));
         }
+        check_indexes(cluster, &mut lane, stored, &contents.rows[&stored.number])
+            .map_err(|wrong| format!("after a restart: {wrong}"))?;
     }
     let report = cluster.admin(cluster.database.check()).map_err(|error| error.to_string())?;
     match report.errors.into_iter().chain(report.locked).next() {
@@ -168,18 +187,54 @@ pub fn check_contents(
     }
 }
 
-/// Opens a directory that has these contents, loads and checks them.
-pub fn check(
-    disk: &SimulatedDisk,
-    plan: &Plan,
-    dice: &mut Dice,
-    contents: &Contents,
-) -> Result<(), String> {
-    let Begun { cluster, opened, .. } =
-        plan.begin(disk, dice).map_err(|error| error.to_string())?;
-    let tables = opened.control.tables;
-    load(&cluster, opened.restore, plan.workers).map_err(|error| error.to_string())?;
-    check_contents(&cluster, &tables, contents)
+/// A directory that was opened and loaded, for checks only.
+pub struct Restarted {
+    cluster: Cluster,
+    pub control: Control,
+    incarnation: Incarnation,
+    /// The number of the log's last group.
+    pub last_group: u64,
+    pub loss: Option<AcceptedLoss>,
+}
+
+impl Plan {
+    /// Opens a directory and loads its rows.
+    pub fn restart(
+        &self,
+        disk: &SimulatedDisk,
+        dice: &mut Dice,
+        on_damage: OnDamage,
+    ) -> Result<Restarted, DurabilityError> {
+        let Begun { cluster, opened, .. } = self.begin_with(disk, dice, on_damage)?;
+        let Opened { control, log, restore, loss, .. } = opened;
+        load(&cluster, restore, self.workers)?;
+        let (incarnation, last_group) = (log.incarnation(), log.last_group());
+        Ok(Restarted { cluster, control, incarnation, last_group, loss })
+    }
+}
+
+impl Restarted {
+    /// Checks that the directory has these contents and lists that fit to their history.
+    pub fn check(
+        &self,
+        plan: &Plan,
+        contents: &Contents,
+        mut history: Lists,
+    ) -> Result<(), String> {
+        let tables = &self.control.tables;
+        check_contents(&self.cluster, tables, contents)?;
+        check_uniqueness(&self.cluster, tables, contents)?;
+        if let Some(table) = lists_of(tables) {
+            history.read_all(&self.cluster, table, self.incarnation)?;
+        }
+        history.check(plan.mix.isolation)
+    }
+}
+
+/// The table of the lists.
+fn lists_of(tables: &[StoredTable]) -> Option<TableId> {
+    let table = tables.iter().find(|table| table.name == lists::TABLE);
+    table.map(|table| TableId(table.number))
 }
 
 /// Lives until all sessions have ended, or the disk fails. `contents` is what the directory has. An
@@ -189,6 +244,7 @@ pub fn live(
     plan: &Plan,
     dice: &mut Dice,
     contents: &Contents,
+    lists: &mut Lists,
 ) -> Result<Ledger, String> {
     let mut ledger = Ledger::of(contents);
     // Without power every operation fails, and a failed sync ends the directory.
@@ -208,15 +264,19 @@ pub fn live(
     }
     check_contents(&cluster, &control.tables, contents)
         .map_err(|wrong| format!("life {}: {wrong}", plan.life))?;
+    if let Some(table) = lists_of(&control.tables) {
+        lists.read_all(&cluster, table, log.incarnation())?;
+    }
     let flusher = cluster.admin(Flusher::new(&cluster.database, log));
     let flusher = flusher.map_err(|error| error.to_string())?;
-    let machine = Machine::new(directory, control, &flusher, ledger);
+    let machine = Machine::new(directory, control, &flusher, ledger, std::mem::take(lists));
     let ended = machine.run(&cluster, disk, flusher, plan, dice);
     let waiting = cluster.world.run_until_idle();
     if waiting > 0 {
         return Err(format!("life {}: {waiting} tasks wait for ever", plan.life));
     }
     let mut ledger = machine.ledger.take();
+    *lists = machine.lists.take();
     if let Some(wrong) = ledger.wrong.first() {
         return Err(format!("life {}: {wrong}", plan.life));
     }
@@ -228,7 +288,11 @@ pub fn live(
         if let Some(wrong) = violations(history).into_iter().next() {
             return Err(format!("life {}: {wrong}", plan.life));
         }
+        if let (Groups::Unique, Some(shared)) = (plan.groups, shared_groups(history).first()) {
+            return Err(format!("life {}: {shared}", plan.life));
+        }
     }
+    lists.check(plan.mix.isolation).map_err(|wrong| format!("life {}: {wrong}", plan.life))?;
     Ok(ledger)
 }
 

@@ -2,10 +2,12 @@
 
 use crate::changes::Changes;
 use crate::copies::copy;
+use crate::indexes;
 use crate::ledger::{Ledger, SEGMENT_BYTES};
 use crate::life::{Plan, tables};
+use crate::lists::{self, Lists};
 use crate::support::cluster::Cluster;
-use crate::support::mix::{Dice, programs};
+use crate::support::mix::Dice;
 use crate::support::program::{Program, Tables, execute};
 use durability::{
     Acknowledgements, CheckpointStart, Control, DurabilityError, Flusher, catalog, remove_obsolete,
@@ -17,7 +19,7 @@ use sim::disk::{DiskAccess, SimulatedDisk};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use storage::Directory;
-use txn::{Database, Outcome};
+use txn::{Database, Outcome, TableId};
 
 /// The state that the tasks of a life share.
 pub struct Machine {
@@ -25,9 +27,11 @@ pub struct Machine {
     /// `None` while a task changes it.
     control: RefCell<Option<Control>>,
     pub acknowledgements: Acknowledgements,
-    incarnation: Incarnation,
+    pub incarnation: Incarnation,
     lanes: Lanes,
     pub ledger: Rc<RefCell<Ledger>>,
+    /// The history of the lists.
+    pub lists: RefCell<Lists>,
     /// Tasks that need the flusher.
     running: Cell<usize>,
     /// Sessions among them.
@@ -43,6 +47,7 @@ impl Machine {
         control: Control,
         flusher: &Flusher<DynEnv, DiskAccess>,
         ledger: Ledger,
+        lists: Lists,
     ) -> Rc<Self> {
         Rc::new(Self {
             directory,
@@ -51,6 +56,7 @@ impl Machine {
             incarnation: flusher.incarnation(),
             lanes: flusher.lanes(),
             ledger: Rc::new(RefCell::new(ledger)),
+            lists: RefCell::new(lists),
             running: Cell::new(0),
             sessions: Cell::new(0),
         })
@@ -65,10 +71,9 @@ impl Machine {
         plan: &Plan,
         dice: &mut Dice,
     ) -> Result<()> {
-        let tables = cluster.admin(self.table(&cluster.database, plan, dice))?;
-        let setup = vec![plan.mix.setup()];
-        let sessions = std::iter::once(setup).chain(programs(dice, &plan.mix));
-        for (number, mut programs) in sessions.enumerate() {
+        let (tables, lists) = cluster.admin(self.tables(&cluster.database, plan, dice))?;
+        let sessions = indexes::sessions(&plan.mix, plan.groups, dice);
+        for (number, mut programs) in sessions.into_iter().enumerate() {
             for program in &mut programs {
                 program.number += 1000 * plan.life as i64;
             }
@@ -80,6 +85,7 @@ impl Machine {
                 machine.sessions.set(machine.sessions.get() - 1);
             });
         }
+        self.start_appending(cluster, lists, plan, dice);
         self.start_others(cluster, disk, plan, dice);
         let flushed =
             cluster.admin(self.flush(&mut flusher, cluster.database.env(), plan.pause_ns));
@@ -90,6 +96,26 @@ impl Machine {
                 closed
             }
             flushed => flushed,
+        }
+    }
+
+    /// Starts the sessions that append to lists. One does not wait for its commits.
+    fn start_appending(
+        self: &Rc<Self>,
+        cluster: &Cluster,
+        table: TableId,
+        plan: &Plan,
+        dice: &mut Dice,
+    ) {
+        for number in 0..3 {
+            let database = cluster.compute(number).logging_to(self.lanes.clone());
+            self.sessions.set(self.sessions.get() + 1);
+            let (machine, env) = (self.clone(), database.env().clone());
+            let (isolation, dice) = (plan.mix.isolation, Dice(dice.below(1 << 30)));
+            self.spawn(cluster, &env, async move {
+                machine.append(&database, table, isolation, number == 2, dice).await;
+                machine.sessions.set(machine.sessions.get() - 1);
+            });
         }
     }
 
@@ -117,9 +143,10 @@ impl Machine {
         }
         if plan.changes_catalog {
             let logged = cluster.compute(1).logging_to(self.lanes.clone());
-            let (mix, life, dice) = (plan.mix, plan.life, Dice(dice.below(1 << 30)));
+            let (mix, groups) = (plan.mix, plan.groups);
+            let (life, dice) = (plan.life, Dice(dice.below(1 << 30)));
             let machine = self.clone();
-            let changes = Changes { machine, unlogged, logged, mix, life, dice };
+            let changes = Changes { machine, unlogged, logged, mix, groups, life, dice };
             self.spawn(cluster, &env, changes.run());
         }
     }
@@ -148,25 +175,27 @@ impl Machine {
         });
     }
 
-    /// The table of the programs, which the first life creates.
-    async fn table(
+    /// The table of the programs and that of the lists, which the first life creates.
+    async fn tables(
         &self,
         database: &Database<DynEnv>,
         plan: &Plan,
         dice: &mut Dice,
-    ) -> Result<Tables> {
-        let spec = plan.mix.spec("t", dice);
+    ) -> Result<(Tables, TableId)> {
         let mut control = self.lock(database).await;
-        let is_missing = !control.tables.iter().any(|table| table.name == "t");
-        if is_missing {
-            let created = catalog::create_table(&mut control, &self.directory, database, spec);
-            let created = created.await?;
-            self.ledger.borrow_mut().create(created.0);
+        let specs = [indexes::spec(&plan.mix, plan.groups, "t", dice), lists::spec(&plan.mix)];
+        for spec in specs {
+            if !control.tables.iter().any(|table| table.name == spec.schema.name()) {
+                let created = catalog::create_table(&mut control, &self.directory, database, spec);
+                let created = created.await?;
+                self.ledger.borrow_mut().create(created.0);
+            }
         }
-        let stored = control.tables.iter().find(|table| table.name == "t");
-        let tables = tables(database, stored.expect("it was created"));
+        let stored = |name: &str| control.tables.iter().find(|table| table.name == name);
+        let tables = tables(database, stored("t").expect("it was created"));
+        let lists = TableId(stored(lists::TABLE).expect("it was created").number);
         self.unlock(control);
-        Ok(tables)
+        Ok((tables, lists))
     }
 
     pub async fn lock(&self, database: &Database<DynEnv>) -> Control {
@@ -269,6 +298,7 @@ impl Machine {
                 Err(error) => Err(error),
             };
             flushed?;
+            self.ledger.borrow_mut().note_groups(&self.acknowledgements);
             env.sleep_ns(1 + idle_ns + env.random() % pause_ns).await;
         }
         Ok(())

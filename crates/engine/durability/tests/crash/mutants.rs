@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use storage::PlantedBug;
 
 /// Seeds that may be needed.
-const SEEDS_MAX: u64 = 400;
+const SEEDS_MAX: u64 = 800;
 
 /// Runs seeds until one notices the bug.
 fn is_caught(bug: PlantedBug, seeds: u64) {

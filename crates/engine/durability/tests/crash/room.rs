@@ -3,7 +3,7 @@
 use crate::life::{Begun, Plan, load, tables};
 use crate::lives;
 use crate::support::cluster::Cluster;
-use crate::support::mix::Dice;
+use crate::support::mix::{Dice, Mix};
 use crate::support::program::execute;
 use durability::{
     CheckpointStart, Control, DurabilityError, Flusher, Opened, catalog, write_checkpoint,
@@ -18,7 +18,9 @@ use txn::Outcome;
 const SEED: u64 = 2;
 
 fn plan(life: u64) -> Plan {
-    Plan { workers: 1, ..lives::plan(SEED, life, false, &mut Dice(SEED)) }
+    let plan = lives::plan(SEED, life, false, &mut Dice(SEED));
+    // All commits fit in one segment.
+    Plan { workers: 1, mix: Mix { notes_in_row: None, ..plan.mix }, ..plan }
 }
 
 fn checkpoint_files(disk: &SimulatedDisk) -> Vec<String> {

@@ -12,6 +12,11 @@ const SEEDS: u64 = 1_000;
 /// Seeds of each mutant's search in one round.
 const MUTANT_SEEDS: u64 = 300;
 
+/// Simulated directories of one round.
+const WORLDS: u64 = 10_000;
+/// Damaged control and checkpoint files of one round.
+const DAMAGES: u64 = 20_000;
+
 /// Something that takes minutes.
 pub struct Part {
     pub name: &'static str,
@@ -23,7 +28,7 @@ pub struct Part {
 }
 
 /// In the order in which they run.
-pub const PARTS: [Part; 9] = [
+pub const PARTS: [Part; 10] = [
     Part { name: "tests", what: "all tests, optimised as the program is", seeds: 0, run: tests },
     Part { name: "seeds", what: "1,000 seeds of every fast scenario", seeds: SEEDS, run: seeds },
     Part {
@@ -37,6 +42,12 @@ pub const PARTS: [Part; 9] = [
         what: "1,000 kills of a process that commits",
         seeds: kill_test::NIGHTLY_KILLS,
         run: kill_test::nightly,
+    },
+    Part {
+        name: "worlds",
+        what: "10,000 simulated directories with crashes and damages",
+        seeds: WORLDS,
+        run: worlds,
     },
     Part { name: "soft-roce", what: "real RDMA verbs in virtual machines", seeds: 0, run: verbs },
     Part {
@@ -85,6 +96,18 @@ fn mutants(root: &Path, rounds: u64) -> Result<()> {
     if rounds > 0 {
         command.args(["--seed", &(rounds * MUTANT_SEEDS).to_string()]);
     }
+    process::run(&mut command)
+}
+
+fn worlds(root: &Path, rounds: u64) -> Result<()> {
+    let test = ["test", "--release", "-p", "durability", "--test", "crash", "--", "--nocapture"];
+    let mut command = process::cargo(root, &test);
+    command.args(["nothing_acknowledged_is_lost", "damaged_files_are_refused_by_name"]);
+    // The gate takes the first seeds.
+    let first = (rounds + 1) * WORLDS;
+    command.env("DURABILITY_FIRST_SEED", first.to_string());
+    command.env("DURABILITY_SEEDS", WORLDS.to_string());
+    command.env("DURABILITY_DAMAGES", DAMAGES.to_string());
     process::run(&mut command)
 }
 

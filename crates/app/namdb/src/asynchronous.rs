@@ -6,6 +6,7 @@
 
 use crate::config::Retry;
 use crate::database::Db;
+use crate::disk_wait::Watch;
 use crate::durable::not_durable;
 use crate::error::TransactionError;
 use crate::host::{self, Moment, sleep_ms};
@@ -59,6 +60,8 @@ pub struct AsyncSession {
 /// The sending side of the queue. Dropping it closes the queue and ends the threads.
 struct Engine {
     queue: Arc<Queue>,
+    /// For the waits of its transactions, if the database has a redo log.
+    watch: Option<Watch>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -88,7 +91,9 @@ impl AsyncSession {
         let queue = Arc::new(Queue::default());
         // Built first: if a later thread cannot start, dropping it ends the threads already
         // started.
-        let engine = Arc::new(Engine { queue: queue.clone(), threads: Mutex::default() });
+        let durable = db.durable().filter(|durable| durable.is_logged());
+        let watch = durable.map(|durable| Watch::start(durable.acknowledgements())).transpose()?;
+        let engine = Arc::new(Engine { queue: queue.clone(), watch, threads: Mutex::default() });
         for index in 0..threads.max(1) {
             let (db, queue) = (db.clone(), queue.clone());
             let name = format!("namdb-engine-{index}");
@@ -112,11 +117,12 @@ impl AsyncSession {
         F: FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     {
         let mut body = body;
+        let watch = self.engine.watch.clone();
         let answer = self.run(move |session| {
             let (result, ticket) = session.transaction_with_ticket(isolation, retry, &mut body);
             // The engine thread goes on; the caller waits for the disk.
-            let durable = session.db().durable().map(|durable| durable.acknowledgements());
-            (result, durable.map(|acknowledgements| acknowledgements.durable(ticket)))
+            let watch = watch.filter(|_| !ticket.is_durable());
+            (result, watch.map(|watch| watch.durable(ticket)))
         });
         async move {
             let Some((result, durable)) = answer.await else {
@@ -125,7 +131,7 @@ impl AsyncSession {
             match durable {
                 Some(durable) => match durable.await {
                     Ok(()) => result,
-                    Err(refusal) => Err(not_durable(&refusal).into()),
+                    Err(reason) => Err(not_durable(reason).into()),
                 },
                 None => result,
             }

@@ -13,8 +13,8 @@
 
 mod checkpointer;
 
-use crate::asynchronous::block_on_for;
 use crate::config::{Config, Durability, OpenError};
+use crate::disk_wait;
 use crate::error::TransactionError;
 use crate::host::{self, Moment};
 use checkpointer::Pace;
@@ -41,8 +41,6 @@ const OWN_SLOTS: u32 = 8;
 const RELAXED_INTERVAL: Duration = Duration::from_millis(200);
 /// Between two attempts while the disk is full.
 const FULL_WAIT_MS: u64 = 50;
-/// How long a session waits for the disk before it gives up.
-const ACKNOWLEDGEMENT_WAIT: Duration = Duration::from_secs(60);
 /// How long the last loaded row may keep a slot.
 const LEAVE_NS: u64 = 1_000_000_000;
 
@@ -361,8 +359,7 @@ impl Durable {
         if ticket.is_durable() {
             return Ok(());
         }
-        let waited = self.shared.wait_for_group(ticket);
-        waited.map_err(|reason| TransactionError::NotDurable(reason.into()))
+        self.shared.wait_for_group(ticket).map_err(not_durable)
     }
 
     pub fn checkpoint(&self) -> Result<(), DurabilityError> {
@@ -401,20 +398,10 @@ impl Durable {
 }
 
 impl Shared {
-    /// The error says why the group is not durable.
+    /// Waits until the group of a ticket is durable. The error says why it is not.
     fn wait_for_group(&self, ticket: Ticket) -> Result<(), String> {
         self.write_group_of(ticket);
-        let durable = self.acknowledgements.durable(ticket);
-        match block_on_for(durable, ACKNOWLEDGEMENT_WAIT) {
-            Some(durable) => durable.map_err(|refusal| refusal.to_string()),
-            None => Err(match self.acknowledgements.refusal() {
-                Some(refusal) => refusal.to_string(),
-                None => {
-                    let waited_s = ACKNOWLEDGEMENT_WAIT.as_secs();
-                    format!("the disk has not answered for {waited_s} s")
-                }
-            }),
-        }
+        disk_wait::wait(&self.acknowledgements, ticket)
     }
 
     /// Waits until everything is durable that is published by now.
@@ -490,6 +477,6 @@ fn catalog_error(error: DurabilityError) -> CatalogError {
     }
 }
 
-pub(crate) fn not_durable(refusal: &Refusal) -> TransactionError {
-    TransactionError::NotDurable(refusal.to_string().into())
+pub(crate) fn not_durable(reason: String) -> TransactionError {
+    TransactionError::NotDurable(reason.into())
 }

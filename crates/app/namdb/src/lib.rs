@@ -98,6 +98,7 @@ pub mod transaction;
 #[cfg_attr(not(feature = "cluster"), path = "no_cluster.rs")]
 mod cluster;
 mod declared;
+mod disk_wait;
 mod durable;
 mod key_names;
 mod lanes;

@@ -235,6 +235,19 @@ impl Acknowledgements {
         self.lock().waiting.len()
     }
 
+    /// Wakes all waiting tasks if no group has become durable since this call returned `last`, so
+    /// that they look at their clocks; returns the last durable group.
+    pub fn wake_if_stalled(&self, last: Option<u64>) -> u64 {
+        let (durable, stalled) = {
+            let mut state = self.lock();
+            let is_stalled = last == Some(state.durable);
+            let stalled = if is_stalled { std::mem::take(&mut state.waiting) } else { Vec::new() };
+            (state.durable, stalled)
+        };
+        wake(stalled);
+        durable
+    }
+
     /// Begins the next group. Its snapshot must be taken after this call.
     pub(crate) fn begin(&self) {
         let mut state = self.lock();
@@ -390,6 +403,19 @@ mod tests {
         all.taken(&[0, 2]);
         all.refuse(Refusal::Ended("broken".to_owned()));
         assert!(run_now(all.durable(ticket)).is_err());
+    }
+
+    #[test]
+    fn a_stalled_disk_wakes_the_tasks_that_wait_for_it() {
+        let all = Acknowledgements::default();
+        let wait = std::pin::pin!(all.durable(Ticket(2)));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(wait.poll(&mut context).is_pending());
+        let last = all.wake_if_stalled(None);
+        assert_eq!((last, all.waiting()), (0, 1), "nothing is known yet");
+        group(&all, &[1]);
+        assert_eq!((all.wake_if_stalled(Some(last)), all.waiting()), (1, 1), "it goes on");
+        assert_eq!((all.wake_if_stalled(Some(1)), all.waiting()), (1, 0));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Chain {
 pub(crate) struct TableTail {
     pub schema: Arc<Schema>,
     payload_bytes: usize,
-    /// Rows are loaded in the order of this map, which is the same in each run of a simulated world.
+    /// Rows are loaded in the order of this map. It is the same in each run of a simulated world.
     chains: HashMap<Box<[u8]>, Chain, BuildHasherDefault<DefaultHasher>>,
 }
 

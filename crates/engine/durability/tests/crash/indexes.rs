@@ -29,7 +29,7 @@ pub enum Groups {
 
 /// Look-ups of a transaction.
 const LOOKUPS: usize = 6;
-/// One in so many keys of a unique index is tried.
+/// One of this many keys of a unique index is tried.
 const TRIED: usize = 3;
 /// Tries of a transaction.
 const TRIES_MAX: u32 = 1000;

@@ -58,7 +58,7 @@ pub struct Attempt {
     known: Known,
     /// The start of the database.
     incarnation: Incarnation,
-    /// The rows that it could read; none for reads at a start, which find durable ones.
+    /// The rows that it could read. Empty for reads at a start, which find durable ones.
     snapshot: Snapshot,
     version: Option<VersionWord>,
 }

@@ -9,6 +9,7 @@ mod commits;
 mod decisions;
 mod documents;
 mod english;
+mod examples;
 mod fields;
 mod functions;
 mod home_paths;
@@ -54,7 +55,7 @@ impl fmt::Display for Violation {
 
 type Check = fn(&Tree) -> Vec<Violation>;
 
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     layers::check,
     safety::check_tokens,
     safety::check_attributes,
@@ -69,6 +70,7 @@ const CHECKS: [Check; 15] = [
     fields::check,
     ascii::check,
     english::check,
+    examples::check,
     comment_width::check,
 ];
 

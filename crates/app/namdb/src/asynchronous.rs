@@ -81,6 +81,7 @@ type Job = Box<dyn FnOnce(&mut Session) + Send>;
 
 impl AsyncSession {
     /// Starts this many engine threads, 1 to [`THREAD_COUNT_MAX`]; 0 counts as 1.
+    /// [`AsyncSession`] has an example.
     pub fn open(db: &Db, threads: usize) -> std::io::Result<Self> {
         if threads > THREAD_COUNT_MAX {
             let sentence = format!(
@@ -105,6 +106,7 @@ impl AsyncSession {
 
     /// Runs a transaction on an engine thread; see [`Session::transaction`]. It runs even if the
     /// future is dropped; then only the answer is lost.
+    /// [`AsyncSession`] has an example.
     pub fn transaction<T, E, F>(
         &self,
         isolation: Isolation,
@@ -140,6 +142,14 @@ impl AsyncSession {
 
     /// Runs a closure with a session on an engine thread. The answer is `None` if the closure
     /// panicked.
+    ///
+    /// ```
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// let session = namdb::AsyncSession::open(&db, 1)?;
+    /// let lanes = session.run(|session| session.db().config().lanes);
+    /// assert_eq!(namdb::asynchronous::block_on(lanes), Some(db.config().lanes));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run<T, F>(&self, work: F) -> impl Future<Output = Option<T>> + Send + use<T, F>
     where
         T: Send + 'static,
@@ -254,6 +264,10 @@ impl<T> Future for Answer<T> {
 }
 
 /// Runs a future to completion on this thread: a minimal executor for programs without one.
+///
+/// ```
+/// assert_eq!(namdb::asynchronous::block_on(async { 1 + 2 }), 3);
+/// ```
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     run_parked(future, || {
         std::thread::park();

@@ -28,6 +28,7 @@ pub struct Date(pub i32);
 impl Date {
     /// The date of this year, month (1 to 12) and day (1 to 31); `None` if there is no such day, or
     /// it does not fit.
+    /// [`Date`] has an example.
     pub fn from_ymd(year: i32, month: u8, day: u8) -> Option<Self> {
         if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
             return None;
@@ -39,6 +40,12 @@ impl Date {
     }
 
     /// Year, month and day.
+    ///
+    /// ```
+    /// let date: namdb::Date = "2026-02-28".parse()?;
+    /// assert_eq!(date.year_month_day(), (2026, 2, 28));
+    /// # Ok::<(), namdb::calendar::ParseTimeError>(())
+    /// ```
     pub fn year_month_day(self) -> (i32, u8, u8) {
         // Counted from 0000-03-01, leap days are the last days of their years.
         let days = i64::from(self.0) + EPOCH_DAYS + 719_468;
@@ -83,6 +90,11 @@ impl fmt::Display for Date {
 }
 
 /// Why a text is no date or point in time.
+///
+/// ```
+/// let refused = "2026-02-30".parse::<namdb::Date>().expect_err("there is no such day");
+/// assert!(refused.to_string().contains("2026-02-30"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{text:?} is not a {wanted}, or is out of range")]
 #[non_exhaustive]
@@ -146,12 +158,26 @@ pub struct Timestamp(pub i64);
 
 impl Timestamp {
     /// The date in UTC, and the microseconds since its midnight.
+    ///
+    /// ```
+    /// let noon: namdb::Timestamp = "2026-02-28 12:00:00Z".parse()?;
+    /// let (date, microseconds) = noon.date_and_microseconds();
+    /// assert_eq!((date.to_string().as_str(), microseconds), ("2026-02-28", 12 * 3_600_000_000));
+    /// # Ok::<(), namdb::calendar::ParseTimeError>(())
+    /// ```
     pub fn date_and_microseconds(self) -> (Date, i64) {
         let days = self.0.div_euclid(DAY_MICROSECONDS);
         (Date(days as i32), self.0.rem_euclid(DAY_MICROSECONDS))
     }
 
     /// The point in time this long after midnight UTC; `None` if it does not fit.
+    ///
+    /// ```
+    /// use namdb::{Date, Timestamp};
+    ///
+    /// let start = Timestamp::from_date_and_microseconds(Date(0), 1_500_000);
+    /// assert_eq!(start.map(|time| time.to_string()).as_deref(), Some("2000-01-01 00:00:01.5Z"));
+    /// ```
     pub fn from_date_and_microseconds(date: Date, microseconds: i64) -> Option<Self> {
         // The first day that has some points in time begins before them.
         let midnight = i128::from(date.0) * i128::from(DAY_MICROSECONDS);
@@ -217,6 +243,14 @@ fn parse_timestamp(text: &str) -> Option<Timestamp> {
 }
 
 /// A point in time is too far away for the other type.
+///
+/// ```
+/// use namdb::{Timestamp, calendar::TimeOutOfRange};
+/// use std::time::{Duration, UNIX_EPOCH};
+///
+/// let far = UNIX_EPOCH + Duration::from_secs(u64::MAX >> 4);
+/// assert_eq!(Timestamp::try_from(far), Err(TimeOutOfRange));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the point in time is out of the type's range")]
 pub struct TimeOutOfRange;

@@ -75,6 +75,23 @@ pub struct Config {
 ///
 /// A clean end, when the last clone of a [`Db`](crate::Db) is dropped, loses nothing but with
 /// [`Durability::None`].
+///
+/// ```
+/// # let path = std::env::temp_dir().join(format!("namdb-durability-{}", std::process::id()));
+/// use namdb::{Config, Durability};
+/// use std::time::Duration;
+///
+/// // A crash may lose the commits of the last 20 ms.
+/// let db = namdb::open(Config {
+///     server_bytes: 64 << 20,
+///     directory: Some(path.clone()),
+///     durability: Durability::Periodic(Duration::from_millis(20)),
+///     ..Default::default()
+/// })?;
+/// # drop(db);
+/// # std::fs::remove_dir_all(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
@@ -110,6 +127,13 @@ impl Default for Config {
 }
 
 /// Why a database could not be opened.
+///
+/// ```
+/// use namdb::{Config, OpenError};
+///
+/// let refused = namdb::open(Config { lanes: 65, ..Default::default() }).err();
+/// assert!(matches!(refused, Some(OpenError::LaneCount(65))));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -173,6 +197,11 @@ impl Config {
     }
 
     /// Checks that every value is in its range.
+    ///
+    /// ```
+    /// let refused = namdb::Config { servers: 0, ..Default::default() }.validate();
+    /// assert!(refused.is_err_and(|error| error.to_string().contains("1 to 64 memory servers")));
+    /// ```
     pub fn validate(&self) -> Result<(), OpenError> {
         if !(1..=SERVER_COUNT_MAX).contains(&self.servers) {
             return Err(OpenError::ServerCount(self.servers));
@@ -244,6 +273,11 @@ impl Retry {
         Self { attempts: 1, wait_first_us: 0, wait_max_us: 0, time_max_ms: None };
 
     /// At most this many attempts, with waits from 2 microseconds to 1 millisecond.
+    ///
+    /// ```
+    /// let retry = namdb::Retry::attempts(3);
+    /// assert!(retry.allows(2, 0) && !retry.allows(3, 0));
+    /// ```
     pub const fn attempts(attempts: u32) -> Self {
         assert!(attempts > 0, "a transaction is tried at least once");
         Self { attempts, wait_first_us: 2, wait_max_us: 1000, time_max_ms: None }
@@ -251,18 +285,29 @@ impl Retry {
 
     /// Attempts until this many milliseconds after the end of the first one, with waits from 2
     /// microseconds to 1 millisecond.
+    ///
+    /// ```
+    /// let retry = namdb::Retry::for_ms(100);
+    /// assert!(retry.allows(1_000, 99_000_000) && !retry.allows(1, 100_000_000));
+    /// ```
     pub const fn for_ms(time_max_ms: u64) -> Self {
         Self { time_max_ms: Some(time_max_ms), ..Self::attempts(u32::MAX) }
     }
 
     /// Whether another attempt may follow the first `attempts`, `elapsed_ns` after the end of the
     /// first one.
+    /// [`Retry`] has an example.
     pub fn allows(&self, attempts: u32, elapsed_ns: u64) -> bool {
         let time_max_ns = self.time_max_ms.map_or(u64::MAX, |ms| ms.saturating_mul(1_000_000));
         attempts < self.attempts && elapsed_ns < time_max_ns
     }
 
     /// Upper bound of the wait after `failed` attempts, in nanoseconds.
+    ///
+    /// ```
+    /// let retry = namdb::Retry::attempts(10);
+    /// assert_eq!([1, 2, 40].map(|failed| retry.wait_bound_ns(failed)), [2_000, 4_000, 1_000_000]);
+    /// ```
     pub fn wait_bound_ns(&self, failed: u32) -> u64 {
         let doubled = self.wait_first_us.saturating_mul(1 << failed.saturating_sub(1).min(32));
         doubled.min(self.wait_max_us).saturating_mul(1000)

@@ -2,12 +2,11 @@
 
 use crate::cluster::{BorrowedSeat, LEAVE_NS, Place, Remote, close_seats};
 use crate::config::{Config, OpenError};
-use crate::durable::{self, DirectoryStatistics, Durable, FromDirectory, OpenProgress};
+use crate::durable::{self, Durable, FromDirectory, OpenProgress};
 use crate::error::TransactionError;
 use crate::key_names::KeyNames;
 use crate::lanes::{LanePool, WAIT_MS_MAX};
 use crate::session::Session;
-use durability::DurabilityError;
 use fabric::{LocalEnv, run_now};
 use layout::{IndexDesign, Schema};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,6 +16,19 @@ use txn::{CatalogError, Database, IndexId, Lane, Root, TableId, TableMemory, Tab
 
 /// An open database. Clones share it. When the last clone is dropped, a database of [`open`] loses
 /// its data, and the process leaves the cluster of a database of [`connect`](crate::connect).
+///
+/// ```
+/// # use namdb::{Column, ColumnType, Schema, TableSpec};
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+/// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+/// # let (design, indexes) = (Default::default(), Vec::new());
+/// # let spec = TableSpec { schema, design, indexes };
+/// let other = db.clone();
+/// std::thread::spawn(move || other.create_table(spec).is_ok()).join().expect("no panic");
+/// assert!(db.table("account").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Db {
     shared: Arc<Shared>,
@@ -204,6 +216,14 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
 
 /// As [`open`], and calls `progress` about once a second while rows are loaded from
 /// [`Config::directory`].
+///
+/// ```
+/// let config = namdb::Config { server_bytes: 64 << 20, ..Default::default() };
+/// let db = namdb::open_with_progress(config, &|progress| {
+///     println!("{} of {} rows", progress.rows, progress.all_rows);
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn open_with_progress(
     config: Config,
     progress: &dyn Fn(OpenProgress),
@@ -228,6 +248,13 @@ impl Db {
 
     /// Wraps a database that another process created and that this process maps into its memory.
     /// Sessions work as usual.
+    ///
+    /// ```
+    /// let config = txn::local::OpenConfig { server_bytes: 64 << 20, ..Default::default() };
+    /// let db = namdb::Db::of(txn::local::open(&config)?);
+    /// assert_eq!(db.config().server_bytes, 64 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn of(root: Database<LocalEnv>) -> Self {
         let (lanes, bytes) =
             (root.config().lanes, root.env().world().region_bytes(layout::RegionId(0)));
@@ -251,17 +278,41 @@ impl Db {
     }
 
     /// The configuration it was opened with.
+    ///
+    /// ```
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// assert_eq!(db.config().server_bytes, 64 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn config(&self) -> &Config {
         &self.shared.config
     }
 
     /// Opens a session. It is cheap, can be sent to another thread, and serves one thread at a
     /// time.
+    ///
+    /// ```
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// let mut session = db.session();
+    /// let txn = session.begin(namdb::Isolation::Snapshot)?;
+    /// txn.commit()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn session(&self) -> Session {
         Session::new(self.clone())
     }
 
     /// The engine's own handle, with its own endpoint, for programs that run lanes themselves.
+    ///
+    /// ```
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// use fabric::run_now;
+    ///
+    /// let mut lane = run_now(db.handle().lane())?;
+    /// let txn = run_now(lane.begin(namdb::Isolation::Snapshot));
+    /// assert!(txn.is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Panics
     /// If a network reaches the database, as with [`connect`](crate::connect) over `tcp`.
@@ -273,6 +324,18 @@ impl Db {
     }
 
     /// Creates a table and its indexes. Sessions may run meanwhile.
+    ///
+    /// ```
+    /// # use namdb::{Column, ColumnType, Schema, TableSpec};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+    /// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+    /// # let (design, indexes) = (Default::default(), Vec::new());
+    /// # let spec = TableSpec { schema, design, indexes };
+    /// let account = db.create_table(spec)?;
+    /// assert_eq!(db.table("account"), Some(account));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
         on_handle!(self, handle => handle.create_table(spec))
     }
@@ -280,38 +343,124 @@ impl Db {
     /// Drops a table and all its indexes. Waits for the transactions that use it, at most the
     /// maximal duration of a transaction. On [`CatalogError::Unacknowledged`] the table is dropped,
     /// and a later change of the catalog frees its memory.
+    ///
+    /// ```
+    /// # use namdb::{Column, ColumnType, Schema, TableSpec};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+    /// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+    /// # let (design, indexes) = (Default::default(), Vec::new());
+    /// # let spec = TableSpec { schema, design, indexes };
+    /// db.create_table(spec)?;
+    /// db.drop_table("account")?;
+    /// assert_eq!(db.table("account"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         self.key_names().remove(name);
         on_handle!(self, handle => handle.drop_table(name))
     }
 
     /// Creates an index and fills it. Sessions may run meanwhile.
+    ///
+    /// ```
+    /// # use namdb::{Column, ColumnType, Schema, TableSpec};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+    /// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+    /// # let (design, indexes) = (Default::default(), Vec::new());
+    /// # let spec = TableSpec { schema, design, indexes };
+    /// # db.create_table(spec)?;
+    /// use namdb::{IndexDesign, IndexKind};
+    ///
+    /// let (name, columns, kind) = ("by_n".to_owned(), vec![1], IndexKind::Tree);
+    /// let design = IndexDesign { name, columns, kind, ..Default::default() };
+    /// let by_n = db.create_index("account", design)?;
+    /// assert_eq!(db.index("account", "by_n"), Some(by_n));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
         let created = on_handle!(self, handle => handle.create_index(table, design));
         created.map_err(|error| self.key_names().name_error(error))
     }
 
     /// Drops an index. Sessions may run meanwhile.
+    ///
+    /// ```
+    /// # use namdb::{Column, ColumnType, Schema, TableSpec};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+    /// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+    /// # let (design, indexes) = (Default::default(), Vec::new());
+    /// # let spec = TableSpec { schema, design, indexes };
+    /// # db.create_table(spec)?;
+    /// # let (name, columns) = ("by_n".to_owned(), vec![1]);
+    /// # let design = namdb::IndexDesign { name, columns, ..Default::default() };
+    /// # db.create_index("account", design)?;
+    /// db.drop_index("account", "by_n")?;
+    /// assert_eq!(db.index("account", "by_n"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         on_handle!(self, handle => handle.drop_index(table, index))
     }
 
     /// Finds a table by its name; `None` also if the cluster is unreachable.
+    ///
+    /// ```
+    /// # use namdb::{Column, ColumnType, Schema, TableSpec};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+    /// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+    /// # let (design, indexes) = (Default::default(), Vec::new());
+    /// # let spec = TableSpec { schema, design, indexes };
+    /// assert_eq!(db.table("account"), None);
+    /// let account = db.create_table(spec)?;
+    /// assert_eq!(db.table("account"), Some(account));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn table(&self, name: &str) -> Option<TableId> {
         self.catalog().ok()?.table(name)
     }
 
     /// Finds an index by the names of its table and of itself; `None` as for [`Db::table`].
+    /// [`Db::create_index`] has an example.
     pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
         self.catalog().ok()?.index(table, index)
     }
 
     /// The columns of a table; `None` if it does not exist, or as for [`Db::table`].
+    ///
+    /// ```
+    /// # use namdb::{Column, ColumnType, Schema, TableSpec};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+    /// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+    /// # let (design, indexes) = (Default::default(), Vec::new());
+    /// # let spec = TableSpec { schema, design, indexes };
+    /// let account = db.create_table(spec)?;
+    /// assert_eq!(db.schema(account).expect("it exists").columns()[1].name, "n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
         self.catalog().ok()?.info(table).map(|info| info.schema.clone())
     }
 
     /// Memory that each table and index uses.
+    ///
+    /// ```
+    /// # use namdb::{Column, ColumnType, Schema, TableSpec};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let column = |name: &str| Column::new(name, ColumnType::Int8);
+    /// # let schema = Schema::new("account", vec![column("id"), column("n")], &[0])?;
+    /// # let (design, indexes) = (Default::default(), Vec::new());
+    /// # let spec = TableSpec { schema, design, indexes };
+    /// db.create_table(spec)?;
+    /// for table in db.memory_usage()? {
+    ///     println!("{}: {} bytes", table.name, table.used_bytes);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn memory_usage(&self) -> Result<Vec<TableMemory>, CatalogError> {
         on_handle!(self, handle => handle.memory_usage())
     }
@@ -319,54 +468,6 @@ impl Db {
     /// The catalog, with the changes that other processes have made.
     pub(crate) fn catalog(&self) -> Result<Arc<Catalog>, CatalogError> {
         on_handle!(self, handle => handle.refresh())
-    }
-
-    /// Writes all rows to the directory now, so that the next opening need not replay the redo log
-    /// up to here. The database does this by itself when the log has grown; sessions may run
-    /// meanwhile.
-    ///
-    /// # Errors
-    /// If the database has no directory, or the disk fails.
-    pub fn checkpoint(&self) -> Result<(), DurabilityError> {
-        match self.durable() {
-            Some(durable) => durable.checkpoint(),
-            None => Err(DurabilityError::NoDirectory),
-        }
-    }
-
-    /// Ends the redo log: everything that was committed is on the disk afterwards, and later
-    /// commits are refused. Dropping the last clone does the same, but cannot report an error. A
-    /// database without a directory has nothing to do.
-    pub fn close(self) -> Result<(), DurabilityError> {
-        self.durable().map_or(Ok(()), Durable::close)
-    }
-
-    /// Waits until the last commit of a lane is on the disk, for programs that run lanes themselves
-    /// on [`Db::handle`]. Only a database whose configuration is synchronous waits.
-    ///
-    /// # Errors
-    /// [`TransactionError::NotDurable`].
-    #[inline]
-    pub fn acknowledge(&self, lane: &Lane<LocalEnv>) -> Result<(), TransactionError> {
-        match self.durable().filter(|durable| durable.is_synchronous()) {
-            None => Ok(()),
-            Some(durable) => {
-                let version = lane.last_commit();
-                let ticket = version.map(|version| durable.acknowledgements().of_commit(version));
-                ticket.map_or(Ok(()), |ticket| durable.wait(ticket))
-            }
-        }
-    }
-
-    /// The commits that are gone because [`Config::accept_loss`] has opened a damaged directory, in
-    /// a sentence; `None` if none are.
-    pub fn accepted_loss(&self) -> Option<&str> {
-        self.durable()?.accepted_loss()
-    }
-
-    /// Counters of the directory; `None` if the database has none.
-    pub fn directory_statistics(&self) -> Option<DirectoryStatistics> {
-        Some(self.durable()?.statistics())
     }
 
     /// The directory that keeps the data.

@@ -45,6 +45,13 @@ impl<const SCALE: u8> Decimal<SCALE> {
     pub const MAX: Self = Self(i64::MAX);
 
     /// A whole number; `None` if it does not fit.
+    ///
+    /// ```
+    /// use namdb::Decimal;
+    ///
+    /// assert_eq!(Decimal::<2>::from_integer(12), Some(Decimal(1_200)));
+    /// assert_eq!(Decimal::<2>::from_integer(i64::MAX), None);
+    /// ```
     pub const fn from_integer(integer: i64) -> Option<Self> {
         match integer.checked_mul(Self::UNITS) {
             Some(units) => Some(Self(units)),
@@ -53,11 +60,22 @@ impl<const SCALE: u8> Decimal<SCALE> {
     }
 
     /// The number in smallest units.
+    ///
+    /// ```
+    /// assert_eq!(namdb::Decimal::<2>(1_234).units(), 1_234);
+    /// ```
     pub const fn units(self) -> i64 {
         self.0
     }
 
     /// The sum; `None` if it does not fit.
+    ///
+    /// ```
+    /// use namdb::Decimal;
+    ///
+    /// assert_eq!(Decimal::<2>(1_234).checked_add(Decimal(1)), Some(Decimal(1_235)));
+    /// assert_eq!(Decimal::<2>::MAX.checked_add(Decimal(1)), None);
+    /// ```
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
             Some(units) => Some(Self(units)),
@@ -66,6 +84,13 @@ impl<const SCALE: u8> Decimal<SCALE> {
     }
 
     /// The difference; `None` if it does not fit.
+    ///
+    /// ```
+    /// use namdb::Decimal;
+    ///
+    /// assert_eq!(Decimal::<2>(1_234).checked_sub(Decimal(1)), Some(Decimal(1_233)));
+    /// assert_eq!(Decimal::<2>::MIN.checked_sub(Decimal(1)), None);
+    /// ```
     pub const fn checked_sub(self, other: Self) -> Option<Self> {
         match self.0.checked_sub(other.0) {
             Some(units) => Some(Self(units)),
@@ -74,24 +99,34 @@ impl<const SCALE: u8> Decimal<SCALE> {
     }
 
     /// The product with a number of any scale, in the scale of this one; `None` if it does not fit.
+    /// [`Decimal`] has an example.
     pub fn checked_mul<const OTHER: u8>(self, other: Decimal<OTHER>) -> Option<Self> {
         let product = i128::from(self.0) * i128::from(other.0);
         Self::rounded(product, i128::from(Decimal::<OTHER>::UNITS))
     }
 
     /// The quotient, in the scale of this number; `None` if it does not fit or `other` is 0.
+    /// [`Decimal`] has an example.
     pub fn checked_div<const OTHER: u8>(self, other: Decimal<OTHER>) -> Option<Self> {
         let dividend = i128::from(self.0) * i128::from(Decimal::<OTHER>::UNITS);
         Self::rounded(dividend, i128::from(other.0))
     }
 
     /// The number with another scale; `None` if it does not fit.
+    /// [`Decimal`] has an example.
     pub fn rescaled<const TO: u8>(self) -> Option<Decimal<TO>> {
         let units = i128::from(self.0) * i128::from(Decimal::<TO>::UNITS);
         Decimal::<TO>::rounded(units, i128::from(Self::UNITS))
     }
 
     /// The absolute value; `None` if it does not fit.
+    ///
+    /// ```
+    /// use namdb::Decimal;
+    ///
+    /// assert_eq!(Decimal::<2>(-1_234).checked_abs(), Some(Decimal(1_234)));
+    /// assert_eq!(Decimal::<2>::MIN.checked_abs(), None);
+    /// ```
     pub const fn checked_abs(self) -> Option<Self> {
         match self.0.checked_abs() {
             Some(units) => Some(Self(units)),
@@ -188,6 +223,13 @@ impl<const SCALE: u8> fmt::Display for Decimal<SCALE> {
 }
 
 /// Why a text is no decimal number.
+///
+/// ```
+/// use namdb::{Decimal, decimal::ParseDecimalError};
+///
+/// let refused: Result<Decimal<2>, ParseDecimalError> = "12,50".parse();
+/// assert!(refused.expect_err("it has a comma").to_string().contains("12,50"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseDecimalError {

@@ -54,6 +54,7 @@ pub fn back_up(from: &Path, to: &Path, note: impl FnMut(u64)) -> Result<Copied, 
 }
 
 /// The result of [`verify`].
+/// [`verify`] has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verification {
@@ -71,6 +72,20 @@ pub struct Verification {
 
 /// Reads every byte of a directory, loads all rows into memory, and compares indexes with rows.
 /// Nothing is changed. Memory is as in [`Config`].
+///
+/// ```
+/// # let path = std::env::temp_dir().join(format!("namdb-verify-{}", std::process::id()));
+/// # let config = namdb::Config {
+/// #     server_bytes: 64 << 20,
+/// #     directory: Some(path.clone()),
+/// #     ..Default::default()
+/// # };
+/// namdb::open(config.clone())?.close()?;
+/// let verified = namdb::directory::verify(&path, &config, &|_| {})?;
+/// assert_eq!((verified.tables, verified.structures.errors.len()), (0, 0));
+/// # std::fs::remove_dir_all(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`OpenError::Directory`] names the first damaged file.
@@ -96,6 +111,7 @@ pub fn verify(
 }
 
 /// The files of a directory.
+/// [`inspect`] has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -108,6 +124,20 @@ pub struct Inspection {
 }
 
 /// Reads the control file and the log of a directory.
+///
+/// ```
+/// # let path = std::env::temp_dir().join(format!("namdb-inspect-{}", std::process::id()));
+/// # let config = namdb::Config {
+/// #     server_bytes: 64 << 20,
+/// #     directory: Some(path.clone()),
+/// #     ..Default::default()
+/// # };
+/// namdb::open(config)?.close()?;
+/// let inspection = namdb::directory::inspect(&path)?;
+/// assert_eq!((inspection.control.tables.len(), inspection.damage), (0, None));
+/// # std::fs::remove_dir_all(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If there is no database, or its control file is damaged. Damage of the log is part of the

@@ -45,6 +45,7 @@ const FULL_WAIT_MS: u64 = 50;
 const LEAVE_NS: u64 = 1_000_000_000;
 
 /// How far a restart has come.
+/// [`open_with_progress`](crate::open_with_progress) has an example.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct OpenProgress {
@@ -57,6 +58,7 @@ pub struct OpenProgress {
 }
 
 /// Counters of the directory.
+/// [`Db::checkpoint`](crate::Db::checkpoint) has an example.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct DirectoryStatistics {

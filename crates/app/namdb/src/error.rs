@@ -4,6 +4,12 @@ use layout::SchemaError;
 use txn::{Abort, CatalogError, LaneError, TxnError, UniqueViolation};
 
 /// The result of a statement, or of a transaction without errors of its own.
+///
+/// ```
+/// fn first(session: &mut namdb::Session) -> namdb::Result<()> {
+///     session.begin(namdb::Isolation::Snapshot)?.commit()
+/// }
+/// ```
 pub type Result<T, E = TransactionError> = std::result::Result<T, E>;
 
 /// `Ok` of a [`Result`], for closures whose error type the compiler cannot infer:
@@ -119,6 +125,27 @@ pub enum TransactionError {
 }
 
 /// An insert whose key another row has.
+///
+/// ```
+/// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+/// # record! {
+/// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+/// #     index by_size(inhabitants);
+/// # }
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+/// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+/// # let mut session = db.session();
+/// # let mut txn = session.begin(Isolation::Serializable)?;
+/// txn.insert(cities, &ghent)?;
+/// match txn.insert(cities, &ghent) {
+///     Err(namdb::TransactionError::DuplicateKey(twice)) => {
+///         assert_eq!(twice.key, "name = \"Ghent\"");
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("table {table} already has a row with {key}; update it, or use upsert")]
 #[non_exhaustive]
@@ -177,6 +204,14 @@ impl TransactionError {
     }
 
     /// The reason, if the transaction has ended without effect.
+    ///
+    /// ```
+    /// use namdb::{Abort, TransactionError};
+    ///
+    /// let error = TransactionError::Aborted { reason: Abort::WriteConflict, attempts: 1 };
+    /// assert!(error.abort().is_some_and(Abort::is_retryable));
+    /// assert_eq!(TransactionError::Unknown.abort(), None);
+    /// ```
     pub fn abort(&self) -> Option<Abort> {
         match self {
             Self::Statement(error) => error.abort(),

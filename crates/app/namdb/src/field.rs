@@ -8,11 +8,81 @@ use layout::column::{COLUMN_LENGTH_MAX, INLINE_LENGTH_MAX};
 use layout::{Column, ColumnType, KeyBuilder, RecordMut, RecordRef};
 
 /// Why a value does not fit its column, or a stored value is none of its type.
+///
+/// ```
+/// use namdb::{Field, Misfit, Text};
+///
+/// let misfit = <Text<3> as Field>::check(&"Ghent".into()).expect_err("it is too long");
+/// assert_eq!(misfit, Misfit("it has 5 bytes, at most 3 fit".to_owned()));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Misfit(pub String);
 
 /// A type that a field of a record may have. [`record!`](crate::record!) implements it for enums
 /// and groups of fields.
+///
+/// ```
+/// use namdb::{Column, ColumnType, KeyBuilder, Misfit, RecordMut, RecordRef};
+/// use namdb::{Field, KeyField, Scalar};
+///
+/// /// A share of at most 100 percent, in a column of two bytes.
+/// #[derive(Clone, Copy, PartialEq, Debug)]
+/// struct Percent(u8);
+///
+/// impl Field for Percent {
+///     type Value = Self;
+///     const COLUMNS: usize = 1;
+///
+///     fn columns(name: &str, into: &mut Vec<Column>) {
+///         into.push(Self::column(name));
+///     }
+///
+///     fn read(row: RecordRef<'_>, column: usize) -> Result<Self, Misfit> {
+///         Ok(Self(row.int(column) as u8))
+///     }
+///
+///     fn check(value: &Self) -> Result<(), Misfit> {
+///         let misfit = || Misfit(format!("{} percent are more than all", value.0));
+///         if value.0 <= 100 { Ok(()) } else { Err(misfit()) }
+///     }
+///
+///     fn write(value: &Self, row: &mut RecordMut<'_>, column: usize) {
+///         row.set_int(column, i64::from(value.0));
+///     }
+/// }
+///
+/// // With one column, it may be in an `Option` too.
+/// impl Scalar for Percent {
+///     const COLUMN_TYPE: ColumnType = ColumnType::Int2;
+/// }
+///
+/// // It may be in an index.
+/// impl KeyField for Percent {
+///     fn append(value: &Self, key: KeyBuilder) -> Result<KeyBuilder, Misfit> {
+///         Ok(key.int2(i16::from(value.0)))
+///     }
+/// }
+///
+/// namdb::record! {
+///     struct Battery in "battery" {
+///         key { id: u32 }
+///         charge: Percent,
+///         target: Option<Percent>,
+///     }
+///     index by_charge(charge);
+/// }
+///
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let batteries = namdb::RecordTable::<Battery>::create(&db, Default::default())?;
+/// let mut session = db.session();
+/// let mut txn = session.begin(namdb::Isolation::Snapshot)?;
+/// let battery = Battery { id: 1, charge: Percent(70), target: Some(Percent(90)) };
+/// txn.insert(batteries, &battery)?;
+/// assert_eq!(txn.get(batteries, 1)?, Some(battery.clone()));
+/// let refused = txn.update(batteries, &Battery { charge: Percent(101), ..battery });
+/// assert!(refused.is_err_and(|error| error.to_string().contains("more than all")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a record cannot have a field of type `{Self}`",
     label = "not a type of a column",
@@ -44,6 +114,7 @@ pub trait Field {
 }
 
 /// A field with one column.
+/// [`Field`] has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be in an Option of a record",
     note = "an Option has one column; text and bytes have a maximal length: write `Option<String>[40]`"
@@ -65,6 +136,7 @@ pub trait Scalar: Field {
 }
 
 /// A field that a key or an index may have.
+/// [`Field`] has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be in a key or an index",
     note = "a key has numbers, bool, Date, Timestamp, enums and groups of these, text and bytes",
@@ -255,6 +327,7 @@ pub(crate) fn append_null<T: Scalar>(key: KeyBuilder) -> KeyBuilder {
 /// Text or bytes with a maximal length of `N` bytes. Values of up to `IN_ROW` bytes are stored in
 /// the row. [`record!`](crate::record!) stores `String[N, in_row = IN_ROW]`, `Vec<u8>` and Options
 /// of these so.
+/// [`record!`](crate::record!) has an example.
 pub struct Limited<T, const N: u32, const IN_ROW: u32 = IN_ROW_DEFAULT>(
     std::marker::PhantomData<T>,
 );

@@ -12,10 +12,12 @@ use std::marker::PhantomData;
 use txn::{CatalogError, IndexId, TableId};
 
 /// Marks an index in which two records may share a key.
+/// [`RecordIndex`] has an example.
 #[derive(Debug)]
 pub struct Shared;
 
 /// Marks an index in which every record has a key of its own.
+/// [`RecordIndex`] has an example.
 #[derive(Debug)]
 pub struct Unique;
 
@@ -118,12 +120,28 @@ impl<R: Record, K, U> RecordIndex<R, K, U> {
     }
 
     /// The engine's identifier of the index, for [`Transaction::rows`].
+    ///
+    /// ```
+    /// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+    /// # record! {
+    /// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+    /// #     index by_size(inhabitants);
+    /// # }
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+    /// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// assert_eq!(Some(City::by_size(&db)?.id()), db.index("city", "by_size"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn id(&self) -> IndexId {
         self.id
     }
 }
 
 /// Reads of a transaction by an index; see [`Transaction::index`].
+/// [`RecordIndex`] has an example.
 pub struct IndexReads<'txn, 'lane, R, K, U> {
     transaction: &'txn mut Transaction<'lane>,
     index: RecordIndex<R, K, U>,
@@ -146,6 +164,7 @@ impl<'lane> Transaction<'lane> {
 impl<'txn, 'lane, R: Record, K, U> IndexReads<'txn, 'lane, R, K, U> {
     /// The records in a range of index keys, in the order of these keys, and of primary keys among
     /// equal ones.
+    /// [`RecordIndex`] has an example.
     pub fn range(self, keys: impl KeyRange<K>) -> Range<'txn, 'lane, R> {
         Range::of_index(self.transaction, self.index, keys)
     }
@@ -161,13 +180,15 @@ impl<'txn, 'lane, R: Record, K, U> IndexReads<'txn, 'lane, R, K, U> {
 
 impl<R: Record, K> IndexReads<'_, '_, R, K, Shared> {
     /// The records with this key, in the order of their primary keys.
+    ///
+    /// [`RecordIndex`] has an example.
     pub fn get(mut self, key: impl FullKey<K>) -> Result<Vec<R>> {
         self.look_up(key)
     }
 }
 
 impl<R: Record, K> IndexReads<'_, '_, R, K, Unique> {
-    /// The record with this key; `None` if there is none.
+    /// The record with this key; `None` if there is none. [`RecordIndex`] has an example.
     pub fn get(mut self, key: impl FullKey<K>) -> Result<Option<R>> {
         Ok(self.look_up(key)?.pop())
     }

@@ -12,6 +12,22 @@ use layout::{Key, KeyBuilder};
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// A value for a key column that is declared as `C`: for text a `&str` or a `String`.
+///
+/// ```
+/// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+/// # record! {
+/// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+/// #     index by_size(inhabitants);
+/// # }
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+/// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+/// # let mut session = db.session();
+/// # let mut txn = session.begin(Isolation::Serializable)?;
+/// txn.insert(cities, &ghent)?;
+/// assert_eq!(txn.get(cities, "Ghent")?, txn.get(cities, "Ghent".to_owned())?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a key column of type `{C}` does not take a `{Self}`",
     note = "text is given as `&str`, bytes as `&[u8]`, other values in the type of the field"
@@ -22,12 +38,14 @@ pub trait KeyPart<C> {
 }
 
 /// The columns of a key, as a tuple of field types.
+/// [`KeyRange`] has an example.
 pub trait KeyColumns {
     /// The first column.
     type First;
 }
 
 /// Values for the leading columns of a key with the columns `K`.
+/// [`KeyRange`] has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no values for the leading columns of the key `{K}`",
     note = "give one value, or a tuple of values in the order of the key columns"
@@ -38,6 +56,20 @@ pub trait KeyPrefix<K> {
 }
 
 /// Values for all columns of a key with the columns `K`.
+///
+/// ```
+/// use namdb::{Isolation, RecordTable, record};
+///
+/// record! {
+///     struct Entry in "entry" { key { account: u32, name: String[10] } }
+/// }
+///
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let entries = RecordTable::<Entry>::create(&db, Default::default())?;
+/// let mut session = db.session();
+/// assert_eq!(session.begin(Isolation::Snapshot)?.get(entries, (7, "rent"))?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of the columns `{K}`",
     note = "give a value for every key column: a tuple, or for one column the value itself"

@@ -27,6 +27,7 @@ const VALUE: usize = 1;
 const LONG_VALUE: usize = 2;
 
 /// Handle of a key-value table.
+/// [`KeyValue`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyValueTable {
     id: TableId,
@@ -42,6 +43,7 @@ impl KeyValueTable {
     /// If `value_bytes_max` is at most 7 KiB, values are stored in the rows, and every row has room
     /// for the longest. Otherwise values of over 256 bytes are stored out of line with the memory
     /// that they need, and reading one takes one more round trip.
+    /// [`KeyValue`] has an example.
     pub fn create(
         db: &Db,
         name: &str,
@@ -56,6 +58,16 @@ impl KeyValueTable {
 
     /// Opens the table of this name, or creates it; see
     /// [`RecordTable::open_or_create`](crate::RecordTable::open_or_create).
+    ///
+    /// ```
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// use namdb::KeyValueTable;
+    ///
+    /// let first = KeyValueTable::open_or_create(&db, "setting", 16, 100, Default::default())?;
+    /// let again = KeyValueTable::open_or_create(&db, "setting", 16, 100, Default::default())?;
+    /// assert_eq!(first, again);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`CatalogError::Design`] if the table exists with other columns or lengths.
@@ -72,6 +84,17 @@ impl KeyValueTable {
     }
 
     /// Opens the table of this name.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, KeyValueTable};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let settings = KeyValueTable::create(&db, "setting", 16, 16, Default::default())?;
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// assert_eq!(KeyValueTable::open(&db, "setting")?, settings);
+    /// assert!(KeyValueTable::open(&db, "colour").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`CatalogError::NoTable`], with the tables that exist, and [`CatalogError::Design`] if the
@@ -93,6 +116,16 @@ impl KeyValueTable {
     }
 
     /// The engine's identifier of the table.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, KeyValueTable};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let settings = KeyValueTable::create(&db, "setting", 16, 16, Default::default())?;
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// assert_eq!(Some(settings.id()), db.table("setting"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn id(&self) -> TableId {
         self.id
     }
@@ -166,6 +199,7 @@ pub struct KeyValue<'session> {
 impl Session {
     /// Begins a serializable transaction on key-value tables. Dropping it rolls it back. As after
     /// [`Session::begin`], the session keeps its lane; [`Session::rest`] returns it.
+    /// [`KeyValue`] has an example.
     pub fn key_value(&mut self) -> Result<KeyValue<'_>, TransactionError> {
         Ok(KeyValue { transaction: self.begin(Isolation::Serializable)? })
     }
@@ -173,21 +207,25 @@ impl Session {
 
 impl KeyValue<'_> {
     /// Reads the value of a key; `None` if the key does not exist.
+    /// [`KeyValue`] has an example.
     pub fn read(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.transaction.read_value(table, key)
     }
 
     /// Writes the value of a key, whether or not the key exists.
+    /// [`KeyValue`] has an example.
     pub fn write(&mut self, table: KeyValueTable, key: &[u8], value: &[u8]) -> Result<()> {
         self.transaction.write_value(table, key, value)
     }
 
     /// Deletes a key; false if it does not exist.
+    /// [`KeyValue`] has an example.
     pub fn delete(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool> {
         self.transaction.delete_value(table, key)
     }
 
     /// Commits all writes and deletes, or none of them.
+    /// [`KeyValue`] has an example.
     ///
     /// # Errors
     /// As [`Transaction::commit`].
@@ -196,6 +234,18 @@ impl KeyValue<'_> {
     }
 
     /// Rolls back all writes and deletes; counted as [`Abort::User`].
+    ///
+    /// ```
+    /// # use namdb::{Isolation, KeyValueTable};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let settings = KeyValueTable::create(&db, "setting", 16, 16, Default::default())?;
+    /// # let mut session = db.session();
+    /// let mut kv = session.key_value()?;
+    /// kv.write(settings, b"colour", b"blue")?;
+    /// kv.abort();
+    /// assert_eq!(session.key_value()?.read(settings, b"colour")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn abort(self) -> Abort {
         self.transaction.abort();
         Abort::User
@@ -204,6 +254,18 @@ impl KeyValue<'_> {
 
 impl Transaction<'_> {
     /// Reads the value of a key in a key-value table; `None` if the key does not exist.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, KeyValueTable};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let settings = KeyValueTable::create(&db, "setting", 16, 16, Default::default())?;
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// txn.write_value(settings, b"colour", b"blue")?;
+    /// assert_eq!(txn.read_value(settings, b"colour")?.as_deref(), Some(&b"blue"[..]));
+    /// assert_eq!(txn.read_value(settings, b"size")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let key = self.checked_bytes(table, key)?;
         let Some(row) = self.rows().read(table.id, &key)? else {
@@ -227,6 +289,7 @@ impl Transaction<'_> {
     }
 
     /// Writes the value of a key in a key-value table, whether or not the key exists.
+    /// [`Transaction::read_value`] has an example.
     pub fn write_value(&mut self, table: KeyValueTable, key: &[u8], value: &[u8]) -> Result<()> {
         let key = self.checked_bytes(table, key)?;
         if value.len() > table.value_bytes_max as usize {
@@ -278,6 +341,18 @@ impl Transaction<'_> {
     }
 
     /// Deletes a key of a key-value table; false if it does not exist.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, KeyValueTable};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let settings = KeyValueTable::create(&db, "setting", 16, 16, Default::default())?;
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// txn.write_value(settings, b"colour", b"blue")?;
+    /// assert!(txn.delete_value(settings, b"colour")?);
+    /// assert!(!txn.delete_value(settings, b"colour")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool> {
         let key = self.checked_bytes(table, key)?;
         let row = self.rows().read(table.id, &key)?;

@@ -82,6 +82,8 @@ pub mod decimal;
 pub mod directory;
 pub mod error;
 pub mod field;
+// For the programs of this workspace.
+#[doc(hidden)]
 pub mod host;
 pub mod index;
 pub mod key;
@@ -103,6 +105,7 @@ mod durable;
 mod key_names;
 mod lanes;
 mod long_values;
+mod persistence;
 mod record_macro;
 #[cfg(feature = "serde")]
 mod serde_conversions;

@@ -22,6 +22,24 @@ const CHUNK_MAX: usize = 1024;
 ///
 /// An error is an item; the iterator ends behind it. With `?` on each item, or `collect` into a
 /// `Result`, none is missed. The transaction cannot be used while the iterator is.
+///
+/// ```
+/// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+/// # record! {
+/// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+/// #     index by_size(inhabitants);
+/// # }
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+/// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+/// # let mut session = db.session();
+/// # let mut txn = session.begin(Isolation::Serializable)?;
+/// txn.insert(cities, &ghent)?;
+/// for city in txn.range(cities, "A".."H").rev() {
+///     println!("{}", city?.name);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Range<'txn, 'lane, R> {
     transaction: &'txn mut Transaction<'lane>,
     source: Source,
@@ -100,6 +118,22 @@ impl<'txn, 'lane, R: Record> Range<'txn, 'lane, R> {
 
     /// Yields at most `limit` records, and reads no more. `take` yields as many, but reads whole
     /// chunks.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+    /// # record! {
+    /// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+    /// #     index by_size(inhabitants);
+    /// # }
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+    /// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// txn.insert(cities, &ghent)?;
+    /// assert_eq!(txn.range(cities, ..).limit(1).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;

@@ -11,6 +11,18 @@ use std::marker::PhantomData;
 use txn::{CatalogError, TableId};
 
 /// A structure that represents a row. [`record!`](crate::record!) implements it.
+///
+/// ```
+/// use namdb::{Record, record};
+///
+/// record! {
+///     struct City in "city" { key { name: String[30] } inhabitants: u64, }
+/// }
+///
+/// assert_eq!((City::TABLE, City::fields()), ("city", &[("name", 1), ("inhabitants", 1)][..]));
+/// assert_eq!(City::schema()?.columns()[1].name, "inhabitants");
+/// # Ok::<(), namdb::SchemaError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
     note = "declare it with `record! {{ struct {Self} in \"table\" {{ key {{ .. }} .. }} }}`"
@@ -163,6 +175,20 @@ impl<R> Copy for RecordTable<R> {}
 impl<R: Record> RecordTable<R> {
     /// Creates the table of the records and its declared indexes.
     ///
+    /// ```
+    /// use namdb::{CatalogError, RecordTable, record};
+    ///
+    /// record! {
+    ///     struct City in "city" { key { name: String[30] } }
+    /// }
+    ///
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// RecordTable::<City>::create(&db, Default::default())?;
+    /// let twice = RecordTable::<City>::create(&db, Default::default());
+    /// assert!(matches!(twice, Err(CatalogError::Exists(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`CatalogError::Exists`] if there is a table of this name: use
     /// [`RecordTable::open`] or [`RecordTable::open_or_create`].
@@ -174,6 +200,7 @@ impl<R: Record> RecordTable<R> {
     /// Opens the table of the records, or creates it with `design`, and creates the declared
     /// indexes that it lacks. Programs that do so at the same time get the same table. A table that
     /// exists keeps its design.
+    /// [`RecordTable`] has an example.
     ///
     /// # Errors
     /// [`CatalogError::Design`], with the first difference, if the table or an index exists with
@@ -184,6 +211,7 @@ impl<R: Record> RecordTable<R> {
     }
 
     /// Opens the table of the records.
+    /// [`RecordTable`] has an example.
     ///
     /// # Errors
     /// [`CatalogError::NoTable`], with the tables that exist, if there is no such table, and
@@ -199,6 +227,7 @@ impl<R: Record> RecordTable<R> {
     }
 
     /// The engine's identifier of the table, for [`Transaction::rows`](crate::Transaction::rows).
+    /// [`RecordTable`] has an example.
     pub fn id(&self) -> TableId {
         self.id
     }

@@ -15,6 +15,26 @@ use layout::Key;
 use txn::{Abort, Isolation, Lane, Outcome, TableId, UniqueViolation};
 
 /// Runs transactions one after another. A session is `Send`; each thread needs its own.
+///
+/// ```
+/// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+/// # record! {
+/// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+/// #     index by_size(inhabitants);
+/// # }
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+/// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+/// # let mut session = db.session();
+/// # let mut txn = session.begin(Isolation::Serializable)?;
+/// txn.insert(cities, &ghent)?;
+/// txn.commit()?;
+/// let read = session.transaction(Isolation::Snapshot, namdb::Retry::default(), |txn| {
+///     txn.get(cities, "Ghent")
+/// });
+/// assert_eq!(read?, Some(ghent));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Session {
     db: Db,
     /// Kept after [`Session::begin`]. Over a network, the thread keeps it with its connections.
@@ -44,11 +64,24 @@ impl Session {
     /// Chooses whether the transactions of this session wait for the disk, as
     /// [`Transaction::set_synchronous`] does for one. It begins as the configuration's
     /// [`Durability`](crate::Durability) says.
+    ///
+    /// ```
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// let mut session = db.session();
+    /// session.set_synchronous(false); // The last commits may be lost in a crash.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_synchronous(&mut self, is_synchronous: bool) {
         self.is_synchronous = is_synchronous;
     }
 
     /// The database that the session belongs to.
+    ///
+    /// ```
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// assert_eq!(db.session().db().config().lanes, db.config().lanes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn db(&self) -> &Db {
         &self.db
     }
@@ -274,6 +307,7 @@ impl Session {
 
     /// Returns the lane that the session has kept since [`Session::begin`]. Sessions that keep all
     /// lanes make every other session wait.
+    /// [`Session::begin`] has an example.
     pub fn rest(&mut self) {
         self.release();
     }
@@ -281,6 +315,22 @@ impl Session {
     /// Hints that the next transaction reads these rows, for transactions with few reads: the
     /// processor fetches them into its caches while the transaction takes its snapshot. As after
     /// [`Session::begin`], the session then keeps its lane.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+    /// # record! {
+    /// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+    /// #     index by_size(inhabitants);
+    /// # }
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+    /// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+    /// # let mut session = db.session();
+    /// session.prefetch(&[(cities.id(), ghent.own_key()?)]);
+    /// let read = session.begin(Isolation::Snapshot)?.get(cities, "Ghent")?;
+    /// assert_eq!(read, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn prefetch(&mut self, reads: &[(TableId, Key)]) {
         // If there is no lane, the transaction reports it.
         if let Engine::Local(local) = self.db.engine()
@@ -291,6 +341,25 @@ impl Session {
     }
 
     /// The key of the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`].
+    ///
+    /// ```
+    /// # use namdb::{Isolation, RecordTable, record};
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// record! {
+    ///     struct Account in "account" { key { number: u64 } iban: String[34], }
+    ///     unique by_iban(iban);
+    /// }
+    ///
+    /// let accounts = RecordTable::<Account>::create(&db, Default::default())?;
+    /// let mut session = db.session();
+    /// let mut txn = session.begin(Isolation::Serializable)?;
+    /// for number in [1, 2] {
+    ///     txn.insert(accounts, &Account { number, iban: "BE68".to_owned() })?;
+    /// }
+    /// assert!(txn.commit().is_err());
+    /// assert_eq!(session.last_unique_violation().expect("of the commit").key, "iban = \"BE68\"");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn last_unique_violation(&self) -> Option<UniqueViolation> {
         let violation = match &self.lane {
             Some(lane) => lane.last_unique_violation(),

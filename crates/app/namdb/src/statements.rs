@@ -159,6 +159,25 @@ pub(crate) fn key_misfit<R: Record>(misfit: Misfit) -> SchemaError {
 impl Rows<'_, '_> {
     /// Decodes a row of the table that a read, a scan or a lookup has found.
     ///
+    /// ```
+    /// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+    /// # record! {
+    /// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+    /// #     index by_size(inhabitants);
+    /// # }
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+    /// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// # txn.insert(cities, &ghent)?;
+    /// # let key = ghent.own_key()?;
+    /// # let mut rows = txn.rows();
+    /// let row = rows.read(cities.id(), &key)?.expect("it was inserted");
+    /// assert_eq!(rows.record(cities, row)?, ghent);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// If the row comes from another transaction or another table.
     pub fn record<R: Record>(&mut self, table: RecordTable<R>, row: RowId) -> Result<R> {

@@ -26,6 +26,23 @@ pub(crate) const ENDED_ONCE: &str = "a transaction ends by being consumed";
 /// A statement that fails with an abort ([`TransactionError::abort`]) ends the transaction: later
 /// statements and the commit fail with the same reason. After any other error the transaction may
 /// go on.
+///
+/// ```
+/// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+/// # record! {
+/// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+/// #     index by_size(inhabitants);
+/// # }
+/// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+/// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+/// # let mut session = db.session();
+/// let mut txn = session.begin(Isolation::Serializable)?;
+/// txn.insert(cities, &ghent)?;
+/// drop(txn); // Rolled back.
+/// assert_eq!(session.begin(Isolation::Snapshot)?.get(cities, "Ghent")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Transaction<'lane> {
     pub(crate) running: Running<'lane>,
     database: DbIdentity,
@@ -90,6 +107,22 @@ impl<'lane> Transaction<'lane> {
     }
 
     /// The columns of a table; `None` if it does not exist.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+    /// # record! {
+    /// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+    /// #     index by_size(inhabitants);
+    /// # }
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+    /// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// txn.insert(cities, &ghent)?;
+    /// assert_eq!(txn.schema(cities.id()).expect("it exists").name(), "city");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn schema(&self, table: TableId) -> Option<&Schema> {
         match &self.running {
             Running::Local(local) => local.schema(table),
@@ -117,6 +150,23 @@ impl<'lane> Transaction<'lane> {
     }
 
     /// Commits, and waits for the disk if the transaction is synchronous.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+    /// # record! {
+    /// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+    /// #     index by_size(inhabitants);
+    /// # }
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+    /// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// txn.insert(cities, &ghent)?;
+    /// txn.commit()?;
+    /// assert_eq!(session.begin(Isolation::Snapshot)?.get(cities, "Ghent")?, Some(ghent));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`TransactionError::Aborted`] if it had no effect, [`TransactionError::Unknown`] if that is
@@ -178,6 +228,23 @@ impl<'lane> Transaction<'lane> {
 
     /// Rolls back; counted as [`Abort::User`]. The rows that it has read may still be lost: a
     /// transaction that reports anything should commit.
+    ///
+    /// ```
+    /// # use namdb::{Isolation, Record, RecordTable, Storage, record};
+    /// # record! {
+    /// #     struct City in "city" { key { name: String[30] } inhabitants: i64, }
+    /// #     index by_size(inhabitants);
+    /// # }
+    /// # let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// # let cities = RecordTable::<City>::create(&db, Storage::Tree.into())?;
+    /// # let ghent = City { name: "Ghent".to_owned(), inhabitants: 265_000 };
+    /// # let mut session = db.session();
+    /// # let mut txn = session.begin(Isolation::Serializable)?;
+    /// txn.insert(cities, &ghent)?;
+    /// txn.abort();
+    /// assert_eq!(session.begin(Isolation::Snapshot)?.get(cities, "Ghent")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn abort(mut self) {
         self.roll_back();
     }

@@ -35,7 +35,7 @@ fn mix(seed: u64) -> Mix {
     }
 }
 
-fn groups(seed: u64) -> Groups {
+pub fn groups(seed: u64) -> Groups {
     match seed % 8 {
         0..3 => Groups::Shared,
         6.. if mix(seed).index.is_some() => Groups::Unique,

@@ -286,6 +286,18 @@ pub(crate) fn block_on_for<T>(future: impl Future<Output = T>, limit: Duration) 
     })
 }
 
+/// Like [`block_on`]; gives up when `goes_on` says so, which is looked at after each interval.
+pub(crate) fn block_on_while<T>(
+    future: impl Future<Output = T>,
+    look: Duration,
+    goes_on: impl Fn() -> bool,
+) -> Option<T> {
+    run_parked(future, || {
+        std::thread::park_timeout(look);
+        goes_on()
+    })
+}
+
 /// Polls a future, and lets `park` wait between two polls. Gives up when `park` says so.
 fn run_parked<T>(future: impl Future<Output = T>, mut park: impl FnMut() -> bool) -> Option<T> {
     struct Unpark(std::thread::Thread);

@@ -27,7 +27,7 @@ use layout::IndexDesign;
 use redo_log::{DatabaseId, Incarnation, OnDamage};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use storage::{Directory, RealDisk};
@@ -85,6 +85,41 @@ struct Counters {
     last_checkpoint: Mutex<Option<Moment>>,
 }
 
+/// The counters of a database's directory, for a monitor. They do not keep the database open.
+///
+/// ```
+/// # let path = std::env::temp_dir().join(format!("namdb-counters-{}", std::process::id()));
+/// # let config = namdb::Config {
+/// #     server_bytes: 64 << 20,
+/// #     directory: Some(path.clone()),
+/// #     ..Default::default()
+/// # };
+/// let db = namdb::open(config)?;
+/// let counters = db.directory_counters().expect("it has a directory");
+/// db.checkpoint()?;
+/// drop(db);
+/// assert_eq!(counters.statistics().checkpoints, 1);
+/// # std::fs::remove_dir_all(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DirectoryCounters(Arc<Counters>);
+
+impl DirectoryCounters {
+    /// Their values now. [`DirectoryCounters`] has an example.
+    pub fn statistics(&self) -> DirectoryStatistics {
+        let counters = &self.0;
+        let last = *counters.last_checkpoint.lock().expect("no holder panics");
+        DirectoryStatistics {
+            groups: counters.groups.load(Relaxed),
+            log_bytes: counters.log_bytes.load(Relaxed),
+            group_s: counters.group_ns.load(Relaxed) as f64 / 1e9,
+            checkpoints: counters.checkpoints.load(Relaxed),
+            checkpoint_age_s: last.map(Moment::elapsed_s),
+        }
+    }
+}
+
 /// The state that the threads share.
 struct Shared {
     directory: Directory<RealDisk>,
@@ -103,7 +138,7 @@ struct Shared {
     checkpoint_log_bytes: u64,
     /// The thread that holds it writes the next group.
     flusher: Mutex<Option<Flusher<LocalEnv, RealDisk>>>,
-    counters: Counters,
+    counters: Arc<Counters>,
     is_closing: AtomicBool,
     closing: Condvar,
 }
@@ -164,7 +199,7 @@ pub(crate) fn open(
         checkpointing: Mutex::default(),
         checkpoint_log_bytes: config.checkpoint_log_bytes,
         flusher: Mutex::new(Some(flusher)),
-        counters: Counters::default(),
+        counters: Arc::default(),
         is_closing: AtomicBool::new(false),
         closing: Condvar::new(),
     });
@@ -237,8 +272,8 @@ pub(crate) fn load(
 
 /// Writes the groups that no session writes itself.
 fn run_flusher(shared: &Shared, interval: Duration) -> Result<(), DurabilityError> {
-    // The groups behind which the log has a marker.
-    let mut marked = 0;
+    // The groups behind which the log has a marker, and those at the last look.
+    let (mut marked, mut seen) = (0, 0);
     loop {
         let is_full = shared.acknowledgements.is_full();
         let limit = if is_full { Duration::from_millis(FULL_WAIT_MS) } else { interval };
@@ -253,10 +288,15 @@ fn run_flusher(shared: &Shared, interval: Duration) -> Result<(), DurabilityErro
             Work::Group if !shared.acknowledgements.is_wanted() => continue,
             Work::Idle if !flusher.has_work() => {
                 let groups = flusher.statistics().groups;
-                if groups != marked {
-                    run_now(flusher.mark())?;
+                // Sessions that write groups need no marker: each group has that of the last one.
+                if groups != marked && groups == seen {
+                    match run_now(flusher.mark()) {
+                        Err(_) if shared.acknowledgements.is_full() => continue,
+                        done => done?,
+                    }
                     marked = groups;
                 }
+                seen = groups;
                 if is_full {
                     run_now(flusher.check_room(&shared.directory))?;
                 }
@@ -281,7 +321,9 @@ impl Shared {
     }
 
     fn flusher(&self) -> MutexGuard<'_, Option<Flusher<LocalEnv, RealDisk>>> {
-        self.flusher.lock().expect("no holder panics")
+        // A group is whole or refused, so a holder that panicked, in the waker of a task, has left
+        // nothing half done.
+        self.flusher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn close_flusher(&self) -> Result<(), DurabilityError> {
@@ -308,7 +350,11 @@ impl Shared {
     /// Writes the group of a ticket on the session's own thread, unless somebody is writing: so a
     /// single session need not wake a thread and be woken.
     fn write_group_of(&self, ticket: Ticket) {
-        let Ok(mut flusher) = self.flusher.try_lock() else { return };
+        let mut flusher = match self.flusher.try_lock() {
+            Ok(flusher) => flusher,
+            Err(TryLockError::Poisoned(flusher)) => flusher.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
         let Some(flusher) = flusher.as_mut() else { return };
         let acknowledgements = &self.acknowledgements;
         if acknowledgements.is_durable(ticket) || acknowledgements.refusal().is_some() {
@@ -386,16 +432,8 @@ impl Durable {
         flusher.expect("the flusher does not panic")
     }
 
-    pub fn statistics(&self) -> DirectoryStatistics {
-        let counters = &self.shared.counters;
-        let last = *counters.last_checkpoint.lock().expect("no holder panics");
-        DirectoryStatistics {
-            groups: counters.groups.load(Relaxed),
-            log_bytes: counters.log_bytes.load(Relaxed),
-            group_s: counters.group_ns.load(Relaxed) as f64 / 1e9,
-            checkpoints: counters.checkpoints.load(Relaxed),
-            checkpoint_age_s: last.map(Moment::elapsed_s),
-        }
+    pub fn counters(&self) -> DirectoryCounters {
+        DirectoryCounters(self.shared.counters.clone())
     }
 }
 

@@ -125,7 +125,7 @@ pub use config::{Config, Durability, OpenError, Retry};
 pub use database::{Db, open, open_with_progress};
 pub use decimal::Decimal;
 pub use durability::DurabilityError;
-pub use durable::{DirectoryStatistics, OpenProgress};
+pub use durable::{DirectoryCounters, DirectoryStatistics, OpenProgress};
 pub use error::{DuplicateKey, Ok, Result, TransactionError};
 pub use field::{Field, KeyField, Misfit, Scalar};
 pub use index::{IndexReads, RecordIndex};

@@ -1,7 +1,7 @@
 //! A database with a directory: checkpoints, a clean close, counters.
 
 use crate::database::Db;
-use crate::durable::{DirectoryStatistics, Durable};
+use crate::durable::{DirectoryCounters, DirectoryStatistics, Durable};
 use crate::error::TransactionError;
 use durability::DurabilityError;
 use fabric::LocalEnv;
@@ -103,6 +103,12 @@ impl Db {
     /// Counters of the directory; `None` if the database has none.
     /// [`Db::checkpoint`] has an example.
     pub fn directory_statistics(&self) -> Option<DirectoryStatistics> {
-        Some(self.durable()?.statistics())
+        Some(self.directory_counters()?.statistics())
+    }
+
+    /// The same counters for a monitor, which reads them later and does not keep the database open.
+    /// [`DirectoryCounters`] has an example.
+    pub fn directory_counters(&self) -> Option<DirectoryCounters> {
+        Some(self.durable()?.counters())
     }
 }

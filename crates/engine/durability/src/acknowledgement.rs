@@ -196,9 +196,15 @@ impl Acknowledgements {
     /// Refuses commits although there is still room for those under way, or admits them again.
     pub(crate) fn set_room(&self, full: Option<Refusal>) {
         let mut state = self.lock();
-        if !state.is_final() {
-            state.refusal = full;
+        if state.is_final() {
+            return;
         }
+        if full.is_some() && state.refusal.is_none() {
+            // The flusher's thread looks for room from now on, although no commit wakes it.
+            state.is_wanted = true;
+            self.0.work.notify_one();
+        }
+        state.refusal = full;
     }
 
     /// Whether the last durable group covers this version.

@@ -47,6 +47,7 @@ mutants! {
     CollectBuffersBeforeHorizon = "collect::buffers_before_horizon",
     CollectClockUnraised = "collect::clock_unraised",
     CollectDetachChanged = "collect::detach_changed",
+    CollectForgetInsertWord = "collect::forget_insert_word",
     CollectGarbageBeforeHorizon = "collect::garbage_before_horizon",
     CollectIgnoreLanes = "collect::ignore_lanes",
     CollectRowUnmarked = "collect::row_unmarked",

@@ -54,19 +54,16 @@ impl RunMetrics {
 
     /// Registers the counters of the database's directory, if it has one.
     pub fn enter_directory(&self, db: &Db) {
-        if db.directory_statistics().is_none() {
-            return;
-        }
-        let db = db.clone();
+        let Some(counters) = db.directory_counters() else { return };
         sources::enter_directory(&self.registry, move || {
-            let statistics = db.directory_statistics();
-            statistics.map_or_else(DirectoryReading::default, |told| DirectoryReading {
+            let told = counters.statistics();
+            DirectoryReading {
                 groups: told.groups,
                 log_bytes: told.log_bytes,
                 group_s: told.group_s,
                 checkpoints: told.checkpoints,
                 checkpoint_age_s: told.checkpoint_age_s,
-            })
+            }
         });
     }
 
@@ -149,6 +146,10 @@ mod tests {
         assert!(number("namdb_checkpoints_total ") == 1.0);
         assert!(number("namdb_checkpoint_age_seconds ") >= 0.0);
         db.close().expect("the disk works");
+        // The registry does not keep the directory locked.
+        let config = Config { server_bytes: 64 << 20, ..Config::default() };
+        let config = Config { directory: Some(path.clone()), ..config };
+        namdb::open(config).expect("it was closed").close().expect("the disk works");
         let _ = std::fs::remove_dir_all(&path);
     }
 }

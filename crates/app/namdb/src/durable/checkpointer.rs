@@ -1,7 +1,7 @@
 //! The checkpointer: writes all rows to the directory when the redo log has grown.
 
 use super::Shared;
-use crate::asynchronous::block_on;
+use crate::asynchronous::block_on_while;
 use crate::host::{self, Moment};
 use durability::{CheckpointStart, DurabilityError, Refusal, remove_obsolete, write_checkpoint};
 use fabric::run_now;
@@ -13,8 +13,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A checkpoint in the background rests this many times as long as it works, so that it takes a
 /// tenth of two processors from transactions.
 const RESTS_PER_WORK: u64 = 4;
-/// Longest rest between two blocks.
-const REST_MAX_NS: u64 = 100_000_000;
+/// While it rests or waits, a checkpoint looks at this interval whether the database is closed.
+const CLOSING_LOOK: Duration = Duration::from_millis(50);
 
 /// How much of the processors a checkpoint takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub(super) fn run(shared: &Shared) {
             return;
         }
         let log_bytes = shared.counters.log_bytes.load(Relaxed);
-        let grown = log_bytes - shared.counters.checkpoint_at.load(Relaxed);
+        // Another checkpoint may have begun between the two loads.
+        let grown = log_bytes.saturating_sub(shared.counters.checkpoint_at.load(Relaxed));
         if grown < shared.checkpoint_log_bytes {
             continue;
         }
@@ -42,12 +43,21 @@ pub(super) fn run(shared: &Shared) {
                 tracing::warn!("no checkpoint could be made: {error}");
             }
             // The next one is tried when the log has grown as much again.
-            shared.counters.checkpoint_at.store(log_bytes, Relaxed);
+            shared.counters.checkpoint_at.fetch_max(log_bytes, Relaxed);
         }
     }
 }
 
 impl Shared {
+    /// Rests, until the database is closed.
+    fn rest(&self, mut left_ns: u64) {
+        while left_ns > 0 && !self.is_closing.load(Relaxed) {
+            let slice_ns = left_ns.min(CLOSING_LOOK.as_nanos() as u64);
+            host::sleep_ns(slice_ns);
+            left_ns -= slice_ns;
+        }
+    }
+
     /// Makes a checkpoint.
     pub(super) fn checkpoint(&self, pace: Pace) -> Result<(), DurabilityError> {
         let _one_at_a_time = self.checkpointing.lock().expect("no holder panics");
@@ -60,8 +70,7 @@ impl Shared {
             }
             let grown = self.counters.log_bytes.load(Relaxed) - began_at;
             if pace == Pace::Background && grown < 2 * self.checkpoint_log_bytes {
-                let worked_ns = Moment::now().since_ns(working_since);
-                host::sleep_ns((worked_ns * RESTS_PER_WORK).min(REST_MAX_NS));
+                self.rest(RESTS_PER_WORK * Moment::now().since_ns(working_since));
             }
             working_since = Moment::now();
             Ok(())
@@ -73,7 +82,10 @@ impl Shared {
             let directory = &self.directory;
             write_checkpoint(start, &control, &database, directory, acknowledgements, note).await
         };
-        let stored = block_on(made)?;
+        // It may wait for a group, for as long as the disk is full.
+        let go_on = || !self.is_closing.load(Relaxed);
+        let stored = block_on_while(made, CLOSING_LOOK, go_on)
+            .unwrap_or(Err(DurabilityError::Refused(Refusal::Closed)))?;
         let mut control = self.control();
         let before = control.checkpoint.replace(stored);
         if let Err(error) = run_now(control.write(&self.directory)) {
@@ -81,7 +93,7 @@ impl Shared {
             return Err(error);
         }
         run_now(remove_obsolete(&self.directory, &control))?;
-        self.counters.checkpoint_at.store(began_at, Relaxed);
+        self.counters.checkpoint_at.fetch_max(began_at, Relaxed);
         self.counters.checkpoints.fetch_add(1, Relaxed);
         *self.counters.last_checkpoint.lock().expect("no holder panics") = Some(Moment::now());
         Ok(())

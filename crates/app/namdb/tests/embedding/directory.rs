@@ -80,6 +80,71 @@ fn check(db: &Db, expected: impl Fn(u64) -> Option<i64>, ids: std::ops::Range<u6
     assert_eq!(read.expect("reads commit"), expected);
 }
 
+/// Sessions that come while another one writes its group are answered without the flusher's
+/// interval.
+#[test]
+fn sessions_write_each_others_groups() {
+    let folder = Folder::new("groups");
+    let db = folder.open(Durability::Periodic(Duration::from_secs(60)));
+    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+    let begin = host::Moment::now();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let db = db.clone();
+            scope.spawn(move || {
+                let mut session = db.session();
+                session.set_synchronous(true);
+                for id in 0..50 {
+                    let done = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
+                        txn.upsert(accounts, &account(100 * thread + id, 1))
+                    });
+                    done.expect("it commits");
+                }
+            });
+        }
+    });
+    assert!(begin.elapsed_s() < 30.0, "{} s", begin.elapsed_s());
+    assert!(db.directory_statistics().expect("it has a directory").groups <= 4 * 50);
+}
+
+/// A close gives up the checkpoint that is under way.
+#[test]
+fn a_close_does_not_wait_for_a_checkpoint() {
+    let folder = Folder::new("given-up");
+    let config = Config {
+        checkpoint_log_bytes: 1 << 20,
+        ..folder.config(Durability::Periodic(Duration::from_millis(2)))
+    };
+    let db = namdb::open(config).expect("it is new");
+    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+    put(&db, accounts, 0..30_000, 1);
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&folder.0).expect("it is there");
+        entries
+            .map(|entry| entry.expect("it is there").file_name().into_string().expect("ASCII"))
+            .collect()
+    };
+    let begin = host::Moment::now();
+    let statistics = || db.directory_statistics().expect("it has a directory");
+    // Changes go on, so that another checkpoint begins after each.
+    while !names().iter().any(|name| name.starts_with("checkpoint-")) {
+        assert!(begin.elapsed_s() < 60.0, "{:?}", statistics());
+        put(&db, accounts, 0..1_000, 2);
+    }
+    let counters = db.directory_counters().expect("it has a directory");
+    let before = counters.statistics().checkpoints;
+    let begin = host::Moment::now();
+    db.close().expect("the disk works");
+    assert!(begin.elapsed_s() < 10.0, "{} s", begin.elapsed_s());
+    assert_eq!(counters.statistics().checkpoints, before, "none was completed by the close");
+    let db = folder.open(Durability::Synchronous);
+    let accounts = RecordTable::<Account>::open(&db).expect("the table is there");
+    let mut session = db.session();
+    let row =
+        session.transaction(Isolation::Snapshot, Retry::default(), |txn| txn.get(accounts, 29_999));
+    assert_eq!(row.expect("reads commit"), Some(account(29_999, 1)));
+}
+
 /// Checkpoints come by themselves when the log has grown, and a close does not wait for one.
 #[test]
 fn the_log_does_not_grow_for_ever() {

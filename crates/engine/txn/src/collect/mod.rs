@@ -32,7 +32,7 @@ mod rowless;
 pub use horizon::Horizon;
 pub(crate) use horizon::{Raise, SharedHorizon};
 pub(crate) use retired::{Garbage, GarbageQueue, Retired};
-pub(crate) use rowless::{Rowless, Suspect};
+pub(crate) use rowless::Doubt;
 
 use crate::abort::Abort;
 use crate::catalog::{IndexId, Primary, Secondary};
@@ -262,26 +262,38 @@ impl<E: Env> LaneInner<E> {
         match removal {
             Removal::Done => self.statistics.entries_collected += 1,
             Removal::Busy => self.garbage.retired.push_back(*retired),
+            Removal::Doubted(doubt) => {
+                self.garbage.retired.push_back(Retired { doubt: Some(doubt), ..*retired });
+            }
             Removal::Gone => {}
         }
     }
 
-    /// Removes an index entry, unless the newest version of its row has its key again.
     async fn collect_entry(
         &mut self,
         retired: &Retired,
         index: IndexId,
         key: &Key,
     ) -> Result<(), FabricError> {
-        let info = self.open.index_info(index).clone();
-        let removal = match &info.storage {
-            Secondary::Tree(_) => self.remove_leaf_entry(Owner::Index(index), key, retired).await?,
-            Secondary::Hash(hash) => {
-                let hash = hash.clone();
-                self.remove_slot(Owner::Index(index), &hash, key, retired).await?
-            }
-        };
+        let removal = self.remove_entry(retired, index, key).await?;
         self.note_removal(removal, retired);
         Ok(())
+    }
+
+    /// Removes an index entry, unless the newest version of its row has its key again.
+    async fn remove_entry(
+        &mut self,
+        retired: &Retired,
+        index: IndexId,
+        key: &Key,
+    ) -> Result<Removal, FabricError> {
+        let info = self.open.index_info(index).clone();
+        match &info.storage {
+            Secondary::Tree(_) => self.remove_leaf_entry(Owner::Index(index), key, retired).await,
+            Secondary::Hash(hash) => {
+                let hash = hash.clone();
+                self.remove_slot(Owner::Index(index), &hash, key, retired).await
+            }
+        }
     }
 }

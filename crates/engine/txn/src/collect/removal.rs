@@ -6,8 +6,9 @@
 //! - docs/decisions/0060-collection-also-looks-at-the-rows-lock.md
 //! - docs/decisions/0169-a-free-header-says-nothing-about-its-row.md
 
+use crate::abort::TxnError;
 use crate::catalog::{IndexId, Primary};
-use crate::collect::{Garbage, Retired};
+use crate::collect::{Doubt, Garbage, Retired};
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
 use crate::write::Owner;
@@ -36,6 +37,8 @@ pub(crate) enum Removal {
     Done,
     /// Another commit holds a lock: try again in another round.
     Busy,
+    /// The row of an index entry is missing, but may be on its way: try again later.
+    Doubted(Doubt),
     /// The entry is no longer garbage, or does not exist.
     Gone,
 }
@@ -69,7 +72,8 @@ impl<E: Env> LaneInner<E> {
             let slot = block.add_words(u64::from(hash.layout.slot(index)));
             self.scratch.batch = Some(batch);
             let inlined = hash.rows.then_some(slot);
-            removal = self.lock_garbage(owner, key, retired, inlined, timestamp).await?;
+            let seen = (inlined, insert);
+            removal = self.lock_garbage(owner, key, retired, seen, timestamp).await?;
             batch = self.scratch.batch.take().unwrap_or_default();
             batch.clear_verbs();
             if removal == Removal::Done {
@@ -206,17 +210,18 @@ impl<E: Env> LaneInner<E> {
     /// Decides whether an entry is still garbage, with its bucket or leaf locked. The tombstone of
     /// a table's row is locked for good. An index entry is garbage if the newest version of its row
     /// has another key: a commit that gives a row a key takes the lock that this lane holds, even
-    /// if the entry exists already.
+    /// if the entry exists already. `insert` is the insert word from before the lock.
     async fn lock_garbage(
         &mut self,
         owner: Owner,
         key: &Key,
         retired: &Retired,
-        slot: Option<GlobalPtr>,
+        (slot, insert): (Option<GlobalPtr>, u64),
         timestamp: VersionWord,
     ) -> Result<Removal, FabricError> {
         if let Owner::Index(index) = owner {
-            return Ok(self.decide_entry(index, key, retired).await);
+            let decided = self.decide_entry(index, key, retired, insert).await;
+            return Ok(decided.unwrap_or(Removal::Busy));
         }
         let row = slot.unwrap_or(retired.row);
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -265,31 +270,42 @@ impl<E: Env> LaneInner<E> {
             && !self.env.mutant(Mutant::CollectTrustEntryKey)
     }
 
-    async fn decide_entry(&mut self, index: IndexId, key: &Key, retired: &Retired) -> Removal {
+    async fn decide_entry(
+        &mut self,
+        index: IndexId,
+        key: &Key,
+        retired: &Retired,
+        insert: u64,
+    ) -> Result<Removal, TxnError> {
         let info = self.open.index_info(index).clone();
         let primary = self.primary_key(&info, key.words());
-        let Ok(newest) = self.read_newest(retired.table, &primary, retired.row).await else {
-            return Removal::Busy;
+        // Before the row is read: a commit that ends in between has written it.
+        let is_missing_for_good = self.is_missing_for_good(insert, retired.doubt).await?;
+        let newest = self.read_newest(retired.table, &primary, retired.row).await?;
+        let Some(image) = newest else {
+            return Ok(match is_missing_for_good {
+                true => Removal::Done,
+                false => Removal::Doubted(self.doubt(insert, retired.doubt).await?),
+            });
         };
-        let Some(image) = newest else { return Removal::Done };
         let version = VersionWord::from_word(self.txn.batch.word(image.at + VERSION));
         let header = VersionWord::from_word(self.txn.batch.word(image.at + HEADER));
         let is_under_way = header != version && header != VersionWord::MOVED;
         if is_under_way || version == VersionWord::TORN {
             // A commit may be installing a new version on the row's server: the lock of the entry,
             // on another server, is not ordered with that.
-            return Removal::Busy;
+            return Ok(Removal::Busy);
         }
         if !self.garbage.horizon.covers(version)
             && !self.env.mutant(Mutant::CollectTrustNewestVersion)
         {
             // The row may have had the key again after this entry was retired, and running
             // snapshots may need it.
-            return Removal::Busy;
+            return Ok(Removal::Busy);
         }
         let has_key =
             !version.is_none() && !version.is_deleted() && self.entry_key(&info, image) == *key;
-        if has_key { Removal::Gone } else { Removal::Done }
+        Ok(if has_key { Removal::Gone } else { Removal::Done })
     }
 
     /// Marks the row of a removed tombstone as moved.
@@ -380,7 +396,8 @@ impl<E: Env> LaneInner<E> {
             return Ok(Removal::Busy);
         }
         self.env.reach(CollectStep::EntryLocked).await;
-        let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
+        let seen = (None, leaf.insert.word());
+        let removal = self.lock_garbage(owner, key, retired, seen, timestamp).await?;
         let unstamped = self.env.mutant(Mutant::CollectSkipLeafStamp);
         let stamp = if unstamped { 0 } else { self.removal_stamp(owner).await? };
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -423,7 +440,7 @@ impl<E: Env> LaneInner<E> {
             let what = Garbage::Leaf(owner, absorbed.dead);
             let row = absorbed.dead;
             self.open.evict_leaf(owner, row);
-            self.garbage.retired.push_back(Retired { table, row, successor: timestamp, what });
+            self.garbage.retired.push_back(Retired::new(table, row, timestamp, what));
         }
     }
 }

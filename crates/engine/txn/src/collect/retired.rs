@@ -2,7 +2,7 @@
 //!
 //! Decision: docs/decisions/0040-freeing-a-long-value-takes-no-verb.md
 
-use super::{Horizon, Rowless, Suspect};
+use super::{Doubt, Horizon};
 use crate::catalog::{IndexId, TableId};
 use crate::collect::displaced::DisplacedBuffer;
 use crate::lane::LaneInner;
@@ -23,9 +23,9 @@ pub(crate) struct GarbageQueue {
     /// Every commit collects garbage until the lane has made this many, because memory was short.
     pub short_until: u64,
     /// The entry at which the running commit found no row.
-    pub rowless: Option<Rowless>,
-    /// The one of the last commit that had to leave it.
-    pub suspect: Option<Suspect>,
+    pub rowless: Option<Retired>,
+    /// The one that the last commit had to leave.
+    pub suspect: Option<Retired>,
 }
 
 impl GarbageQueue {
@@ -47,9 +47,21 @@ pub(crate) struct Retired {
     /// The version that makes it garbage, once every transaction sees that version.
     pub(crate) successor: VersionWord,
     pub(crate) what: Garbage,
+    /// The row of the index entry was missed, and may be on its way.
+    pub(crate) doubt: Option<Doubt>,
 }
 
 impl Retired {
+    /// Garbage that no later look has doubted.
+    pub(crate) fn new(
+        table: TableId,
+        row: GlobalPtr,
+        successor: VersionWord,
+        what: Garbage,
+    ) -> Self {
+        Self { table, row, successor, what, doubt: None }
+    }
+
     /// The index of an index entry or of an index leaf.
     pub(crate) fn index(&self) -> Option<IndexId> {
         match self.what {
@@ -60,7 +72,7 @@ impl Retired {
 
     /// A long value that version `successor` of its row no longer has.
     pub(crate) fn value(access: &Access, successor: VersionWord, value: OutOfLine) -> Self {
-        Self { table: access.table, row: access.row, successor, what: Garbage::Value(value) }
+        Self::new(access.table, access.row, successor, Garbage::Value(value))
     }
 }
 
@@ -114,7 +126,7 @@ impl<E: Env> LaneInner<E> {
                 Span { at: entry.current().at + KEY, words: self.open.info(table).row.key_words };
             let key = Key::from_words(self.txn.batch.words(key));
             let what = Garbage::Tombstone(key);
-            self.garbage.retired.push_back(Retired { table, row, successor, what });
+            self.garbage.retired.push_back(Retired::new(table, row, successor, what));
         }
     }
 
@@ -137,7 +149,7 @@ impl<E: Env> LaneInner<E> {
             }
             let index = self.open.entry_part_of(index, &index_info, old.words());
             let (table, row, what) = (entry.table, entry.row, Garbage::Entry(index, old));
-            self.garbage.retired.push_back(Retired { table, row, successor, what });
+            self.garbage.retired.push_back(Retired::new(table, row, successor, what));
         }
     }
 }

@@ -36,7 +36,9 @@ impl<E: Env> LaneInner<E> {
                 if abort == Abort::OutOfMemory && !self.identity.is_poisoned {
                     self.collect_after_shortage().await;
                 }
-                if let Some(entry) = self.garbage.rowless.take() {
+                if let Some(entry) = self.garbage.rowless.take()
+                    && !self.identity.is_poisoned
+                {
                     self.remove_rowless(entry).await;
                 }
                 self.statistics.aborts[abort.index()] += 1;

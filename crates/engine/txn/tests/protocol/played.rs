@@ -217,6 +217,46 @@ fn removing_an_entry_whose_row_is_on_its_way() {
     is_caught(&[Mutant::CollectTrustMissingRow], 600, &taking_a_key_whose_row_is_on_its_way);
 }
 
+/// Entries have lost their rows. Session 0 gives their unique keys to other rows, while session 1
+/// inserts the old rows with their old keys again, for which the entries stand.
+fn taking_keys_that_come_back(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
+    const KEYS: i32 = 6;
+    let kind = [IndexKind::Tree, IndexKind::Hash][(config.seed % 2) as usize];
+    let config = SimConfig { word_ns: 200, slow_verb_one_in: 16, slow_verb_factor: 200, ..config };
+    let cluster = Cluster::new(config, 4, DatabaseConfig::default());
+    let tables = cluster.create(table("t", Storage::HashInlined, vec![index(kind, true)]));
+    let [mut late, mut other] = [(); 2].map(|()| cluster.lane());
+    for id in 0..KEYS {
+        play(&cluster, &mut late, tables, &[Step::Insert(id, id.into())]);
+        play(&cluster, &mut late, tables, &[Step::PutInto(id, (100 + id).into())]);
+    }
+    cluster.admin(late.rest()).expect("no server is dead");
+    for id in 0..KEYS {
+        play(&cluster, &mut other, tables, &[Step::Delete(id)]);
+    }
+    collect(&cluster, &mut other, tables);
+    cluster.admin(other.rest()).expect("no server is dead");
+    let program = |number, retries, step| {
+        let program = Program::new(number, Isolation::Snapshot, vec![step]);
+        Program { retries, ..program }
+    };
+    let setup = program(900, 100, Step::Put(50));
+    let take = |id: i32| program(i64::from(id), 30, Step::Insert(10 + id, id.into()));
+    // The reads are there for a newer stamp.
+    let come_back = |id: i32| {
+        let read = program(i64::from(100 + id), 3, Step::Read(50));
+        [read, program(i64::from(200 + id), 6, Step::Insert(id, id.into()))]
+    };
+    let sessions = vec![(0..KEYS).map(take).collect(), (0..KEYS).flat_map(come_back).collect()];
+    let wrong = judge(&cluster, tables, &setup, &sessions, true);
+    (wrong, cluster.world.mutant_asked(mutant))
+}
+
+#[test]
+fn forgetting_which_commits_a_doubt_is_about() {
+    is_caught(&[Mutant::CollectForgetInsertWord], 2000, &taking_keys_that_come_back);
+}
+
 /// A commit that deletes a row is often held between batch 2 and its publish. Meanwhile others
 /// insert rows with the deleted row's unique key, and take many snapshots: none may have both rows.
 fn taking_a_key_that_is_given_up(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {

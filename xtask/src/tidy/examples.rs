@@ -19,8 +19,12 @@ const KINDS: [&str; 5] = ["fn ", "struct ", "enum ", "trait ", "type "];
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let Some(library) = tree.file(&format!("{FOLDER}lib.rs")) else { return Vec::new() };
     let modules: Vec<&str> = public_modules(&library.text).chain(EXTENSIONS).collect();
-    let files = modules.iter().filter_map(|name| tree.file(&format!("{FOLDER}{name}.rs")));
-    let files: Vec<_> = files.collect();
+    let is_shown = |path: &str| {
+        let path = path.strip_prefix(FOLDER).and_then(|path| path.strip_suffix(".rs"));
+        // A module in a folder shows the items of all its files.
+        path.and_then(|path| path.split('/').next()).is_some_and(|name| modules.contains(&name))
+    };
+    let files: Vec<_> = tree.files().iter().filter(|file| is_shown(&file.path)).collect();
     let types: BTreeSet<&str> = files.iter().flat_map(|file| public_types(&file.text)).collect();
     let mut violations = Vec::new();
     for file in files {
@@ -135,6 +139,7 @@ mod tests {
         let attributes =
             "/// ```\n#[a(\n    b = \"c\",\n)]\npub trait T {}\n/// Doc.\npub type U = u8;\n";
         assert_eq!(found("a", attributes), [7]);
+        assert_eq!(found("a/part", "/// Doc.\npub fn f() {}\n"), [2]);
     }
 
     #[test]

@@ -4,6 +4,14 @@ use crate::{Date, Timestamp};
 use sql::SqlType;
 
 /// A value for a parameter. Arrays contain no nulls.
+///
+/// ```
+/// use namdb::procedures::{Argument, Texts};
+///
+/// assert_eq!(Argument::from(7), Argument::Int(7));
+/// assert_eq!(Argument::from("Ghent"), Argument::Text("Ghent".to_owned()));
+/// assert_eq!(Argument::from([5, 6]), Argument::Ints(vec![5, 6]));
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub enum Argument {
     /// Null of any type.
@@ -32,6 +40,13 @@ pub enum Argument {
 
 /// A decimal number: 12.34 is 1234 units of scale 2. Generated code accepts it if its scale is that
 /// of the values in `workload.toml`; otherwise the plan executor runs the call.
+///
+/// ```
+/// use namdb::procedures::{Argument, Decimal};
+///
+/// let price = Decimal { units: 12_34, scale: 2 };
+/// assert_eq!(Argument::from(price), Argument::Decimal(price));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Decimal {
     /// The number in units of its last digit.
@@ -44,6 +59,13 @@ pub struct Decimal {
 pub(crate) const SCALE_MAX: u8 = 18;
 
 /// The elements of a text array.
+///
+/// ```
+/// use namdb::procedures::{Argument, Texts};
+///
+/// let towns = Texts(vec!["Ghent".to_owned(), "Bruges".to_owned()]);
+/// assert_eq!(Argument::from(towns.clone()), Argument::Texts(towns));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Texts(pub Vec<String>);
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A call of a procedure. It can be executed several times; arguments stay bound in between.
+/// [`Call::execute`] has an example.
 pub struct Call {
     session: Session,
     signature: Arc<Signature>,
@@ -39,11 +40,30 @@ impl Call {
     }
 
     /// The procedure's parameters and result columns.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// assert_eq!(call.signature().parameters.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn signature(&self) -> &Signature {
         &self.signature
     }
 
     /// Binds a value to a parameter, given by position (from 0) or by name.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// call.bind(0, 7)?.execute()?;
+    /// call.bind("subscriber_id", 8)?.execute()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the parameter does not exist or does not accept the value. Then nothing is bound.
@@ -75,6 +95,16 @@ impl Call {
     }
 
     /// Removes all bound values.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// call.bind(0, 7)?;
+    /// assert!(call.unbind().execute().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn unbind(&mut self) -> &mut Self {
         self.arguments.fill(None);
         self
@@ -82,18 +112,47 @@ impl Call {
 
     /// Deadline: no attempt begins later than this after the start of the call; a running attempt
     /// is not interrupted. Without it, a call with conflicts is retried for about one second.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// call.within(std::time::Duration::from_millis(200)).bind(0, 7)?.execute()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn within(&mut self, time: Duration) -> &mut Self {
         self.retries.within_ns = Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         self
     }
 
     /// Maximal number of retries on conflicts. Default 200.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// call.retry(10).bind(0, 7)?.execute()?;
+    /// println!("{} retries", call.retries());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn retry(&mut self, count_max: u32) -> &mut Self {
         self.retries.count_max = count_max;
         self
     }
 
     /// Executes the procedure as one transaction, retries it on conflicts, and returns its rows.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// let rows = call.bind(0, 7)?.execute()?;
+    /// println!("number {:?}", rows.text(0, "sub_nbr")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the transaction did not commit or may not have committed: see [`CallFailure`].
@@ -121,11 +180,22 @@ impl Call {
     }
 
     /// The rows of the last execution; empty if it did not commit.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// call.bind(0, 7)?.execute()?;
+    /// assert_eq!(call.rows().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rows(&self) -> Rows<'_> {
         Rows { signature: &self.signature, results: &self.results, places: &self.places }
     }
 
     /// Number of retries of the last execution.
+    /// [`Call::retry`] has an example.
     pub fn retries(&self) -> u32 {
         self.retried
     }

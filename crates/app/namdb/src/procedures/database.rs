@@ -17,6 +17,15 @@ use txn::Isolation;
 const SESSIONS: u32 = 16;
 
 /// Options for opening a database.
+///
+/// ```no_run
+/// use namdb::procedures::{Database, Options};
+///
+/// // Ten warehouses, for up to four threads.
+/// let options = Options { units: Some(10), sessions: 4, ..Options::default() };
+/// let database = Database::open("workloads/tpcc", &options)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Whether to create and load the tables. Default: both.
@@ -60,6 +69,18 @@ impl Default for Options {
 }
 
 /// Whether to create and load the tables on opening a database.
+///
+/// ```no_run
+/// use namdb::procedures::{Database, Options, Tables};
+///
+/// let options = Options {
+///     tables: Tables::Present,
+///     cluster: Some("namdb.toml".into()),
+///     ..Options::default()
+/// };
+/// let database = Database::open("workloads/tpcc", &options)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tables {
     /// Create the tables and fill them as `workload.toml` says.
@@ -74,6 +95,7 @@ pub enum Tables {
 
 /// A database with the tables and procedures of a workload folder. Clones share it, also between
 /// threads.
+/// [`Call::execute`](super::Call::execute) has an example.
 #[derive(Clone)]
 pub struct Database {
     pub(super) shared: Arc<Shared>,
@@ -92,6 +114,7 @@ pub(super) struct Shared {
 impl Database {
     /// Opens the workload of a folder with `schema.sql`, `procedures.sql`, `workload.toml` and
     /// `plans`.
+    /// [`Options`] has an example.
     ///
     /// # Errors
     /// If the folder is invalid, memory is short, or the cluster cannot be joined.
@@ -125,6 +148,14 @@ impl Database {
 
     /// Opens a session, which stays on the calling thread.
     ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// let other = database.clone();
+    /// std::thread::spawn(move || other.session().is_ok()).join().expect("no panic");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If tables are missing or the memory servers cannot be reached.
     pub fn session(&self) -> Result<Session, OpenFailure> {
@@ -132,6 +163,15 @@ impl Database {
     }
 
     /// The procedures in the order of `procedures.sql`.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// for procedure in database.procedures() {
+    ///     println!("{} has {} parameters", procedure.name, procedure.parameters.len());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn procedures(&self) -> impl Iterator<Item = &Signature> {
         self.shared.signatures.iter().map(|signature| &**signature)
     }

@@ -7,6 +7,21 @@ use txn::{Abort, TxnError};
 use workload::WorkloadError;
 
 /// Why a call did not commit.
+///
+/// ```no_run
+/// # use namdb::procedures::{Database, Options};
+/// # let database = Database::open("workloads/tatp", &Options::default())?;
+/// # let session = database.session()?;
+/// # let mut call = session.call("get_subscriber_data")?;
+/// use namdb::procedures::CallFailure;
+///
+/// match call.bind(0, 7)?.execute() {
+///     Ok(rows) => println!("{} rows", rows.len()),
+///     Err(CallFailure::Refused { message, .. }) => println!("refused: {message}"),
+///     Err(failure) => return Err(failure.into()),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallFailure {
@@ -43,6 +58,16 @@ pub enum CallFailure {
 }
 
 /// A wrong use of the interface.
+///
+/// ```no_run
+/// # use namdb::procedures::{Database, Options};
+/// # let database = Database::open("workloads/tatp", &Options::default())?;
+/// # let session = database.session()?;
+/// use namdb::procedures::Misuse;
+///
+/// assert!(matches!(session.call("get_nothing"), Err(Misuse::NoProcedure { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misuse {
@@ -141,6 +166,14 @@ pub enum Misuse {
 }
 
 /// Why a database cannot be opened.
+///
+/// ```
+/// use namdb::procedures::{Database, Options};
+///
+/// if let Err(failure) = Database::open("no/such/folder", &Options::default()) {
+///     println!("{failure}");
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenFailure {

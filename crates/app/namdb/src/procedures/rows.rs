@@ -11,6 +11,7 @@ use sql_value::{Value, output};
 use std::borrow::Cow;
 
 /// Selects a parameter or a column.
+/// [`Call::bind`](super::Call::bind) has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum At<'n> {
     /// By position, from 0.
@@ -33,6 +34,7 @@ impl<'n> From<&'n str> for At<'n> {
 
 /// The rows of a call, valid until it is executed again. Rows are numbered from 0; null reads as
 /// `None`.
+/// [`Rows::len`] has an example.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'c> {
     pub(super) signature: &'c Signature,
@@ -43,22 +45,53 @@ pub struct Rows<'c> {
 
 impl<'c> Rows<'c> {
     /// Number of rows.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// let rows = call.bind(0, 7)?.execute()?;
+    /// for row in 0..rows.len() {
+    ///     println!("{:?} at {:?}", rows.text(row, "sub_nbr")?, rows.int(row, "vlr_location")?);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.results.rows()
     }
 
     /// Whether the call returned no rows.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// assert!(call.rows().is_empty(), "it was not executed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Columns of the rows.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// let names: Vec<_> = call.rows().columns().iter().map(|column| &column.name).collect();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn columns(&self) -> &'c [sql::Field] {
         &self.signature.columns
     }
 
     /// Reads a `smallint`, `integer` or `bigint`; days of a `date`; microseconds since 2000-01-01
     /// UTC of a `timestamp`.
+    /// [`Rows::len`] has an example.
     ///
     /// # Errors
     /// If row or column is out of range, or the column has another type.
@@ -73,6 +106,16 @@ impl<'c> Rows<'c> {
 
     /// Reads a `boolean`.
     ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// let rows = call.bind(0, 7)?.execute()?;
+    /// println!("{:?}", rows.bool(0, 0)?); // Of a column of type `boolean`.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Rows::int`].
     pub fn bool<'n>(&self, row: usize, column: impl Into<At<'n>>) -> Result<Option<bool>, Misuse> {
@@ -85,6 +128,16 @@ impl<'c> Rows<'c> {
     }
 
     /// Reads a `double precision`, or the nearest one to an integer or a `numeric`.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// let rows = call.bind(0, 7)?.execute()?;
+    /// println!("{:?}", rows.float(0, 0)?); // Of a column of type `double precision`.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Rows::int`].
@@ -100,6 +153,15 @@ impl<'c> Rows<'c> {
     }
 
     /// Reads a `numeric` of at most 18 digits, or an integer.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tpcc", &Options::default())?;
+    /// # let mut call = database.session()?.call("new_order")?;
+    /// let price = call.execute()?.decimal(0, "item_price")?;
+    /// println!("{} cents", price.map_or(0, |price| price.units));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Rows::int`].
@@ -118,6 +180,7 @@ impl<'c> Rows<'c> {
     }
 
     /// Reads any value as PostgreSQL prints it.
+    /// [`Rows::len`] has an example.
     ///
     /// # Errors
     /// If row or column is out of range, or the text is not valid UTF-8. The plan executor fails a
@@ -153,6 +216,15 @@ impl<'c> Rows<'c> {
     }
 
     /// Whether a value is null.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tpcc", &Options::default())?;
+    /// # let mut call = database.session()?.call("new_order")?;
+    /// let rows = call.execute()?;
+    /// assert!(rows.is_null(0, "total_amount")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If row or column is out of range.

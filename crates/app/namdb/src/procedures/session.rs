@@ -19,6 +19,7 @@ use txn::{Abort, Lane};
 use workload::Workload;
 
 /// Executes calls one after another. A session stays on its thread; each thread opens its own.
+/// [`Call::execute`] has an example.
 #[derive(Clone)]
 pub struct Session {
     pub(super) database: Database,
@@ -75,23 +76,48 @@ impl Session {
     }
 
     /// The database that the session belongs to.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// assert!(session.database().procedures().count() > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn database(&self) -> &Database {
         &self.database
     }
 
     /// Whether generated code executes its calls. The plan executor then runs only calls that the
     /// code leaves to it.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// assert!(session.is_generated(), "the code of shipped workloads is built in");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_generated(&self) -> bool {
         self.inner.borrow().callers.is_generated()
     }
 
     /// Number of calls by the way they were executed so far, without calls that were shipped to the
     /// owners of their rows.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// println!("{} calls by generated code", session.counts().generated);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn counts(&self) -> Counts {
         self.inner.borrow().callers.counts()
     }
 
     /// Prepares a call of the procedure with this name. It can be executed any number of times.
+    /// [`Call::execute`] has an example.
     ///
     /// # Errors
     /// If the workload has no procedure with this name.

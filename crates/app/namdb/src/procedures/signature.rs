@@ -5,6 +5,16 @@ use sql::procedure::{ParameterMode, Returns};
 use sql::{Field, SqlType};
 
 /// The interface of a procedure.
+///
+/// ```no_run
+/// # use namdb::procedures::{Database, Options};
+/// # let database = Database::open("workloads/tatp", &Options::default())?;
+/// # let session = database.session()?;
+/// # let mut call = session.call("get_subscriber_data")?;
+/// let signature = call.signature();
+/// println!("{} returns {} columns", signature.name, signature.columns.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signature {
     /// Name of the procedure.
@@ -16,6 +26,17 @@ pub struct Signature {
 }
 
 /// An input parameter.
+///
+/// ```no_run
+/// # use namdb::procedures::{Database, Options};
+/// # let database = Database::open("workloads/tatp", &Options::default())?;
+/// # let session = database.session()?;
+/// # let mut call = session.call("get_subscriber_data")?;
+/// for parameter in call.signature().parameters.iter().filter(|parameter| !parameter.has_default) {
+///     println!("{} is necessary", parameter.name);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
     /// Name of the parameter; an unnamed one is called `$1` and so on.
@@ -50,6 +71,16 @@ impl Signature {
 
     /// Finds a parameter's position by its name.
     ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// let position = call.signature().parameter("subscriber_id")?;
+    /// call.bind(position, 7)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If no parameter has this name.
     pub fn parameter(&self, name: &str) -> Result<usize, Misuse> {
@@ -62,6 +93,16 @@ impl Signature {
     }
 
     /// Finds a result column's position by its name.
+    ///
+    /// ```no_run
+    /// # use namdb::procedures::{Database, Options};
+    /// # let database = Database::open("workloads/tatp", &Options::default())?;
+    /// # let session = database.session()?;
+    /// # let mut call = session.call("get_subscriber_data")?;
+    /// let position = call.signature().column("vlr_location")?;
+    /// println!("{:?}", call.bind(0, 7)?.execute()?.int(0, position)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If no column has this name.

@@ -218,7 +218,7 @@ fn removing_an_entry_whose_row_is_on_its_way() {
 }
 
 /// Entries have lost their rows. Session 0 gives their unique keys to other rows, while session 1
-/// inserts the old rows with their old keys again, for which the entries stand.
+/// inserts the old rows with their old keys again, which need no new entries.
 fn taking_keys_that_come_back(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     const KEYS: i32 = 6;
     let kind = [IndexKind::Tree, IndexKind::Hash][(config.seed % 2) as usize];

@@ -36,8 +36,10 @@ pub fn damage(files: &mut Files, name: &str, harm: Harm, at: usize, dice: &mut D
             return true;
         }
         Harm::Swap => {
-            // A segment of a log that a loss has ended is a valid one at its old place.
-            let others = files.iter().filter(|(name, _)| !name.starts_with("lost-"));
+            // At its old place, a segment of a log that a loss has ended is valid, and so is the
+            // control file of a change under way at the place of the one before.
+            let is_valid = |name: &str| name.starts_with("lost-") || name == "control.new";
+            let others = files.iter().filter(|(name, _)| !is_valid(name));
             let others: Vec<&Vec<u8>> = others.map(|(_, bytes)| bytes).collect();
             bytes.clone_from(others[dice.below(others.len() as u64) as usize]);
         }

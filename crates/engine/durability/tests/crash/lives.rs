@@ -103,10 +103,11 @@ impl fmt::Display for Sums {
         )?;
         let faults = DiskFault::ALL.map(|fault| format!("{fault} {}", self.coverage.of(fault)));
         writeln!(formatter, "faults: {}", faults.join(", "))?;
-        let dropped = self.damages.dropped_indexes;
+        let Damages { dropped_indexes, interrupted, .. } = &self.damages;
         writeln!(
             formatter,
-            "damages, {dropped} indexes dropped, {} directories live on:\n{}",
+            "damages, {dropped_indexes} indexes dropped, {interrupted} losses accepted again after \
+             a crash, {} directories live on:\n{}",
             self.losses,
             self.damages.report()
         )
@@ -253,6 +254,7 @@ fn nothing_acknowledged_is_lost() {
     }
     let cut = sums.damages.of(|_, _, verdict| verdict == Verdict::Cut);
     assert!(cut > 0 && sums.losses > 0, "{cut} groups cut, {} losses", sums.losses);
+    assert!(sums.damages.interrupted > 0, "no accepted loss was interrupted");
 }
 
 /// Frozen vectors may lack what was published before.

@@ -18,7 +18,7 @@ use crate::lists::{End, Lists};
 use crate::support::history::State;
 use crate::support::mix::Dice;
 use durability::control::CONTROL_NAME;
-use durability::{Control, DurabilityError};
+use durability::{AcceptedLoss, Control, DurabilityError};
 use fabric::run_now;
 use redo_log::inspect::Content;
 use redo_log::segment::BLOCKS;
@@ -77,6 +77,8 @@ pub struct Damages {
     counts: BTreeMap<(Harm, Place, Verdict), u64>,
     pub coverage: DiskCoverage,
     pub dropped_indexes: u64,
+    /// Acceptances in which the power failed.
+    pub interrupted: u64,
 }
 
 impl Damages {
@@ -228,6 +230,15 @@ fn place(control: &Control, before: &Survey, name: &str, at: u64) -> Place {
     }
 }
 
+/// The unique indexes that were created behind a group.
+fn later_indexes(control: &Control, group: u64) -> Vec<(String, String)> {
+    let later = control.tables.iter().flat_map(|table| {
+        let later = table.unique_since.iter().filter(move |&(_, &since)| since > group);
+        later.map(|(index, _)| (table.name.clone(), index.clone()))
+    });
+    later.collect()
+}
+
 /// A directory with a damage.
 struct Case<'a> {
     crashed: &'a Crashed<'a>,
@@ -257,13 +268,27 @@ impl Case<'_> {
         self.check_name(&error)?;
         self.disk.kill();
         let damaged = self.disk.files();
-        match plan.restart(&self.disk, dice, OnDamage::AcceptLoss) {
-            Err(error) => self.refused(&error).map(|()| (Verdict::Final, None)),
-            Ok(restarted) => {
-                let accepted = self.accepted(&restarted, &damaged, damages)?;
-                Ok((Verdict::Accepted, Some(accepted)))
-            }
+        let is_interrupted = dice.below(3) == 0;
+        if is_interrupted {
+            self.disk.power_off_at(self.disk.operations() + 1 + dice.below(16));
+            // It may have ended before.
+            let _ = plan.restart(&self.disk, dice, OnDamage::AcceptLoss);
+            damages.interrupted += u64::from(!self.disk.has_power());
+            self.disk.crash();
         }
+        let restarted = match plan.restart(&self.disk, dice, OnDamage::AcceptLoss) {
+            Ok(restarted) => restarted,
+            Err(error) => return self.refused(&error).map(|()| (Verdict::Final, None)),
+        };
+        match &restarted.loss {
+            Some(loss) if !is_interrupted => self.check_report(&restarted, loss, &damaged)?,
+            None if !is_interrupted => return Err("no loss is reported".to_owned()),
+            // The first time may have reported and settled everything.
+            _ => {}
+        }
+        let loss = restarted.loss.as_ref();
+        damages.dropped_indexes += loss.map_or(0, |loss| loss.dropped_indexes.len() as u64);
+        Ok((Verdict::Accepted, Some(self.accepted(&restarted)?)))
     }
 
     /// Checks a directory that has opened: it has all its contents, or the newest group of an open
@@ -347,36 +372,42 @@ impl Case<'_> {
         if is_expected { Ok(()) } else { refused() }
     }
 
-    /// Checks a directory whose loss was accepted.
-    fn accepted(
+    /// Checks the report of a loss: the last group, the files that were renamed, and the unique
+    /// indexes that are gone.
+    fn check_report(
         &self,
         restarted: &Restarted,
+        loss: &AcceptedLoss,
         damaged: &BTreeMap<String, Vec<u8>>,
-        damages: &mut Damages,
-    ) -> Result<Accepted, String> {
-        let loss = restarted.loss.as_ref().ok_or("no loss is reported")?;
-        let (group, report) = (restarted.last_group, &loss.log.damage);
+    ) -> Result<(), String> {
+        let group = restarted.last_group;
         let told = |wrong: String| format!("{wrong}; reported: {loss}");
-        if report.last_group != group {
+        if loss.log.damage.last_group != group {
             return Err(told(format!("the log ends with group {group}")));
-        }
-        let kept = self.groups_before_damage();
-        if group < kept || group > self.before.last_number() {
-            return Err(told(format!("group {group} is the last one, group {kept} was intact")));
         }
         for (from, to) in &loss.log.renamed {
             if self.disk.read(to).as_ref() != damaged.get(from) {
                 return Err(told(format!("`{to}` is not what `{from}` was")));
             }
         }
-        let later = self.control.tables.iter().flat_map(|table| {
-            let later = table.unique_since.iter().filter(|&(_, &since)| since > group);
-            later.map(|(index, _)| (table.name.clone(), index.clone()))
-        });
-        if loss.dropped_indexes != later.collect::<Vec<_>>() {
-            return Err(told("other indexes are gone".to_owned()));
+        let gone = later_indexes(&self.control, group);
+        if loss.dropped_indexes != gone {
+            return Err(told(format!("indexes that must be gone: {gone:?}")));
         }
-        damages.dropped_indexes += loss.dropped_indexes.len() as u64;
+        Ok(())
+    }
+
+    /// Checks a directory whose loss was accepted.
+    fn accepted(&self, restarted: &Restarted) -> Result<Accepted, String> {
+        let group = restarted.last_group;
+        let told = |wrong: String| format!("{wrong}; reported: {:?}", restarted.loss);
+        let kept = self.groups_before_damage();
+        if group < kept || group > self.before.last_number() {
+            return Err(told(format!("group {group} is the last one, group {kept} was intact")));
+        }
+        if !later_indexes(&restarted.control, group).is_empty() {
+            return Err(told("an index is newer than the log".to_owned()));
+        }
         let (contents, end) =
             self.crashed.at(&restarted.control, &self.before, group).map_err(told)?;
         let mut lists = self.crashed.lists.clone();

@@ -60,6 +60,9 @@ pub async fn open_directory<D: Disk>(
     let Some(mut control) = Control::read(directory).await? else {
         return create(directory, options).await;
     };
+    // A process that was killed may have left the control file with a name that is not durable, and
+    // everything below relies on it.
+    directory.sync().await?;
     let config = options.config_of(&control);
     let start = control.replay_from();
     let opened = Log::open(directory.clone(), config, start, options.on_damage).await?;

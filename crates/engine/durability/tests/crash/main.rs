@@ -6,6 +6,7 @@ mod support;
 
 mod changes;
 mod copies;
+mod creation;
 mod damage;
 mod harm;
 mod indexes;

@@ -66,6 +66,7 @@ pub fn run(root: &Path) -> Result<()> {
     let mut command = build(root, &work, &using);
     command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
     command.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+    command.env("CARGO_PROFILE_RELEASE_STRIP", "none");
     process::run(&mut command)?;
     let program = work.join("release/namdb");
     split_debug_information(&program)?;

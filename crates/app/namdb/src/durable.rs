@@ -101,7 +101,7 @@ struct Shared {
     incarnation: Incarnation,
     /// One checkpoint at a time.
     checkpointing: Mutex<()>,
-    /// Whoever holds it writes the next group.
+    /// The thread that holds the lock writes the next group.
     flusher: Mutex<Option<Flusher<LocalEnv, RealDisk>>>,
     counters: Counters,
     is_closing: AtomicBool,

@@ -31,7 +31,8 @@ pub struct Options {
     /// Run one part, which the hash of the commit chooses
     #[arg(long)]
     chosen: bool,
-    /// Write the results of this commit into docs/testing.md
+    /// Write each part's newest result, at this commit or before, into docs/testing.md; with
+    /// --list, without running any
     #[arg(long)]
     write: bool,
 }
@@ -44,26 +45,30 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         for part in &PARTS {
             println!("{:<11} {:<52} {}", part.name, part.what, record.of(&commit, part.name));
         }
-        return Ok(());
+    } else {
+        run_parts(root, &parts(options, &record, &commit)?, &mut record, &commit)?;
     }
-    for part in parts(options, &record, &commit)? {
-        let before = record.of(&commit, part.name);
+    if options.write {
+        let table = record.table(&PARTS.map(|part| part.name), &history(root)?);
+        block::write(root, "docs/testing.md", "cargo xtask nightly", &table)?;
+    }
+    Ok(())
+}
+
+fn run_parts(root: &Path, parts: &[&Part], record: &mut Record, commit: &str) -> Result<()> {
+    for part in parts {
+        let before = record.of(commit, part.name);
         eprintln!("nightly: {} starts: {}", part.name, part.what);
         let start = clock::now();
         let outcome = part.run(root, before.rounds);
         let seconds = start.elapsed().as_secs();
-        record.add(&commit, part.name, Run { passed: outcome.is_ok(), seconds, seeds: part.seeds });
+        record.add(commit, part.name, Run { passed: outcome.is_ok(), seconds, seeds: part.seeds });
         record.write(root)?;
         outcome.with_context(|| {
             let name = part.name;
             format!("nightly stops at {name}; repeat it with `cargo xtask nightly --part {name}`")
         })?;
         eprintln!("nightly: {} passed in {seconds} s", part.name);
-    }
-    let table = record.table(&commit);
-    println!("{table}");
-    if options.write {
-        block::write(root, "docs/testing.md", "cargo xtask nightly", &table)?;
     }
     Ok(())
 }
@@ -95,6 +100,13 @@ fn commit(root: &Path) -> Result<String> {
     let hash = hash.trim().to_owned();
     ensure!(hash.len() >= 8, "git names no commit: {hash:?}");
     Ok(hash)
+}
+
+/// HEAD and the commits before it, newest first.
+fn history(root: &Path) -> Result<Vec<String>> {
+    let mut command = std::process::Command::new("git");
+    let hashes = process::capture(command.current_dir(root).args(["rev-list", "HEAD"]))?;
+    Ok(hashes.lines().map(str::to_owned).collect())
 }
 
 #[cfg(test)]

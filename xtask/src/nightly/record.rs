@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::workspace;
 
+/// Digits of a commit's hash in the table.
+const SHORT_HASH_DIGITS: usize = 12;
+
 /// By commit, and then by part.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Record(BTreeMap<String, BTreeMap<String, Sum>>);
@@ -32,13 +35,24 @@ pub struct Sum {
 
 impl fmt::Display for Sum {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sum { passed, rounds, seeds, seconds } = self;
-        let result = match (rounds, passed) {
-            (0, _) => return write!(formatter, "not run"),
+        let Sum { rounds, seeds, seconds, .. } = self;
+        match rounds {
+            0 => formatter.write_str(self.result()),
+            _ => {
+                let result = self.result();
+                write!(formatter, "{result}, rounds {rounds}, seeds {seeds}, {seconds} s")
+            }
+        }
+    }
+}
+
+impl Sum {
+    fn result(&self) -> &'static str {
+        match (self.rounds, self.passed) {
+            (0, _) => "not run",
             (_, true) => "passed",
             (_, false) => "failed",
-        };
-        write!(formatter, "{result}, rounds {rounds}, seeds {seeds}, {seconds} s")
+        }
     }
 }
 
@@ -74,14 +88,22 @@ impl Record {
         sum.seconds += run.seconds;
     }
 
-    /// A commit's parts, as `docs/testing.md` shows them.
-    pub fn table(&self, commit: &str) -> String {
-        let mut text = format!(
-            "Commit {}.\n\n| part | result |\n|---|---|\n",
-            &commit[..12.min(commit.len())]
+    /// The newest result of each part, as `docs/testing.md` shows them: of the first of `history`,
+    /// newest commit first, at which the part ran. Runs of other commits do not count.
+    pub fn table(&self, parts: &[&str], history: &[String]) -> String {
+        let mut text = String::from(
+            "| part | commit | result | seconds | rounds | seeds |\n|---|---|---|---|---|---|\n",
         );
-        for (part, sum) in self.0.get(commit).into_iter().flatten() {
-            text.push_str(&format!("| {part} | {sum} |\n"));
+        for part in parts {
+            let ran = history.iter().find(|commit| self.of(commit, part).rounds > 0);
+            let commit = ran.map_or("", |commit| commit);
+            let sum = self.of(commit, part);
+            let Sum { rounds, seeds, seconds, .. } = sum;
+            let result = sum.result();
+            let commit = &commit[..SHORT_HASH_DIGITS.min(commit.len())];
+            text.push_str(&format!(
+                "| {part} | {commit} | {result} | {seconds} | {rounds} | {seeds} |\n"
+            ));
         }
         text
     }
@@ -103,7 +125,26 @@ mod tests {
         let sum = record.of("abc", "seeds");
         assert_eq!(sum, Sum { passed: false, rounds: 2, seeds: 200, seconds: 15 });
         assert_eq!(record.of("abd", "seeds"), Sum::default());
-        let table = record.table("abc");
-        assert!(table.contains("| seeds | failed, rounds 2, seeds 200, 15 s |"), "{table}");
+        assert_eq!(sum.to_string(), "failed, rounds 2, seeds 200, 15 s");
+    }
+
+    #[test]
+    fn the_table_shows_each_part_at_the_newest_commit_at_which_it_ran() {
+        let mut record = Record::default();
+        record.add("old", "seeds", Run { passed: true, seconds: 10, seeds: 100 });
+        record.add("old", "hosts", Run { passed: true, seconds: 20, seeds: 0 });
+        record.add("new", "hosts", Run { passed: false, seconds: 30, seeds: 0 });
+        record.add("elsewhere", "kills", Run { passed: true, seconds: 40, seeds: 100 });
+        let history = ["newest", "new", "old"].map(str::to_owned);
+        let table = record.table(&["seeds", "hosts", "kills"], &history);
+        let rows: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| seeds | old | passed | 10 | 1 | 100 |",
+                "| hosts | new | failed | 30 | 1 | 0 |",
+                "| kills |  | not run | 0 | 0 | 0 |",
+            ]
+        );
     }
 }

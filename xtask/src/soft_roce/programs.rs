@@ -36,6 +36,8 @@ pub fn build(root: &Path, exchange: &Path) -> Result<Scripts> {
         remark("the fabric's tests"),
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
         remark("calls shipped to a compute server"),
+        // A filter that no test matches would pass.
+        format!("{} --list verbs:: | grep ': test$'", quoted(&shipping)),
         format!("{} --color=never verbs::", quoted(&shipping)),
         remark("the suite"),
         format!("{} --fabric verbs", quoted(&suite)),
@@ -93,14 +95,21 @@ const BUILD: [&str; 14] = [
 /// paths.
 fn built(root: &Path) -> Result<[String; 4]> {
     let output = process::capture(&mut process::cargo(root, &BUILD))?;
-    let find = |name: &str| program_of(&output, name);
-    Ok([find("verbs")?, find("shipping")?, find("fabric_conformance")?, find("namdb")?])
+    let find = |package: &str, name: &str| program_of(&output, package, name);
+    Ok([
+        find("fabric", "verbs")?,
+        find("microbench", "shipping")?,
+        find("fabric_conformance", "fabric_conformance")?,
+        find("namdb-program", "namdb")?,
+    ])
 }
 
-/// The path of the program of target `name`, from cargo's messages in `output`.
-fn program_of(output: &str, name: &str) -> Result<String> {
+/// The path of the program of target `name` of the crate in the folder `package`, from cargo's
+/// messages in `output`. Several crates have tests of the same name.
+fn program_of(output: &str, package: &str, name: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Message {
+        manifest_path: Option<PathBuf>,
         target: Option<Target>,
         executable: Option<PathBuf>,
     }
@@ -110,12 +119,14 @@ fn program_of(output: &str, name: &str) -> Result<String> {
     }
     for line in output.lines() {
         let message: Message = serde_json::from_str(line).context("parse cargo's messages")?;
-        let is_ours = message.target.is_some_and(|target| target.name == name);
+        let folder = message.manifest_path.as_deref().and_then(Path::parent);
+        let is_ours = folder.is_some_and(|folder| folder.ends_with(package))
+            && message.target.is_some_and(|target| target.name == name);
         if let (true, Some(program)) = (is_ours, message.executable) {
             return Ok(program.display().to_string());
         }
     }
-    bail!("cargo built no program `{name}`");
+    bail!("cargo built no program `{name}` of the crate `{package}`");
 }
 
 #[cfg(test)]
@@ -127,5 +138,19 @@ mod tests {
         let script = script_of(Path::new("/a b"), &["echo".into(), "it's".into()]);
         assert!(script.contains("cd '/a b'\n"), "{script}");
         assert!(script.ends_with("'echo' 'it'\\''s'\n"), "{script}");
+    }
+
+    #[test]
+    fn a_program_is_the_one_of_its_crate() {
+        let message = |package: &str, path: &str| {
+            format!(
+                r#"{{"manifest_path":"/a/{package}/Cargo.toml","target":{{"name":"shipping"}},"executable":"{path}"}}"#
+            )
+        };
+        let messages = [message("folder_benchmark", "/x/1"), message("microbench", "/x/2")];
+        let output = format!("{}\n{}\n{{\"success\":true}}\n", messages[0], messages[1]);
+        let found = program_of(&output, "microbench", "shipping").expect("it was built");
+        assert_eq!(found, "/x/2");
+        assert!(program_of(&output, "bench", "shipping").is_err());
     }
 }

@@ -141,6 +141,21 @@ mod tests {
     }
 
     #[test]
+    fn the_scripts_name_files_of_the_workspace_that_exist() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let scripts = [BENCH, DATABASE, CLUSTER, SERVERS, COMPUTE].concat();
+        let files: Vec<&str> = scripts
+            .split("$root/")
+            .skip(1)
+            .filter_map(|rest| rest.split(['"', ' ', '\n']).next())
+            .collect();
+        assert_eq!(files.len(), 2, "{files:?}");
+        for file in files {
+            assert!(root.join(file).exists(), "{file} does not exist");
+        }
+    }
+
+    #[test]
     fn a_program_is_the_one_of_its_crate() {
         let message = |package: &str, path: &str| {
             format!(

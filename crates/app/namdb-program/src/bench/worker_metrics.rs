@@ -145,6 +145,7 @@ mod tests {
         assert!(number("namdb_log_seconds_total ") > 0.0);
         assert!(number("namdb_checkpoints_total ") == 1.0);
         assert!(number("namdb_checkpoint_age_seconds ") >= 0.0);
+        drop(session);
         db.close().expect("the disk works");
         // The registry does not keep the directory locked.
         let config = Config { server_bytes: 64 << 20, ..Config::default() };

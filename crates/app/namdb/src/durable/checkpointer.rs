@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// The checkpointer looks at the log at this interval.
 const LOOK: Duration = Duration::from_millis(500);
-/// A checkpoint in the background rests this many times as long as it works, so that it takes a
-/// tenth of two processors from transactions.
+/// A checkpoint in the background rests this many times as long as it works, to leave the
+/// processors to transactions.
 const RESTS_PER_WORK: u64 = 4;
 /// While it rests or waits, a checkpoint looks at this interval whether the database is closed.
 const CLOSING_LOOK: Duration = Duration::from_millis(50);

@@ -80,10 +80,10 @@ fn check(db: &Db, expected: impl Fn(u64) -> Option<i64>, ids: std::ops::Range<u6
     assert_eq!(read.expect("reads commit"), expected);
 }
 
-/// Sessions that come while another one writes its group are answered without the flusher's
-/// interval.
+/// Sessions that come while another one writes its group wake the flusher's thread, and do not wait
+/// for its interval.
 #[test]
-fn sessions_write_each_others_groups() {
+fn a_session_that_cannot_write_its_group_wakes_the_flusher() {
     let folder = Folder::new("groups");
     let db = folder.open(Durability::Periodic(Duration::from_secs(60)));
     let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");

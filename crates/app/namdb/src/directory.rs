@@ -5,6 +5,7 @@
 
 use crate::config::{Config, OpenError};
 use crate::durable::{self, OpenProgress};
+use crate::host::Moment;
 use durability::{DurabilityError, control_of, copy_directory, read_directory};
 use fabric::run_now;
 use redo_log::Damage;
@@ -63,7 +64,9 @@ pub struct Verification {
     /// Rows of the checkpoint, and of the log behind it.
     pub rows: u64,
     /// Entries of the log behind the checkpoint.
-    pub log_rows: u64,
+    pub log_entries: u64,
+    /// Seconds of loading, without the check of the structures.
+    pub load_s: f64,
     /// Bytes behind the last group of the log, which the next opening drops. A crash leaves them.
     pub torn_bytes: u64,
     /// The structures in memory: faults of tables and indexes.
@@ -98,13 +101,16 @@ pub fn verify(
     let directory = existing(path)?;
     let (control, survey, restore) = run_now(read_directory(&directory))?;
     let memory = durable::in_memory(config, 0)?;
+    let start = Moment::now();
     durable::load(&restore, &memory, progress)?;
+    let load_s = start.elapsed_s();
     let structures =
         run_now(memory.check()).map_err(|error| OpenError::Start(error.to_string()))?;
     Ok(Verification {
         tables: control.tables.len(),
-        rows: restore.progress().1,
-        log_rows: restore.log_rows(),
+        rows: restore.rows(),
+        log_entries: restore.log_entries(),
+        load_s,
         torn_bytes: survey.torn_bytes,
         structures,
     })

@@ -19,7 +19,7 @@ use crate::error::TransactionError;
 use crate::host::{self, Moment};
 use checkpointer::Pace;
 use durability::{
-    Acknowledgements, Control, DurabilityError, Flusher, Half, OpenOptions, Opened, Refusal,
+    Acknowledgements, Control, DurabilityError, Flusher, OpenOptions, Opened, Phase, Refusal,
     Restore, Ticket, Work, catalog, open_directory,
 };
 use fabric::{LocalEnv, run_now};
@@ -49,9 +49,10 @@ const LEAVE_NS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct OpenProgress {
-    /// Rows visited so far: of the checkpoint, and of the log behind it.
+    /// Rows of the checkpoint and entries of the log behind it that are done. An entry that was
+    /// read and not yet applied counts half.
     pub rows: u64,
-    /// All rows to visit.
+    /// All of them.
     pub all_rows: u64,
     /// Seconds since loading began.
     pub elapsed_s: f64,
@@ -256,13 +257,10 @@ pub(crate) fn load(
         let (rows, all_rows) = restore.progress();
         progress(OpenProgress { rows, all_rows, elapsed_s: start.elapsed_s() });
     };
-    for half in [Half::Checkpoint, Half::Log] {
-        if half == Half::Log {
-            restore.begin_log();
-        }
+    for phase in Phase::ALL {
         let handles: Vec<_> = (0..workers).map(|_| loader.for_thread()).collect();
         let loaded =
-            host::in_parallel(handles, |handle| run_now(restore.work(&handle, half)), &report);
+            host::in_parallel(handles, |handle| run_now(restore.work(&handle, phase)), &report);
         loaded.into_iter().collect::<Result<(), _>>()?;
     }
     // The slots are for others now.

@@ -35,7 +35,7 @@ pub use error::{DurabilityError, Result};
 pub use flusher::{FlushStatistics, Flusher};
 pub use loss::AcceptedLoss;
 pub use open::{OpenOptions, Opened, open_directory, read_directory};
-pub use restore::{Half, Restore};
+pub use restore::{Phase, Restore};
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@ use crate::control::{CONTROL_NEW_NAME, Control};
 use crate::error::{DurabilityError, Result};
 use crate::loss::{self, AcceptedLoss};
 use crate::restore::Restore;
-use crate::tail::Tail;
 use redo_log::{Config, DatabaseId, Log, OnDamage, Survey, segment_of};
 use storage::{Directory, Disk, PlantedBug};
 
@@ -73,11 +72,10 @@ pub async fn open_directory<D: Disk>(
         }
         None => None,
     };
-    let tail = Tail::read(directory, &control, &survey).await?;
     let checkpoint = control.checkpoint.iter().flat_map(|checkpoint| &checkpoint.counters);
     let highest = survey.highest_counters().iter().chain(checkpoint).max().copied();
     let was_closed = survey.is_closed();
-    let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
+    let restore = Restore::new(directory.clone(), control.clone(), survey).await?;
     // A checkpoint that a crash has interrupted takes room that the log may need.
     remove_incomplete(directory, &control).await?;
     let is_low = directory.has_planted(PlantedBug::FirstCounterNotRaised);
@@ -92,8 +90,7 @@ pub async fn read_directory<D: Disk>(
 ) -> Result<(Control, Survey, Restore<D>)> {
     let control = control_of(directory).await?;
     let survey = survey_of(directory, &control).await?;
-    let tail = Tail::read(directory, &control, &survey).await?;
-    let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
+    let restore = Restore::new(directory.clone(), control.clone(), survey.clone()).await?;
     Ok((control, survey, restore))
 }
 
@@ -107,8 +104,6 @@ async fn create<D: Disk>(directory: &Directory<D>, options: OpenOptions) -> Resu
     // The log first: with a control file, a missing log is damage.
     let log = Log::create(directory.clone(), options.config(options.new_database)).await?;
     control.write(directory).await?;
-    let survey = Survey::default();
-    let tail = Tail::read(directory, &control, &survey).await?;
-    let restore = Restore::new(directory.clone(), control.clone(), tail).await?;
+    let restore = Restore::new(directory.clone(), control.clone(), Survey::default()).await?;
     Ok(Opened { control, log, restore, first_counter: 0, loss: None, was_closed: true })
 }

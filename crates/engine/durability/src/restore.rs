@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::error::{DurabilityError, Result};
 use crate::tail::{LoadedRow, Tail, words};
 use layout::Key;
+use redo_log::{ReplayedRow, Survey};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use storage::{Directory, Disk, PlantedBug};
@@ -16,47 +17,55 @@ use txn::{
 
 /// Rows of a transaction.
 const ROWS_MAX: usize = 64;
-/// Rows of the log that one worker takes at a time.
-const TAIL_ROWS: usize = 4096;
 
-/// A part of the work.
+/// A block of the checkpoint.
 #[derive(Clone, Copy, Debug)]
-enum Job {
-    Block {
-        table: u32,
-        place: BlockPlace,
-    },
-    /// Rows of the log of a table, from this one on.
-    Tail {
-        table: u32,
-        first: usize,
-    },
+struct Block {
+    table: u32,
+    place: BlockPlace,
 }
 
 /// The rows that a restart loads, as jobs for any number of workers.
 pub struct Restore<D: Disk> {
     directory: Directory<D>,
     control: Control,
+    survey: Survey,
     tail: Tail,
-    /// The keys in the log of each table, in one order for all workers.
-    blocks: Vec<Job>,
-    tails: Vec<Job>,
-    next: AtomicUsize,
-    loaded: AtomicU64,
-    total: u64,
+    blocks: Vec<Block>,
+    checkpoint_rows: u64,
+    /// The next job of each phase.
+    next: [AtomicUsize; Phase::ALL.len()],
+    /// Rows of the checkpoint that were loaded, twice, and entries of the log: once when they are
+    /// read and once when they are applied.
+    half_steps: AtomicU64,
     failed: Mutex<Option<DurabilityError>>,
 }
 
-/// The two halves of the work. All workers finish the first before one begins the second.
+/// The phases of the work. All workers finish one before one begins the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Half {
-    Checkpoint,
-    Log,
+pub enum Phase {
+    /// Read the entries of the log, a segment at a time.
+    Read,
+    /// Sort them by row.
+    Sort,
+    /// Load the rows of the checkpoint, each with its entries.
+    LoadCheckpoint,
+    /// Load the rows that only the log has.
+    LoadLog,
+}
+
+impl Phase {
+    /// All phases, in their order.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Sort, Self::LoadCheckpoint, Self::LoadLog];
 }
 
 impl<D: Disk> Restore<D> {
-    pub(crate) async fn new(directory: Directory<D>, control: Control, tail: Tail) -> Result<Self> {
-        let (mut blocks, mut total) = (Vec::new(), 0);
+    pub(crate) async fn new(
+        directory: Directory<D>,
+        control: Control,
+        survey: Survey,
+    ) -> Result<Self> {
+        let (mut blocks, mut checkpoint_rows) = (Vec::new(), 0);
         if let Some(checkpoint) = &control.checkpoint {
             for stored in &checkpoint.files {
                 // The file of a table that was dropped later is not read.
@@ -64,21 +73,25 @@ impl<D: Disk> Restore<D> {
                     continue;
                 };
                 let places = reader.blocks().await?;
-                total += stored.rows;
+                checkpoint_rows += stored.rows;
                 let table = stored.table;
-                blocks.extend(places.into_iter().map(|place| Job::Block { table, place }));
+                blocks.extend(places.into_iter().map(|place| Block { table, place }));
             }
         }
-        let mut tails = Vec::new();
-        for table in &control.tables {
-            let count = tail.chains(table.number).count();
-            total += count as u64;
-            let firsts = (0..count).step_by(TAIL_ROWS);
-            tails.extend(firsts.map(|first| Job::Tail { table: table.number, first }));
-        }
-        let (next, loaded) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let tail = Tail::new(&directory, &control, survey.rows)?;
+        let (next, half_steps) = (Default::default(), AtomicU64::new(0));
         let failed = Mutex::new(None);
-        Ok(Self { directory, control, tail, blocks, tails, next, loaded, total, failed })
+        Ok(Self {
+            directory,
+            control,
+            survey,
+            tail,
+            blocks,
+            checkpoint_rows,
+            next,
+            half_steps,
+            failed,
+        })
     }
 
     /// Creates the tables, with the numbers that they had. `database` is empty and has no redo
@@ -97,59 +110,100 @@ impl<D: Disk> Restore<D> {
         Ok(())
     }
 
-    /// Rows visited so far, and all of them.
+    /// Rows of the checkpoint and entries of the log that are done, and all of them. An entry that
+    /// was read and not yet applied counts half.
     pub fn progress(&self) -> (u64, u64) {
-        (self.loaded.load(Relaxed).min(self.total), self.total)
+        let all = self.checkpoint_rows + self.survey.rows;
+        ((self.half_steps.load(Relaxed) / 2).min(all), all)
     }
 
-    /// Entries of the log that are newer than the checkpoint.
-    pub fn log_rows(&self) -> u64 {
-        self.tail.rows
+    /// Rows of the checkpoint, and rows with entries in the log. Known after the last phase.
+    pub fn rows(&self) -> u64 {
+        self.checkpoint_rows + self.tail.rows()
     }
 
-    /// Works until no job of this half is left. For any number of workers, each with a handle of
-    /// its own; the caller waits for all of them before the next half.
-    pub async fn work<E: EngineEnv>(&self, database: &Database<E>, half: Half) -> Result<()> {
-        let lane = database.lane().await;
-        let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
-        let jobs = match half {
-            Half::Checkpoint => &self.blocks,
-            Half::Log => &self.tails,
+    /// Entries of the log that are newer than the checkpoint. Known after the first phase.
+    pub fn log_entries(&self) -> u64 {
+        self.tail.entries()
+    }
+
+    /// Works until no job of this phase is left. For any number of workers, each with a handle of
+    /// its own; the caller waits for all of them before the next phase.
+    pub async fn work<E: EngineEnv>(&self, database: &Database<E>, phase: Phase) -> Result<()> {
+        let done = match phase {
+            Phase::Read => self.read().await,
+            Phase::Sort => self.sort(),
+            Phase::LoadCheckpoint => self.load_checkpoint(database).await,
+            Phase::LoadLog => self.load_log(database).await,
         };
-        while let Some(&job) = jobs.get(self.next.fetch_add(1, Relaxed)) {
-            if let Some(error) = &*self.failed.lock().expect("no holder panics") {
-                return Err(error.clone());
-            }
-            let done = match job {
-                Job::Block { table, place } => self.load_block(&mut lane, table, place).await,
-                Job::Tail { table, first } => self.load_tail(&mut lane, table, first).await,
+        if let Err(error) = &done {
+            *self.failed.lock().expect("no holder panics") = Some(error.clone());
+        }
+        done
+    }
+
+    /// The next job of a phase with `count` jobs; an error if another worker has failed.
+    fn job(&self, phase: Phase, count: usize) -> Result<Option<usize>> {
+        if let Some(error) = &*self.failed.lock().expect("no holder panics") {
+            return Err(error.clone());
+        }
+        let job = self.next[phase as usize].fetch_add(1, Relaxed);
+        Ok((job < count).then_some(job))
+    }
+
+    async fn read(&self) -> Result<()> {
+        let (tail, survey, database) = (&self.tail, &self.survey, self.control.identity());
+        let mut pieces = tail.pieces();
+        while let Some(segment) = self.job(Phase::Read, survey.segment_count())? {
+            let mut half_steps = 0;
+            let add = |row: ReplayedRow<'_>| {
+                // Others are not applied later.
+                half_steps += if tail.add(&mut pieces, &self.control, &row)? { 1 } else { 2 };
+                Ok::<_, DurabilityError>(())
             };
-            if let Err(error) = done {
-                *self.failed.lock().expect("no holder panics") = Some(error.clone());
-                return Err(error);
-            }
+            survey.replay(&self.directory, database, segment, add).await?;
+            self.half_steps.fetch_add(half_steps, Relaxed);
+        }
+        tail.keep(pieces);
+        Ok(())
+    }
+
+    fn sort(&self) -> Result<()> {
+        while let Some(part) = self.job(Phase::Sort, self.tail.part_count())? {
+            self.tail.sort(part);
         }
         Ok(())
     }
 
-    /// Begins the second half.
-    pub fn begin_log(&self) {
-        self.next.store(0, Relaxed);
+    async fn load_checkpoint<E: EngineEnv>(&self, database: &Database<E>) -> Result<()> {
+        let mut lane = lane(database).await?;
+        while let Some(job) = self.job(Phase::LoadCheckpoint, self.blocks.len())? {
+            self.load_block(&mut lane, self.blocks[job]).await?;
+        }
+        Ok(())
     }
 
-    async fn load_block<E: EngineEnv>(
-        &self,
-        lane: &mut Lane<E>,
-        table: u32,
-        place: BlockPlace,
-    ) -> Result<()> {
+    async fn load_log<E: EngineEnv>(&self, database: &Database<E>) -> Result<()> {
+        let mut lane = lane(database).await?;
+        while let Some(part) = self.job(Phase::LoadLog, self.tail.part_count())? {
+            self.load_part(&mut lane, part).await?;
+        }
+        Ok(())
+    }
+
+    async fn load_block<E: EngineEnv>(&self, lane: &mut Lane<E>, block: Block) -> Result<()> {
+        let Block { table, place } = block;
         let reader = reader(&self.directory, &self.control, table).await?;
         let rows = reader.expect("the job names a table of the control file").read(place).await?;
+        let mut half_steps = 2 * u64::from(place.rows);
         let mut batch = Vec::with_capacity(ROWS_MAX);
         for (key, row) in rows {
             let row = match self.tail.chain(table, &key) {
                 None => Some(row),
-                Some(chain) if chain.is_first() => self.tail.resolve(table, chain, Some(row))?,
+                Some(chain) if chain.is_first() => {
+                    half_steps += chain.entries();
+                    self.tail.resolve(chain, Some(row))?
+                }
                 Some(_) => None,
             };
             batch.extend(row.map(|row| (Key::from_words(&words(&key)), row)));
@@ -159,31 +213,29 @@ impl<D: Disk> Restore<D> {
             }
         }
         self.insert(lane, table, &batch).await?;
-        self.loaded.fetch_add(u64::from(place.rows), Relaxed);
+        self.half_steps.fetch_add(half_steps, Relaxed);
         Ok(())
     }
 
-    async fn load_tail<E: EngineEnv>(
-        &self,
-        lane: &mut Lane<E>,
-        table: u32,
-        first: usize,
-    ) -> Result<()> {
+    async fn load_part<E: EngineEnv>(&self, lane: &mut Lane<E>, part: usize) -> Result<()> {
+        let (mut table, mut half_steps) = (0, 0);
         let mut batch = Vec::with_capacity(ROWS_MAX);
-        let chains = self.tail.chains(table).skip(first).take(TAIL_ROWS);
-        for (key, chain) in chains {
-            self.loaded.fetch_add(1, Relaxed);
+        for chain in self.tail.chains(part) {
             if !chain.is_first() {
                 continue;
             }
-            let row = self.tail.resolve(table, chain, None)?;
-            batch.extend(row.map(|row| (Key::from_words(&words(key)), row)));
-            if batch.len() == ROWS_MAX {
+            half_steps += chain.entries();
+            if batch.len() == ROWS_MAX || chain.table() != table {
                 self.insert(lane, table, &batch).await?;
                 batch.clear();
+                table = chain.table();
             }
+            let row = self.tail.resolve(chain, None)?;
+            batch.extend(row.map(|row| (Key::from_words(&words(chain.key())), row)));
         }
-        self.insert(lane, table, &batch).await
+        self.insert(lane, table, &batch).await?;
+        self.half_steps.fetch_add(half_steps, Relaxed);
+        Ok(())
     }
 
     /// Inserts rows in a transaction. A row that is there already was visited twice by the
@@ -231,6 +283,11 @@ impl<D: Disk> Restore<D> {
         };
         DurabilityError::Load { table: name, reason }
     }
+}
+
+async fn lane<E: EngineEnv>(database: &Database<E>) -> Result<Lane<E>> {
+    let lane = database.lane().await;
+    lane.map_err(|error| CatalogError::Limit(error.to_string()).into())
 }
 
 async fn insert_once<E: EngineEnv>(

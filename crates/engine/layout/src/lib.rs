@@ -31,7 +31,7 @@ pub use address::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
 pub use bucket::BucketLayout;
 pub use column::{Column, ColumnType, Value};
 pub use design::{IndexDesign, IndexKind, PhysicalDesign, Placement, Storage};
-pub use key::{KEY_WORDS_MAX, Key, KeyBuilder};
+pub use key::{KEY_WORDS_MAX, Key, KeyBuilder, hash_words};
 pub use leaf::LeafLayout;
 pub use oracle::OracleLayout;
 pub use part::{PARTS_MAX, Part, PartRule};

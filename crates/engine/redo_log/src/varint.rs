@@ -14,6 +14,13 @@ pub(crate) fn append(bytes: &mut Vec<u8>, mut value: u64) {
 
 /// Takes a number off the front; `None` if there is none in its only form.
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    if let Some((&byte, rest)) = bytes.split_first()
+        && byte < 0x80
+    {
+        // Nearly all numbers have one byte.
+        *bytes = rest;
+        return Some(u64::from(byte));
+    }
     let mut value = 0_u64;
     for (index, &byte) in bytes.iter().enumerate().take(BYTES_MAX) {
         let part = u64::from(byte & 0x7f);

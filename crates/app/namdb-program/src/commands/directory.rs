@@ -129,7 +129,8 @@ fn copy(name: &'static str, from: &Path, to: &Path) -> Result<Verdict> {
 struct Verified {
     tables: usize,
     rows: u64,
-    log_rows: u64,
+    log_entries: u64,
+    load_seconds: f64,
     torn_bytes: u64,
     faults: Vec<String>,
 }
@@ -156,18 +157,20 @@ pub fn verify_directory(arguments: &VerifyArguments) -> Result<Verdict> {
     let result = Verified {
         tables: found.tables,
         rows: found.rows,
-        log_rows: found.log_rows,
+        log_entries: found.log_entries,
+        load_seconds: found.load_s,
         torn_bytes: found.torn_bytes,
         faults,
     };
     let mut told = String::new();
     line!(
         told,
-        "{}: {}, {}, {} of them changed behind the checkpoint",
+        "{}: {}, {}, and {} in the log, loaded in {:.1} s",
         directory.display(),
         text::counted(result.tables as u64, "table"),
         text::counted(result.rows, "row"),
-        text::grouped(result.log_rows)
+        text::counted(result.log_entries, "change"),
+        result.load_seconds
     );
     if result.torn_bytes > 0 {
         let torn = text::counted(result.torn_bytes, "byte");

@@ -10,7 +10,7 @@ use crate::support::mix::{Dice, Mix};
 use crate::support::program::{KEY_MAX, Program, Step, Tables, execute};
 use durability::control::StoredTable;
 use durability::{
-    AcceptedLoss, Control, DurabilityError, Flusher, Half, OpenOptions, Opened, Restore,
+    AcceptedLoss, Control, DurabilityError, Flusher, OpenOptions, Opened, Phase, Restore,
     open_directory,
 };
 use fabric::{DynEnv, Env};
@@ -107,16 +107,13 @@ pub fn load(
 ) -> Result<(), DurabilityError> {
     cluster.admin(restore.create_tables(&cluster.database))?;
     let restore = Rc::new(restore);
-    for half in [Half::Checkpoint, Half::Log] {
-        if half == Half::Log {
-            restore.begin_log();
-        }
+    for phase in Phase::ALL {
         let (working, failed) = (Rc::new(Cell::new(workers)), Rc::new(RefCell::new(None)));
         for worker in 0..workers {
             let database = cluster.compute(worker as u16);
             let (restore, working, failed) = (restore.clone(), working.clone(), failed.clone());
             cluster.world.spawn_on(&database.env().clone(), async move {
-                if let Err(error) = restore.work(&database, half).await {
+                if let Err(error) = restore.work(&database, phase).await {
                     *failed.borrow_mut() = Some(error);
                 }
                 working.set(working.get() - 1);

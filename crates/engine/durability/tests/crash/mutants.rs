@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use storage::PlantedBug;
 
 /// Seeds that may be needed.
-const SEEDS_MAX: u64 = 800;
+const SEEDS_MAX: u64 = 4000;
 
 /// Runs seeds until one notices the bug.
 fn is_caught(bug: PlantedBug, seeds: u64) {

@@ -12,7 +12,12 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(500);
 /// A checkpoint in the background rests this many times as long as it works, to leave the
 /// processors to transactions.
-const RESTS_PER_WORK: u64 = 4;
+const RESTS_PER_WORK: u64 = 9;
+/// A checkpoint hurries when the log has grown by this many times the bytes that begin one.
+const HURRY_FACTOR: u64 = 8;
+/// The log grows by at least the size of the newest checkpoint, divided by this, before the next
+/// one begins: large databases would write all rows again and again for few changes.
+const CHECKPOINT_PART: u64 = 2;
 /// While it rests or waits, a checkpoint looks at this interval whether the database is closed.
 const CLOSING_LOOK: Duration = Duration::from_millis(50);
 
@@ -21,9 +26,31 @@ const CLOSING_LOOK: Duration = Duration::from_millis(50);
 pub(super) enum Pace {
     /// All that it can use: somebody waits for it.
     Fast,
-    /// A part, until the log has grown by twice the bytes that begin a checkpoint: after that a
-    /// restart would take too long.
+    /// A tenth of a processor, until the log has grown so far that a restart would take too long.
     Background,
+}
+
+/// The growth of the log, in bytes since the newest checkpoint began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Growth {
+    /// Begins a checkpoint.
+    begin: u64,
+    /// Lets it hurry.
+    hurry: u64,
+}
+
+impl Growth {
+    /// The limits where a checkpoint begins after `log_bytes` as configured, and the newest one has
+    /// `checkpoint_bytes`.
+    fn new(log_bytes: u64, checkpoint_bytes: u64) -> Self {
+        let begin = log_bytes.max(checkpoint_bytes / CHECKPOINT_PART);
+        Self { begin, hurry: begin.saturating_mul(HURRY_FACTOR) }
+    }
+
+    /// How long a checkpoint rests after it has worked.
+    fn rest_ns(self, grown: u64, worked_ns: u64) -> u64 {
+        if grown < self.hurry { RESTS_PER_WORK * worked_ns } else { 0 }
+    }
 }
 
 /// The checkpointer's thread.
@@ -35,7 +62,7 @@ pub(super) fn run(shared: &Shared) {
         let log_bytes = shared.counters.log_bytes.load(Relaxed);
         // Another checkpoint may have begun between the two loads.
         let grown = log_bytes.saturating_sub(shared.counters.checkpoint_at.load(Relaxed));
-        if grown < shared.checkpoint_log_bytes {
+        if grown < shared.growth().begin {
             continue;
         }
         if let Err(error) = shared.checkpoint(Pace::Background) {
@@ -49,6 +76,12 @@ pub(super) fn run(shared: &Shared) {
 }
 
 impl Shared {
+    fn growth(&self) -> Growth {
+        let control = self.control();
+        let files = control.checkpoint.iter().flat_map(|checkpoint| &checkpoint.files);
+        Growth::new(self.checkpoint_log_bytes, files.map(|file| file.bytes).sum())
+    }
+
     /// Rests, until the database is closed.
     fn rest(&self, mut left_ns: u64) {
         while left_ns > 0 && !self.is_closing.load(Relaxed) {
@@ -61,16 +94,17 @@ impl Shared {
     /// Makes a checkpoint.
     pub(super) fn checkpoint(&self, pace: Pace) -> Result<(), DurabilityError> {
         let _one_at_a_time = self.checkpointing.lock().expect("no holder panics");
-        let began_at = self.counters.log_bytes.load(Relaxed);
+        let (began_at, growth) = (self.counters.log_bytes.load(Relaxed), self.growth());
+        let before = self.counters.checkpoint_at.load(Relaxed);
         let database = self.unlogged();
         let mut working_since = Moment::now();
         let note = |_| {
             if self.is_closing.load(Relaxed) {
                 return Err(DurabilityError::Refused(Refusal::Closed));
             }
-            let grown = self.counters.log_bytes.load(Relaxed) - began_at;
-            if pace == Pace::Background && grown < 2 * self.checkpoint_log_bytes {
-                self.rest(RESTS_PER_WORK * Moment::now().since_ns(working_since));
+            if pace == Pace::Background {
+                let grown = self.counters.log_bytes.load(Relaxed) - before;
+                self.rest(growth.rest_ns(grown, Moment::now().since_ns(working_since)));
             }
             working_since = Moment::now();
             Ok(())
@@ -97,5 +131,25 @@ impl Shared {
         self.counters.checkpoints.fetch_add(1, Relaxed);
         *self.counters.last_checkpoint.lock().expect("no holder panics") = Some(Moment::now());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_begins_when_the_log_is_long_beside_the_rows() {
+        assert_eq!(Growth::new(100, 0), Growth { begin: 100, hurry: 800 });
+        assert_eq!(Growth::new(100, 199).begin, 100);
+        assert_eq!(Growth::new(100, 1_000), Growth { begin: 500, hurry: 4_000 });
+        assert_eq!(Growth::new(1 << 40, u64::MAX).hurry, u64::MAX);
+    }
+
+    #[test]
+    fn a_checkpoint_takes_a_tenth_of_a_processor_until_it_hurries() {
+        let growth = Growth::new(100, 0);
+        assert_eq!([0, 799].map(|grown| growth.rest_ns(grown, 10)), [90, 90]);
+        assert_eq!([800, 9_000].map(|grown| growth.rest_ns(grown, 10)), [0, 0]);
     }
 }

@@ -4,8 +4,10 @@ use crate::column::{COLUMN_LENGTH_MAX, Column};
 use crate::key::KEY_WORDS_MAX;
 use crate::key_part::key_width;
 use crate::place::{Place, Slot, SlotKind, place_null_bits, place_payload};
+use crate::record::words_of;
 use crate::row::RowLayout;
 use crate::schema_error::SchemaError;
+use std::fmt;
 use std::ops::Range;
 
 /// Largest number of columns of a table.
@@ -20,16 +22,31 @@ const NAME_SHOWN: usize = 32;
 const _: () = assert!(COLUMNS_MAX <= u8::MAX as usize + 1);
 
 /// A table's columns and key, with every column's place computed once.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Schema {
     name: String,
     columns: Vec<Column>,
     key: Vec<usize>,
     places: Vec<Place>,
     slots: Vec<Slot>,
+    /// The payload words of each column, a bit each.
+    words: Vec<u64>,
     long: Vec<usize>,
     key_bytes: u32,
     payload_bytes: u32,
+}
+
+/// Without the words of the columns, which their places have: the fingerprints of generated code
+/// are made of this text.
+impl fmt::Debug for Schema {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut schema = formatter.debug_struct("Schema");
+        schema.field("name", &self.name).field("columns", &self.columns);
+        schema.field("key", &self.key).field("places", &self.places);
+        schema.field("slots", &self.slots).field("long", &self.long);
+        schema.field("key_bytes", &self.key_bytes);
+        schema.field("payload_bytes", &self.payload_bytes).finish()
+    }
 }
 
 impl Schema {
@@ -58,8 +75,9 @@ impl Schema {
         for (position, &column) in long.iter().enumerate() {
             slots[column].long = position as u8;
         }
+        let words = slots.iter().map(|&slot| words_of(slot)).collect();
         let (name, key) = (name.to_owned(), key.to_vec());
-        Ok(Self { name, columns, key, places, slots, long, key_bytes, payload_bytes })
+        Ok(Self { name, columns, key, places, slots, words, long, key_bytes, payload_bytes })
     }
 
     pub fn name(&self) -> &str {
@@ -189,6 +207,12 @@ impl Schema {
             }
         }
         ranges
+    }
+
+    /// The payload words of each column with its null flag, see [`words_of`].
+    #[inline]
+    pub(crate) fn column_words(&self) -> &[u64] {
+        &self.words
     }
 
     /// The parameters for reading and writing `column`.

@@ -15,6 +15,9 @@ use storage::{Directory, Disk, File, PlantedBug};
 /// Size after which a new segment begins. A segment is replayed by one core and deleted whole.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
+/// Memory that is kept for the next group.
+const STAGED_BYTES_KEPT: usize = 16 << 20;
+
 /// The properties of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -73,8 +76,11 @@ pub struct Log<D: Disk> {
     pub(crate) group: u64,
     /// The snapshot of the last group in this segment.
     pub(crate) counters: Option<Vec<u64>>,
-    /// Blocks that were taken from lanes but are not durable, because the disk was full.
+    /// The next group: blocks that were taken from lanes, and behind them the group record. If the
+    /// disk is full, the blocks stay.
     staged: Vec<u8>,
+    /// Bytes of the blocks.
+    staged_blocks: usize,
     /// For each lane, the pieces with entries that no durable snapshot covers, oldest first.
     uncovered: BTreeMap<u32, VecDeque<Piece>>,
 }
@@ -96,6 +102,7 @@ impl<D: Disk> Log<D> {
             group,
             counters: None,
             staged: Vec::new(),
+            staged_blocks: 0,
             uncovered: BTreeMap::new(),
         }
     }
@@ -150,7 +157,7 @@ impl<D: Disk> Log<D> {
     /// later snapshot. After any other error of the disk no later call succeeds.
     pub async fn commit_group(&mut self, snapshot: &[u64]) -> Result<Group, LogError> {
         self.check()?;
-        if self.staged.is_empty() && self.segment.end >= self.config.segment_bytes {
+        if self.staged_blocks == 0 && self.segment.end >= self.config.segment_bytes {
             self.roll().await?;
         }
         let number = self.group + 1;
@@ -160,8 +167,8 @@ impl<D: Disk> Log<D> {
             counters: snapshot.to_vec(),
         };
         let content = record.encode(self.counters.as_deref());
-        let bytes = self.group_bytes(number, &content);
-        let count = bytes.len() as u64;
+        self.stage_group(number, &content);
+        let count = self.staged.len() as u64;
         let next = Marker {
             state: State::Open,
             sequence: self.segment.marker.sequence + 1,
@@ -169,9 +176,11 @@ impl<D: Disk> Log<D> {
             group: number,
         };
         let early = self.directory.has_planted(PlantedBug::MarkerBeforeSync);
-        self.write(&bytes, if early { next } else { self.segment.marker }).await?;
+        self.write(&self.staged, if early { next } else { self.segment.marker }).await?;
         self.sync().await?;
         self.staged.clear();
+        self.staged.shrink_to(STAGED_BYTES_KEPT);
+        self.staged_blocks = 0;
         self.segment.marker = next;
         self.segment.end += count;
         self.group = number;
@@ -207,22 +216,23 @@ impl<D: Disk> Log<D> {
         oldest.map_or(self.position(), |oldest| oldest.min(self.position()))
     }
 
-    /// The blocks of all lanes and the group record behind them.
-    fn group_bytes(&mut self, number: u64, content: &[u8]) -> Vec<u8> {
+    /// Stages the blocks of all lanes, and the group record behind them.
+    fn stage_group(&mut self, number: u64, content: &[u8]) {
         let (seed, end) = (self.segment.seed, self.segment.end);
         let group = |offset| Block { kind: BlockKind::Group, group: number, offset, content };
-        let mut bytes = Vec::new();
         if self.directory.has_planted(PlantedBug::GroupBeforeBlocks) {
             let record = group(end);
-            record.append(seed, &mut bytes);
             self.stage(number, record.end());
-            bytes.append(&mut self.staged);
-            return bytes;
+            let blocks = std::mem::take(&mut self.staged);
+            record.append(seed, &mut self.staged);
+            self.staged.extend(blocks);
+            return;
         }
+        // The record of an attempt that found the disk full.
+        self.staged.truncate(self.staged_blocks);
         self.stage(number, end);
-        bytes.clone_from(&self.staged);
-        group(end + bytes.len() as u64).append(seed, &mut bytes);
-        bytes
+        self.staged_blocks = self.staged.len();
+        group(end + self.staged.len() as u64).append(seed, &mut self.staged);
     }
 
     /// Takes the lanes' buffers and appends them to the staged blocks, which begin at `begin`.

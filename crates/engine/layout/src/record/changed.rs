@@ -36,14 +36,19 @@ const WORD_BITS: u32 = u64::BITS - 1;
 
 /// The words in which two payloads differ, a bit each.
 fn differing_words(before: &[u64], after: &[u64]) -> u64 {
-    let words = (0..).zip(before.iter().zip(after));
-    words.fold(0, |bits, (word, (old, new))| {
-        bits | u64::from(old != new) << u32::min(word, WORD_BITS)
-    })
+    let count = before.len().min(WORD_BITS as usize);
+    let (first_before, rest_before) = before.split_at(count);
+    let (first_after, rest_after) = after.split_at(count);
+    let words = (0..).zip(first_before.iter().zip(first_after));
+    let bits = words.fold(0, |bits, (word, (old, new))| bits | u64::from(old != new) << word);
+    bits | u64::from(rest_before != rest_after) << WORD_BITS
 }
 
-/// The words of a column with its null flag, a bit each. Those of key columns are of no use.
-fn words_of(slot: Slot) -> u64 {
+/// The payload words of a column with its null flag, a bit each; 0 for columns of the key.
+pub(crate) fn words_of(slot: Slot) -> u64 {
+    if matches!(slot.kind, SlotKind::Key | SlotKind::KeyBool) {
+        return 0;
+    }
     let length = match (slot.kind, slot.width) {
         (SlotKind::OutOfLine, _) => 8 * u32::from(slot.cell_words),
         (_, 0) => u32::from(slot.prefix) + slot.length_max,
@@ -67,12 +72,12 @@ pub fn for_changed_columns(
     let differing = differing_words(before, after);
     let (words_before, words_after) = (before, after);
     let (before, after): (&[u8], &[u8]) = (cast_slice(before), cast_slice(after));
-    for column in 0..schema.columns().len() {
-        let slot = schema.slot(column);
+    for (column, &words) in schema.column_words().iter().enumerate() {
         // Most columns of most updates are as they were.
-        if differing & words_of(slot) == 0 {
+        if differing & words == 0 {
             continue;
         }
+        let slot = schema.slot(column);
         match slot.kind {
             SlotKind::Key | SlotKind::KeyBool => {}
             SlotKind::Payload => {

@@ -11,6 +11,7 @@ mod read;
 mod tests;
 mod write;
 
+pub(crate) use changed::words_of;
 pub use changed::{for_changed_columns, set_changed_column};
 pub use read::{RecordRef, copy_key_bytes};
 pub use write::RecordMut;

@@ -65,6 +65,8 @@ pub struct OpenProgress {
 pub struct DirectoryStatistics {
     /// Groups of commits written since the database was opened, each with one sync.
     pub groups: u64,
+    /// Those that a waiting session wrote itself; a thread of the database writes the others.
+    pub session_groups: u64,
     /// Bytes of the log that they took.
     pub log_bytes: u64,
     /// Seconds of writing and syncing groups.
@@ -78,6 +80,7 @@ pub struct DirectoryStatistics {
 #[derive(Default)]
 struct Counters {
     groups: AtomicU64,
+    session_groups: AtomicU64,
     log_bytes: AtomicU64,
     group_ns: AtomicU64,
     checkpoints: AtomicU64,
@@ -113,6 +116,7 @@ impl DirectoryCounters {
         let last = *counters.last_checkpoint.lock().expect("no holder panics");
         DirectoryStatistics {
             groups: counters.groups.load(Relaxed),
+            session_groups: counters.session_groups.load(Relaxed),
             log_bytes: counters.log_bytes.load(Relaxed),
             group_s: counters.group_ns.load(Relaxed) as f64 / 1e9,
             checkpoints: counters.checkpoints.load(Relaxed),
@@ -359,7 +363,9 @@ impl Shared {
             return;
         }
         // An error reaches the session, and all others, as a refusal.
-        let _ = self.write_group(flusher);
+        if self.write_group(flusher).is_ok() {
+            self.counters.session_groups.fetch_add(1, Relaxed);
+        }
     }
 
     /// Waits; returns whether the database is being closed.
@@ -410,7 +416,7 @@ impl Durable {
 
     pub fn checkpoint(&self) -> Result<(), DurabilityError> {
         if !self.is_logged() {
-            return Err(DurabilityError::Refused(Refusal::Closed));
+            return Err(DurabilityError::NotLogged);
         }
         self.shared.checkpoint(Pace::Fast)
     }

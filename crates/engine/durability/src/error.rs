@@ -32,6 +32,12 @@ pub enum DurabilityError {
     /// The database keeps its data in memory only.
     #[error("the database has no directory; open it with `Config::directory`")]
     NoDirectory,
+    /// The database was opened at a level that logs nothing.
+    #[error(
+        "a database at the level `None` has no redo log and no checkpoints; open it with another \
+         `Config::durability`"
+    )]
+    NotLogged,
     /// The directory has no control file.
     #[error("`{directory}` has no database: the file `control` is missing")]
     NoDatabase { directory: String },

@@ -80,6 +80,28 @@ fn check(db: &Db, expected: impl Fn(u64) -> Option<i64>, ids: std::ops::Range<u6
     assert_eq!(read.expect("reads commit"), expected);
 }
 
+/// A single session does not wake a thread for each commit.
+#[test]
+fn a_waiting_session_writes_its_group_itself() {
+    let folder = Folder::new("own-group");
+    let db = folder.open(Durability::Synchronous);
+    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
+    let groups = || db.directory_statistics().expect("it has a directory").session_groups;
+    let before = groups();
+    for id in 0..50 {
+        put(&db, accounts, id..id + 1, 1);
+    }
+    // The flusher may have looked after a commit while another one was under way.
+    assert!(groups() - before >= 40, "{} of 50 commits", groups() - before);
+}
+
+#[test]
+fn a_database_that_logs_nothing_has_no_checkpoints() {
+    let folder = Folder::new("not-logged");
+    let error = folder.open(Durability::None).checkpoint().expect_err("nothing is logged");
+    assert!(error.to_string().contains("open it with another `Config::durability`"), "{error}");
+}
+
 /// Sessions that come while another one writes its group wake the flusher's thread, and do not wait
 /// for its interval.
 #[test]

@@ -3,8 +3,9 @@
 use crate::host;
 use durability::DurabilityError;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use storage::Failure;
 use txn::local::OpenConfig;
 use txn::{DatabaseConfig, Oracle};
 
@@ -168,7 +169,7 @@ pub enum OpenError {
         fault: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The directory cannot be opened or created.
-    #[error("the directory `{}` cannot be opened: {reason}; its parent must exist", path.display())]
+    #[error("the directory `{}` cannot be opened: {reason}", path.display())]
     Path {
         /// The directory.
         path: PathBuf,
@@ -181,6 +182,17 @@ pub enum OpenError {
     /// The memory could not be reserved or initialised.
     #[error("the memory servers could not be started: {0}")]
     Start(String),
+}
+
+impl OpenError {
+    /// The error of a directory that was to be created unless it is there.
+    pub(crate) fn created(path: &Path, failure: Failure) -> Self {
+        let lacks_parent =
+            path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.is_dir());
+        let remedy = if lacks_parent { "; its parent must exist" } else { "" };
+        let reason = format!("{}{remedy}", failure.reason);
+        Self::Path { path: path.to_owned(), reason }
+    }
 }
 
 impl Config {

@@ -48,8 +48,7 @@ fn existing(path: &Path) -> Result<Directory<RealDisk>, OpenError> {
 /// ```
 pub fn back_up(from: &Path, to: &Path, note: impl FnMut(u64)) -> Result<Copied, OpenError> {
     let source = existing(from)?;
-    let disk = RealDisk::create(to)
-        .map_err(|failure| OpenError::Path { path: to.to_owned(), reason: failure.reason })?;
+    let disk = RealDisk::create(to).map_err(|failure| OpenError::created(to, failure))?;
     let target = run_now(Directory::open(disk)).map_err(DurabilityError::from)?;
     Ok(run_now(copy_directory(&source, &target, note))?)
 }

@@ -19,8 +19,8 @@ use crate::error::TransactionError;
 use crate::host::{self, Moment};
 use checkpointer::Pace;
 use durability::{
-    Acknowledgements, Control, DurabilityError, Flusher, OpenOptions, Opened, Phase, Refusal,
-    Restore, Ticket, Work, catalog, open_directory,
+    Acknowledgements, Control, DurabilityError, Flusher, OpenOptions, Opened, Phase, Restore,
+    Ticket, Work, catalog, open_directory,
 };
 use fabric::{LocalEnv, run_now};
 use layout::IndexDesign;
@@ -175,8 +175,7 @@ pub(crate) fn open(
     path: &Path,
     progress: &dyn Fn(OpenProgress),
 ) -> Result<FromDirectory, OpenError> {
-    let disk = RealDisk::create(path)
-        .map_err(|failure| OpenError::Path { path: path.to_owned(), reason: failure.reason })?;
+    let disk = RealDisk::create(path).map_err(|failure| OpenError::created(path, failure))?;
     let directory = run_now(Directory::open(disk)).map_err(DurabilityError::from)?;
     let mut options = OpenOptions::new(DatabaseId(host::random_bytes()));
     options.on_damage = if config.accept_loss { OnDamage::AcceptLoss } else { OnDamage::Refuse };

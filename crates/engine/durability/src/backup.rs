@@ -53,6 +53,9 @@ pub async fn copy_directory<D: Disk, T: Disk>(
 ) -> Result<Copied> {
     if let Some(entry) = to.list().await?.into_iter().next() {
         let directory = to.label();
+        if Control::read(to).await.is_ok_and(|control| control.is_some()) {
+            return Err(DurabilityError::HasDatabase { directory });
+        }
         return Err(DurabilityError::NotEmpty { directory, file: entry.name });
     }
     for _ in 0..TRIES_MAX {

@@ -50,6 +50,9 @@ pub enum DurabilityError {
          directory"
     )]
     NotEmpty { directory: String, file: String },
+    /// The directory of a copy has a database.
+    #[error("`{directory}` has a database already; choose an empty directory")]
+    HasDatabase { directory: String },
     /// The definition of a table cannot be used.
     #[error("the control file has a definition of table {table} that cannot be used: {reason}")]
     Table { table: String, reason: String },

@@ -114,7 +114,7 @@ pub fn open_directory(config: Config) -> Result<Db> {
     };
     let db = namdb::open_with_progress(config, &show)?;
     if let Some(bar) = bar.into_inner() {
-        bar.finish(&text::counted(rows.get(), "row"));
+        bar.finish(&format!("{} rows and changes", text::grouped(rows.get())));
     }
     if let Some(loss) = db.accepted_loss() {
         output::say(&format!("  accepted: {loss}"));

@@ -419,6 +419,14 @@ fn a_second_opening_and_a_wrong_directory_are_refused() {
     let refused = namdb::open(other.config(Durability::default())).map(drop);
     let refused = refused.expect_err("somebody's files are there");
     assert!(matches!(refused, OpenError::Directory(DurabilityError::NotEmpty { .. })));
+    let copied = namdb::directory::back_up(&folder.0, &other.0, |_| {})
+        .map(drop)
+        .expect_err("it is not empty");
+    assert!(copied.to_string().contains("has no database, but other files"), "{copied}");
+    let copied = namdb::directory::back_up(&folder.0, &folder.0, |_| {})
+        .map(drop)
+        .expect_err("it is the source");
+    assert!(copied.to_string().contains("has a database already"), "{copied}");
     let no_parent = other.0.join("a/b");
     let config = Config { directory: Some(no_parent), ..other.config(Durability::default()) };
     let refused = namdb::open(config).map(drop).expect_err("the parent is missing").to_string();

@@ -114,10 +114,9 @@ impl SimulatedReport {
 
     /// The verdict for the exit code.
     pub fn verdict(&self) -> Verdict {
-        let fails = |is_rate| self.checks.iter().any(|check| !check.ok && check.is_rate == is_rate);
-        if fails(false) {
+        if self.checks.iter().any(CheckReport::shows_damage) {
             Verdict::Damaged
-        } else if fails(true) {
+        } else if self.checks.iter().any(CheckReport::shows_rate) {
             Verdict::Unexpected
         } else {
             Verdict::Sound

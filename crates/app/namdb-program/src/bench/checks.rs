@@ -5,10 +5,11 @@ use super::driver::Run;
 use super::load::Loaded;
 use super::progress::Progress;
 use super::report::{CheckReport, TableReport, TablesReport};
-use super::site::{Site, SiteSession, SiteWorkload};
+use super::site::{LOCAL, Site, SiteSession, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
 use fabric::Env;
+use namdb::directory::StructureReport;
 use namdb::{DirectoryStatistics, TableMemory, WholeMemory};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -113,7 +114,7 @@ pub fn check_after_run<S: Site, W: SiteWorkload<S>>(
     let tables = memory(site, workload, &|name| looked.at(name, "rows"));
     let now = kept(tables, problems, "the memory of the tables could not be measured");
     checks.extend(check_rows::<S::Env, W>(workload, rows_before, &now, &run.totals));
-    checks.extend(structure);
+    checks.extend(structure.into_iter().flatten());
     looked.progress.finish(&counted(checks.len() as u64, "check"));
     (checks, now)
 }
@@ -204,7 +205,7 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     tell: &dyn Fn(&str),
-) -> Result<Option<CheckReport>> {
+) -> Result<Option<[CheckReport; 2]>> {
     let session = site.session()?;
     let database = session.handle();
     let is_own = |name: &str| {
@@ -215,20 +216,29 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
         is_own
     };
     let structure = session.wait(database.check_tables(&is_own))?;
-    let locked = structure.locked.first().map(|first| match structure.locked.len() {
+    Ok(Some(structure_checks(&structure, site.facts().fabric != LOCAL)))
+}
+
+/// In a cluster, other processes may have left locks behind, or stand still: the data is sound.
+/// Locks that this process has left are a damage.
+fn structure_checks(structure: &StructureReport, has_others: bool) -> [CheckReport; 2] {
+    let (form, locked) = (structure.errors.first(), structure.locked.first());
+    let locked = locked.map(|first| match structure.locked.len() {
         1 => format!("{first} is locked"),
         count => format!("{first} is locked, as are {} more", count - 1),
     });
-    let wrong = structure.errors.first().cloned().or(locked);
-    Ok(Some(CheckReport {
+    let structures = counted(structure.lines.len() as u64, "structure");
+    let check = |name: &str, wrong: Option<&String>, is_lock| CheckReport {
+        name: name.to_owned(),
         is_rate: false,
-        name: "every table and index is well formed, nothing is left locked".to_owned(),
+        is_lock,
         ok: wrong.is_none(),
-        detail: match wrong {
-            None => counted(structure.lines.len() as u64, "structure"),
-            Some(wrong) => wrong,
-        },
-    }))
+        detail: wrong.unwrap_or(&structures).clone(),
+    };
+    [
+        check("every table and index is well formed", form, false),
+        check("nothing is left locked", locked.as_ref(), has_others),
+    ]
 }
 
 #[cfg(test)]
@@ -236,6 +246,7 @@ mod tests {
     use super::*;
     use crate::Verdict;
     use crate::bench::report::{Parameters, Report, Subject};
+    use crate::bench::table::verdicts;
     use crate::bench::trial;
     use fabric::run_now;
     use layout::NodeId;
@@ -250,6 +261,26 @@ mod tests {
             let take = || allocate_extent(database.env(), NodeId(0), bytes, Label(u64::MAX));
             while run_now(take()).is_ok() {}
         }
+    }
+
+    /// A lock is a damage only where nobody else could have left it.
+    #[test]
+    fn a_lock_that_another_process_left_is_no_damage() {
+        let locked = vec!["account: row 3".to_owned(), "account: row 4".to_owned()];
+        let structure = StructureReport { lines: Vec::new(), errors: Vec::new(), locked };
+        for (has_others, damages) in [(true, 0), (false, 1)] {
+            let checks = structure_checks(&structure, has_others);
+            let shown = checks.iter().filter(|check| check.shows_damage()).count();
+            assert_eq!((shown, checks[1].shows_lock()), (damages, has_others));
+            let mut text = String::new();
+            verdicts(&mut text, &checks, &[], false);
+            assert_eq!(text.contains("DAMAGED"), !has_others, "{text}");
+            assert_eq!(text.contains("LEFT LOCKED"), has_others, "{text}");
+            assert!(text.contains("account: row 3 is locked, as are 1 more"), "{text}");
+        }
+        let errors = vec!["account: a leaf is torn".to_owned()];
+        let checks = structure_checks(&StructureReport { errors, ..structure }, true);
+        assert!(checks[0].shows_damage(), "locks do not hide a damage");
     }
 
     /// A database whose memory is full can still be checked, since checks only read.

@@ -253,6 +253,8 @@ pub struct CheckReport {
     pub name: String,
     /// Whether it checks how often transactions succeed, rather than data.
     pub is_rate: bool,
+    /// Whether it checks that processes of a cluster have released their locks, rather than data.
+    pub is_lock: bool,
     /// Whether the condition holds.
     pub ok: bool,
     /// How much was checked, or what is wrong.
@@ -262,7 +264,25 @@ pub struct CheckReport {
 impl From<CheckResult> for CheckReport {
     fn from(check: CheckResult) -> Self {
         let is_rate = check.about == About::Rates;
-        Self { name: check.name.to_owned(), is_rate, ok: check.ok, detail: check.detail }
+        let (name, is_lock) = (check.name.to_owned(), false);
+        Self { name, is_rate, is_lock, ok: check.ok, detail: check.detail }
+    }
+}
+
+impl CheckReport {
+    /// Whether the data is damaged.
+    pub fn shows_damage(&self) -> bool {
+        !self.ok && !self.is_rate && !self.is_lock
+    }
+
+    /// Whether calls did not succeed as often as expected.
+    pub fn shows_rate(&self) -> bool {
+        !self.ok && self.is_rate
+    }
+
+    /// Whether a process holds locks that has left or stands still.
+    pub fn shows_lock(&self) -> bool {
+        !self.ok && self.is_lock
     }
 }
 
@@ -414,22 +434,18 @@ impl Report {
         self.fabric == LOCAL
     }
 
-    /// Number of failed checks of rates or of data.
-    pub fn failed_checks(&self, of_rates: bool) -> usize {
-        self.checks.iter().filter(|check| check.is_rate == of_rates && !check.ok).count()
-    }
-
     /// The verdict that determines the exit code.
     pub fn verdict(&self) -> Verdict {
-        if self.failed_checks(false) > 0 {
+        if self.checks.iter().any(CheckReport::shows_damage) {
             Verdict::Damaged
         } else if self.is_out_of_memory
             || self.is_unreachable
             || !self.lost_compute_servers.is_empty()
             || !self.problems.is_empty()
+            || self.checks.iter().any(CheckReport::shows_lock)
         {
             Verdict::Incomplete
-        } else if self.failed_checks(true) > 0 {
+        } else if self.checks.iter().any(CheckReport::shows_rate) {
             Verdict::Unexpected
         } else {
             Verdict::Sound

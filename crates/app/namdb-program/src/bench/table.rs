@@ -412,13 +412,16 @@ pub fn verdicts(text: &mut String, checks: &[CheckReport], problems: &[String], 
         let lines = wrapped(&format!("NOT DONE: {problem}"), COLUMNS - 4);
         lines.iter().for_each(|part| line!(text, "  {part}"));
     }
-    let failed =
-        |is_rate| checks.iter().filter(|check| !check.ok && check.is_rate == is_rate).count();
-    let (damages, unexpected) = (failed(false), failed(true));
+    let failed = |shows: fn(&CheckReport) -> bool| checks.iter().filter(|&it| shows(it)).count();
+    let damages = failed(CheckReport::shows_damage);
+    let unexpected = failed(CheckReport::shows_rate);
     let count = checks.len();
-    let of_data = checks.iter().filter(|check| !check.is_rate).count();
+    let of_data = checks.iter().filter(|check| !check.is_rate && !check.is_lock).count();
     if damages > 0 {
         line!(text, "  THE DATABASE IS DAMAGED: {damages} of {of_data} checks of its data fail.");
+    } else if checks.iter().any(CheckReport::shows_lock) {
+        line!(text, "  LEFT LOCKED: a process that has left the cluster or stands still holds");
+        line!(text, "  locks. All {of_data} checks of the data hold.");
     } else if !problems.is_empty() {
         line!(text, "  {} could be run and held.", counted((count - unexpected) as u64, "check"));
     } else if unexpected == 0 {
@@ -433,10 +436,11 @@ pub fn verdicts(text: &mut String, checks: &[CheckReport], problems: &[String], 
     rates(text, unexpected, of_folder);
     rule(text);
     for check in checks {
-        let mark = match (check.ok, check.is_rate) {
-            (true, _) => "ok  ",
-            (false, true) => "RATE",
-            (false, false) => "FAIL",
+        let mark = match check {
+            check if check.ok => "ok  ",
+            check if check.is_rate => "RATE",
+            check if check.is_lock => "LOCK",
+            _ => "FAIL",
         };
         verdict(text, mark, &check.name, &shown(&check.detail));
     }

@@ -63,7 +63,7 @@ Examples:
 
 Progress goes to standard error, the result to standard output. Ctrl-C ends the run early and still \
 reports. Exit codes: 0 every check holds; 1 a check of data fails; 2 no result, or it cannot be \
-written; 3 memory ran out, a server was lost or a check could not be run; 4 this process has lost its lease \
+written; 3 memory ran out, a server was lost, locks were left or a check could not be run; 4 this process has lost its lease \
 in the cluster; 5 all checks of data hold, but transactions succeed more or less often than the workload says.";
 
 /// Arguments of `namdb bench`.

@@ -14,6 +14,7 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 
+use crate::done::Done;
 use measure::Measurement;
 use record::{RECORD, Record};
 
@@ -45,7 +46,7 @@ const TPCC_METRICS: &str = "tpcc-metrics";
 const METRICS_SHARE_MAX: f64 = 0.02;
 
 /// Measures all workloads, then compares or records.
-pub fn run(root: &Path, options: &Options) -> Result<()> {
+pub fn run(root: &Path, options: &Options) -> Result<Done> {
     if options.verbs {
         return compare_verbs(root, &measure::build(root, false)?);
     }
@@ -82,13 +83,13 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     if options.bless {
         measured.write(root)?;
         eprintln!("counts: {} workloads recorded in {RECORD}", measured.workloads.len());
-        return Ok(());
+        return Ok(Done::Ran);
     }
-    compare::compare(&recorded, &measured, compare::What::All { is_ci })
+    compare::compare(&recorded, &measured, compare::What::All { is_ci }).map(|()| Done::Ran)
 }
 
 /// Counts the verbs of all workloads by the program at `binary`, and compares them with the record.
-pub fn compare_verbs(root: &Path, binary: &Path) -> Result<()> {
+pub fn compare_verbs(root: &Path, binary: &Path) -> Result<Done> {
     let Some(recorded) = Record::read(root)? else {
         return skip(&format!("{RECORD} does not exist"), false);
     };
@@ -97,7 +98,7 @@ pub fn compare_verbs(root: &Path, binary: &Path) -> Result<()> {
         let counts = measure::verbs(binary, workload, transactions)?;
         measured.workloads.insert(workload.to_string(), counts);
     }
-    compare::compare(&recorded, &measured, compare::What::Verbs)
+    compare::compare(&recorded, &measured, compare::What::Verbs).map(|()| Done::Ran)
 }
 
 /// Checks that metrics cost almost nothing.
@@ -116,10 +117,10 @@ fn check_metrics(measured: &Record) -> Result<()> {
     Ok(())
 }
 
-fn skip(reason: &str, must_measure: bool) -> Result<()> {
+fn skip(reason: &str, must_measure: bool) -> Result<Done> {
     if must_measure {
         bail!("counts: {reason}, and under NAMDB_CI=1 they must be measured");
     }
     eprintln!("skipped: {reason}");
-    Ok(())
+    Ok(Done::Skipped)
 }

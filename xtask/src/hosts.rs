@@ -19,6 +19,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use crate::clock;
+use crate::done::Done;
 use crate::{process, workspace};
 use cases::{CASES, Case};
 use network::Network;
@@ -46,19 +47,19 @@ impl Options {
 
 const BUILD: &[&str] = &["build", "--release", "-p", "namdb-program", "--bin", "namdb"];
 
-/// Runs the cases. If this host lacks a tool, prints which and succeeds, except under CI.
-pub fn run(root: &Path, options: &Options) -> Result<()> {
+/// Runs the cases. If this host lacks a tool, prints which and skips them, except under CI.
+pub fn run(root: &Path, options: &Options) -> Result<Done> {
     let chosen = chosen(&options.cases)?;
     if options.list {
         for case in chosen {
             println!("{:<22} {}", case.name, case.shows);
         }
-        return Ok(());
+        return Ok(Done::Ran);
     }
     let target = workspace::target_directory(root)?;
     let program = target.join("release/namdb");
     if let Some(work) = &options.inside {
-        return run_inside(&chosen, work, &program);
+        return run_inside(&chosen, work, &program).map(|()| Done::Ran);
     }
     let enclosure = match enclosure::find() {
         Ok(enclosure) => enclosure,
@@ -67,7 +68,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         }
         Err(reason) => {
             eprintln!("hosts: skipped: {reason:#}");
-            return Ok(());
+            return Ok(Done::Skipped);
         }
     };
     process::run(&mut process::cargo(root, BUILD))?;
@@ -76,7 +77,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         std::fs::remove_dir_all(&work).context("remove the files of the last run")?;
     }
     std::fs::create_dir_all(&work).with_context(|| format!("make {}", work.display()))?;
-    enclosure.run(&work, &options.cases)
+    enclosure.run(&work, &options.cases).map(|()| Done::Ran)
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Case>> {

@@ -10,6 +10,7 @@ mod block;
 mod ci;
 mod clock;
 mod counts;
+mod done;
 mod figures;
 mod generated;
 mod hosts;
@@ -90,14 +91,14 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Layout(options) => generated::run(&root, &generated::LAYOUT, options),
         Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),
         Task::Figures(options) => figures::run(&root, options),
-        Task::Counts(options) => counts::run(&root, options),
+        Task::Counts(options) => counts::run(&root, options).map(drop),
         Task::Nightly(options) => nightly::run(&root, options),
         Task::Release => release::run(&root),
         Task::Times(options) => times::run(&root, options),
         Task::Mutants(options) => mutants::run(&root, options),
         Task::KillTest(options) => kill_test::run(&root, options),
         Task::PeersDurable(options) => peers_durable::run(&root, options),
-        Task::SoftRoce(options) => soft_roce::run(&root, options),
-        Task::Hosts(options) => hosts::run(&root, options),
+        Task::SoftRoce(options) => soft_roce::run(&root, options).map(drop),
+        Task::Hosts(options) => hosts::run(&root, options).map(drop),
     }
 }

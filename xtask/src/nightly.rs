@@ -15,9 +15,10 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+use crate::done::Done;
 use crate::{block, clock, process};
 use part::{PARTS, Part};
-use record::{Record, Run};
+use record::{Record, Run, RunResult};
 
 /// Which parts to run; all that have not passed at this commit unless told otherwise.
 #[derive(Args)]
@@ -62,13 +63,18 @@ fn run_parts(root: &Path, parts: &[&Part], record: &mut Record, commit: &str) ->
         let start = clock::now();
         let outcome = part.run(root, before.rounds);
         let seconds = start.elapsed().as_secs();
-        record.add(commit, part.name, Run { passed: outcome.is_ok(), seconds, seeds: part.seeds });
+        record.add(
+            commit,
+            part.name,
+            Run { result: RunResult::of(&outcome), seconds, seeds: part.seeds },
+        );
         record.write(root)?;
-        outcome.with_context(|| {
+        let done = outcome.with_context(|| {
             let name = part.name;
             format!("nightly stops at {name}; repeat it with `cargo xtask nightly --part {name}`")
         })?;
-        eprintln!("nightly: {} passed in {seconds} s", part.name);
+        let result = if done == Done::Skipped { "is skipped" } else { "passed" };
+        eprintln!("nightly: {} {result} in {seconds} s", part.name);
     }
     Ok(())
 }

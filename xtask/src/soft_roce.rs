@@ -22,6 +22,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::done::Done;
 use crate::workspace;
 
 /// The programs to run; the default is all tests.
@@ -50,8 +51,8 @@ impl Options {
 const ONE_GUEST_DEADLINE_S: u64 = 480;
 const TWO_GUESTS_DEADLINE_S: u64 = 240;
 
-/// Runs the programs. If this host lacks a tool, prints which and succeeds, except under CI.
-pub fn run(root: &Path, options: &Options) -> Result<()> {
+/// Runs the programs. If this host lacks a tool, prints which and skips them, except under CI.
+pub fn run(root: &Path, options: &Options) -> Result<Done> {
     let work = workspace::target_directory(root)?.join("soft-roce");
     std::fs::create_dir_all(&work).with_context(|| format!("make {}", work.display()))?;
     let machine = match prepare(&work) {
@@ -61,13 +62,14 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         }
         Err(reason) => {
             eprintln!("soft-roce: skipped: {reason:#}");
-            return Ok(());
+            return Ok(Done::Skipped);
         }
     };
     if !options.program.is_empty() {
         let script = programs::script_of(root, &options.program);
         let scripts = vec![script; usize::from(options.guests)];
-        return machine.run(&scripts, Duration::from_secs(options.deadline_s));
+        machine.run(&scripts, Duration::from_secs(options.deadline_s))?;
+        return Ok(Done::Ran);
     }
     let start = guest::now();
     let scripts = programs::build(root, &machine.exchange)?;
@@ -75,7 +77,8 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     eprintln!("soft-roce: in one guest");
     machine.run(&[scripts.alone], Duration::from_secs(ONE_GUEST_DEADLINE_S))?;
     eprintln!("soft-roce: between two guests");
-    machine.run(&scripts.pair, Duration::from_secs(TWO_GUESTS_DEADLINE_S))
+    machine.run(&scripts.pair, Duration::from_secs(TWO_GUESTS_DEADLINE_S))?;
+    Ok(Done::Ran)
 }
 
 /// The files that guests boot from.

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::done::Done;
 use crate::{counts, figures, hosts, kill_test, process, soft_roce, workspace};
 
 /// Seeds of each fast scenario in one round.
@@ -24,7 +25,7 @@ pub struct Part {
     /// New seeds in each round, or kills, each with choices of its own.
     pub seeds: u64,
     /// Runs the part; the number counts the rounds before at this commit.
-    run: fn(&Path, u64) -> Result<()>,
+    run: fn(&Path, u64) -> Result<Done>,
 }
 
 /// In the order in which they run.
@@ -36,7 +37,7 @@ pub const PARTS: [Part; 10] = [
         name: "kills",
         what: "1,000 kills of a process that commits",
         seeds: kill_test::NIGHTLY_KILLS,
-        run: kill_test::nightly,
+        run: kills,
     },
     Part {
         name: "worlds",
@@ -62,18 +63,18 @@ pub const PARTS: [Part; 10] = [
 ];
 
 impl Part {
-    pub fn run(&self, root: &Path, rounds: u64) -> Result<()> {
+    pub fn run(&self, root: &Path, rounds: u64) -> Result<Done> {
         (self.run)(root, rounds)
     }
 }
 
-fn tests(root: &Path, _rounds: u64) -> Result<()> {
+fn tests(root: &Path, _rounds: u64) -> Result<Done> {
     process::run(&mut process::cargo(root, &["test", "--release", "--workspace"]))?;
     let exhaustive = ["test", "--release", "-p", "model", "--test", "exhaustive"];
-    process::run(&mut process::cargo(root, &exhaustive))
+    ran(&mut process::cargo(root, &exhaustive))
 }
 
-fn seeds(root: &Path, rounds: u64) -> Result<()> {
+fn seeds(root: &Path, rounds: u64) -> Result<Done> {
     let build = ["build", "--release", "-p", "namdb-lab", "--bin", "namdb-lab"];
     process::run(&mut process::cargo(root, &build))?;
     let mut command = Command::new(workspace::target_directory(root)?.join("release/namdb-lab"));
@@ -81,18 +82,22 @@ fn seeds(root: &Path, rounds: u64) -> Result<()> {
     let first = (rounds + 1) * SEEDS;
     command.current_dir(root).arg("simulate");
     command.args(["--seeds", &SEEDS.to_string(), "--first-seed", &first.to_string()]);
-    process::run(&mut command)
+    ran(&mut command)
 }
 
 /// Every round takes the same seeds: others would miss the rarest mutants by chance.
-fn mutants(root: &Path, _rounds: u64) -> Result<()> {
+fn mutants(root: &Path, _rounds: u64) -> Result<Done> {
     let search = ["run", "--release", "--quiet", "-p", "mutants", "--bin", "mutants", "--"];
     let mut command = process::cargo(root, &search);
     command.args(["--seeds", &MUTANT_SEEDS.to_string(), "--minutes", "10"]);
-    process::run(&mut command)
+    ran(&mut command)
 }
 
-fn worlds(root: &Path, rounds: u64) -> Result<()> {
+fn kills(root: &Path, rounds: u64) -> Result<Done> {
+    kill_test::nightly(root, rounds).map(|()| Done::Ran)
+}
+
+fn worlds(root: &Path, rounds: u64) -> Result<Done> {
     let test = ["test", "--release", "-p", "durability", "--test", "crash", "--", "--nocapture"];
     let mut command = process::cargo(root, &test);
     command.args(["nothing_acknowledged_is_lost", "damaged_files_are_refused_by_name"]);
@@ -101,27 +106,32 @@ fn worlds(root: &Path, rounds: u64) -> Result<()> {
     command.env("DURABILITY_FIRST_SEED", first.to_string());
     command.env("DURABILITY_SEEDS", WORLDS.to_string());
     command.env("DURABILITY_DAMAGES", DAMAGES.to_string());
-    process::run(&mut command)
+    ran(&mut command)
 }
 
-fn verbs(root: &Path, _rounds: u64) -> Result<()> {
+fn verbs(root: &Path, _rounds: u64) -> Result<Done> {
     soft_roce::run(root, &soft_roce::Options::tests())
 }
 
-fn several_hosts(root: &Path, _rounds: u64) -> Result<()> {
+fn several_hosts(root: &Path, _rounds: u64) -> Result<Done> {
     hosts::run(root, &hosts::Options::all())
 }
 
-fn experiments(root: &Path, _rounds: u64) -> Result<()> {
-    figures::run(root, &figures::Options::default())
+fn experiments(root: &Path, _rounds: u64) -> Result<Done> {
+    figures::run(root, &figures::Options::default()).map(|()| Done::Ran)
 }
 
-fn instructions(root: &Path, _rounds: u64) -> Result<()> {
+fn instructions(root: &Path, _rounds: u64) -> Result<Done> {
     counts::run(root, &counts::Options::default())
 }
 
-fn grammar(root: &Path, _rounds: u64) -> Result<()> {
-    crate::ci::grammar::run(root).map(drop)
+fn grammar(root: &Path, _rounds: u64) -> Result<Done> {
+    let results = crate::ci::grammar::run(root)?;
+    Ok(results.map_or(Done::Skipped, |_| Done::Ran))
+}
+
+fn ran(command: &mut Command) -> Result<Done> {
+    process::run(command).map(|()| Done::Ran)
 }
 
 #[cfg(test)]

@@ -198,8 +198,10 @@ pub const PILED: Kind = Kind {
 pub const SLOW_CARDS: Kind = Kind { carrier: Some(Carrier::Card), ..SLOW };
 /// Old versions keep their memory, over cards.
 pub const KEPT_VERSIONS: Kind = Kind { keeps_versions: true, ..SLOW_CARDS };
-/// Elements are stored out of line.
-pub const LONG: Kind = Kind { is_long: true, ..HOT };
+/// Elements are stored out of line. Readers pause for longer than the time limit, while writers
+/// collect values and use their memory again.
+pub const LONG: Kind =
+    Kind { is_long: true, elements: 12, move_percent: 20, time_max_ns: 5_000, ..PILED };
 /// Many lists, each soon full: tables grow.
 pub const GROWING: Kind =
     Kind { elements: 2, lists: 6, move_percent: 40, visit_percent: 15, ..TIGHT };

@@ -213,6 +213,8 @@ impl Session {
             }
             let elements = match self.kind.is_long {
                 true => {
+                    // Meanwhile the value may be replaced, and its memory used for another one.
+                    self.pause(txn.env()).await;
                     let mut bytes = Vec::new();
                     txn.read_long(row, ELEMENTS, &mut bytes).await?;
                     lists::decode(&bytes)

@@ -169,7 +169,7 @@ impl Tail {
     pub fn sort(&self, part: usize) {
         let part = &self.parts[part];
         let pieces = std::mem::take(&mut *part.pieces.lock().expect("no holder panics"));
-        part.sorted.get_or_init(|| Part::sort(pieces));
+        part.sorted.get_or_init(|| Part::sort(pieces, self.part_bits()));
     }
 
     /// Entries read so far.
@@ -183,8 +183,13 @@ impl Tail {
         sorted.map(|part| part.row_count() as u64).sum()
     }
 
+    /// The bits of a hash that choose the part.
+    fn part_bits(&self) -> u32 {
+        self.parts.len().ilog2()
+    }
+
     fn part_of(&self, hash: u64) -> usize {
-        (hash >> (u64::BITS - self.parts.len().ilog2())) as usize
+        (hash >> (u64::BITS - self.part_bits())) as usize
     }
 
     fn sorted(&self, part: usize) -> &Part {

@@ -26,13 +26,6 @@ pub(super) struct RowOf<'a> {
     pub key: &'a [u8],
 }
 
-impl RowOf<'_> {
-    /// The order of the rows of a part, so far as it is known without keys.
-    fn group(&self) -> (u32, u64) {
-        (self.table, self.hash)
-    }
-}
-
 /// The effect of an entry on its row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effect<'a> {
@@ -102,10 +95,44 @@ impl Piece {
 /// Where the entries of a row begin.
 #[derive(Debug)]
 struct Head {
-    table: u32,
-    is_loaded: AtomicBool,
     hash: u64,
     first: usize,
+    table: u32,
+    is_loaded: AtomicBool,
+}
+
+/// The rows of a table in a part. A hash leads to them by two reads of memory; a binary search
+/// needs a dozen.
+#[derive(Debug)]
+struct TableRows {
+    table: u32,
+    /// The bits of a hash that choose a bucket.
+    bits: u32,
+    /// For each bucket the first of its heads, and at the end the number of heads behind the table.
+    buckets: Vec<usize>,
+}
+
+/// Heads of a bucket, on average.
+const BUCKET_HEADS: usize = 4;
+
+impl TableRows {
+    /// The rows `heads`, from number `first` on, of a part whose hashes have the same first
+    /// `part_bits`.
+    fn new(heads: &[Head], first: usize, part_bits: u32) -> Self {
+        let bits = (heads.len() / BUCKET_HEADS).max(2).next_power_of_two().ilog2();
+        let mut rows = Self { table: heads[0].table, bits, buckets: Vec::new() };
+        rows.buckets.reserve_exact((1 << bits) + 1);
+        for (number, head) in heads.iter().enumerate() {
+            let bucket = rows.bucket(head.hash, part_bits);
+            rows.buckets.resize(rows.buckets.len().max(bucket + 1), first + number);
+        }
+        rows.buckets.resize((1 << bits) + 1, first + heads.len());
+        rows
+    }
+
+    fn bucket(&self, hash: u64, part_bits: u32) -> usize {
+        ((hash << part_bits) >> (u64::BITS - self.bits)) as usize
+    }
 }
 
 /// The sorted entries of a part.
@@ -115,6 +142,8 @@ pub(super) struct Part {
     links: Vec<Link>,
     bytes: Vec<Vec<u8>>,
     heads: Vec<Head>,
+    tables: Vec<TableRows>,
+    part_bits: u32,
 }
 
 /// The entries of a row, by rising starts of the database and versions.
@@ -150,11 +179,11 @@ impl<'a> Chain<'a> {
 }
 
 impl Part {
-    /// Sorts the entries of all readers.
+    /// Sorts the entries of all readers. The hashes of the rows have the same first `part_bits`.
     ///
     /// # Panics
     /// If there are more than 65,536 readers.
-    pub fn sort(pieces: Vec<Piece>) -> Self {
+    pub fn sort(pieces: Vec<Piece>, part_bits: u32) -> Self {
         let count = pieces.iter().map(|piece| piece.links.len()).sum();
         let (mut links, mut bytes) = (Vec::with_capacity(count), Vec::with_capacity(pieces.len()));
         for (number, piece) in pieces.into_iter().enumerate() {
@@ -162,7 +191,8 @@ impl Part {
             links.extend(piece.links.into_iter().map(|link| Link { piece: number, ..link }));
             bytes.push(piece.bytes);
         }
-        let part = Self { links: Vec::new(), bytes, heads: Vec::new() };
+        let (tables, heads) = (Vec::new(), Vec::new());
+        let part = Self { links: Vec::new(), bytes, heads, tables, part_bits };
         links.sort_unstable_by(|one, other| part.order(one, other));
         let (mut heads, mut first) = (Vec::new(), 0);
         for row in links.chunk_by(|one, next| part.row(one) == part.row(next)) {
@@ -170,7 +200,12 @@ impl Part {
             heads.push(Head { table, is_loaded: AtomicBool::new(false), hash, first });
             first += row.len();
         }
-        Self { links, heads, ..part }
+        let (mut tables, mut first) = (Vec::new(), 0);
+        for rows in heads.chunk_by(|one, next| one.table == next.table) {
+            tables.push(TableRows::new(rows, first, part_bits));
+            first += rows.len();
+        }
+        Self { links, heads, tables, ..part }
     }
 
     fn order(&self, one: &Link, other: &Link) -> Ordering {
@@ -195,9 +230,11 @@ impl Part {
 
     /// The entries of a row, if it has any.
     pub fn chain(&self, row: RowOf<'_>) -> Option<Chain<'_>> {
-        let first = self.heads.partition_point(|head| (head.table, head.hash) < row.group());
-        (first..self.heads.len())
-            .take_while(|&index| (self.heads[index].table, self.heads[index].hash) == row.group())
+        let table = self.tables.binary_search_by_key(&row.table, |rows| rows.table).ok()?;
+        let rows = &self.tables[table];
+        let bucket = rows.bucket(row.hash, self.part_bits);
+        (rows.buckets[bucket]..rows.buckets[bucket + 1])
+            .filter(|&index| self.heads[index].hash == row.hash)
             .map(|index| self.chain_at(index))
             .find(|chain| chain.key() == row.key)
     }
@@ -240,7 +277,7 @@ mod tests {
             let row = RowOf { table, hash: 7, key };
             pieces[number / 4 % 2].add(row, effect(number as u64, &[number as u8]));
         }
-        let part = Part::sort(pieces.into());
+        let part = Part::sort(pieces.into(), 3);
         assert_eq!(part.row_count(), 6);
         for number in 0..6 {
             let row = RowOf { table: number as u32 % 2, hash: 7, key: KEYS[number % 3] };
@@ -256,6 +293,29 @@ mod tests {
             RowOf { table: 0, hash: 7, key: b"c" },
         ] {
             assert!(part.chain(row).is_none(), "{row:?}");
+        }
+    }
+
+    /// Many rows whose hashes begin with the same bits.
+    #[test]
+    fn each_row_is_found_in_its_bucket() {
+        for count in [1, 3, 100, 5_000_u64] {
+            let mut piece = Piece::default();
+            let hash = |number: u64| 5 << 61 | number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 3;
+            let keys: Vec<[u8; 8]> = (0..count).map(u64::to_le_bytes).collect();
+            for (number, key) in (0..count).zip(&keys) {
+                let row = RowOf { table: number as u32 % 3, hash: hash(number), key };
+                piece.add(row, effect(number + 1, &[]));
+            }
+            let part = Part::sort(vec![piece], 3);
+            assert_eq!(part.row_count() as u64, count);
+            for (number, key) in (0..count).zip(&keys) {
+                let row = RowOf { table: number as u32 % 3, hash: hash(number), key };
+                let chain = part.chain(row).expect("it was added");
+                assert_eq!((chain.key(), chain.entries()), (&key[..], 1));
+                assert!(part.chain(RowOf { key: b"another", ..row }).is_none());
+                assert!(part.chain(RowOf { table: 3, ..row }).is_none());
+            }
         }
     }
 }

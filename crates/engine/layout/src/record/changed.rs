@@ -221,6 +221,26 @@ mod tests {
         assert!(all > 30, "{all} columns changed");
     }
 
+    /// Payloads of more words than the comparison has bits: each column is found alone, so that a
+    /// word has the bit of its columns.
+    #[test]
+    fn changes_of_wide_rows_are_found() {
+        let numbers =
+            (0..120).map(|number| Column::nullable(&format!("n{number}"), ColumnType::Int8));
+        let columns = std::iter::once(Column::new("id", ColumnType::Int8)).chain(numbers).collect();
+        let schema = Schema::new("t", columns, &[0]).expect("the columns are fine");
+        let before = row(&schema, &[]);
+        for column in 1..=120 {
+            for value in [Value::Int(1), Value::Null] {
+                let (mut after, mut found) = (before.clone(), Vec::new());
+                RecordMut::new(&schema, &mut after).set(column, &value).expect("the value fits");
+                let note = |column: u8, _: &[u8]| found.push(usize::from(column));
+                assert!(for_changed_columns(&schema, &before, &after, note));
+                assert_eq!(found, [column], "{value:?}");
+            }
+        }
+    }
+
     /// The references of these payloads, in place of null and of each other.
     #[test]
     fn a_change_to_a_value_out_of_line_is_none_of_columns() {

@@ -51,7 +51,7 @@ pub struct Survey {
     /// Entries without an end.
     unfinished: BTreeSet<(Incarnation, u64)>,
     highest: Vec<u64>,
-    /// Complete entries from the start of replay on.
+    /// Complete entries from the start of replay to the last group.
     pub entries: u64,
     /// Their rows.
     pub rows: u64,
@@ -152,7 +152,7 @@ pub async fn survey<D: Disk>(
     let numbers: BTreeSet<u64> = numbers.filter(|&segment| segment >= start.segment).collect();
     let keeps_dropped = directory.has_planted(PlantedBug::DroppedEntriesKept);
     let survey = Survey { start: Some(start), keeps_dropped, ..Survey::default() };
-    let mut surveyor = Surveyor { survey, walker: Walker::default() };
+    let mut surveyor = Surveyor { survey, walker: Walker::default(), pending: (0, 0) };
     let last = numbers.last().copied().unwrap_or(start.segment);
     for number in start.segment..=last {
         let loaded = match numbers.contains(&number) {
@@ -199,6 +199,8 @@ async fn newest_group<D: Disk>(
 struct Surveyor {
     survey: Survey,
     walker: Walker,
+    /// Complete entries and rows behind the last group, which may be torn.
+    pending: (u64, u64),
 }
 
 impl Surveyor {
@@ -311,6 +313,9 @@ impl Surveyor {
                 let group = LastGroup { number: block.group, record, end };
                 self.survey.groups.insert(incarnation, group);
                 self.survey.group_records += 1;
+                let (entries, rows) = std::mem::take(&mut self.pending);
+                self.survey.entries += entries;
+                self.survey.rows += rows;
                 Ok(())
             }
         }
@@ -324,14 +329,14 @@ impl Surveyor {
     ) -> Result<(), &'static str> {
         let Header { segment, incarnation, .. } = loaded.header;
         let is_before = self.survey.is_before_start(Position { segment, offset: block.offset });
-        let Self { survey, walker } = self;
+        let Self { survey, walker, pending } = self;
         walker.block(lane, incarnation, block.content, is_before, |event| {
             match event {
                 Event::Begin(version) => {
                     survey.raise(usize::from(version.slot().0), version.counter());
                 }
-                Event::Row(..) => survey.rows += u64::from(!is_before),
-                Event::End => survey.entries += u64::from(!is_before),
+                Event::Row(..) => pending.1 += u64::from(!is_before),
+                Event::End => pending.0 += u64::from(!is_before),
                 Event::GivenUp(version) => {
                     survey.unfinished.insert((incarnation, version.word()));
                 }

@@ -128,6 +128,8 @@ pub fn load(
             return Err(error);
         }
     }
+    let (done, all) = restore.progress();
+    assert_eq!(done, all, "a restart ends when all rows and entries are done");
     Ok(())
 }
 

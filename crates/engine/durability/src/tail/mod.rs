@@ -18,6 +18,8 @@
 //!
 //! Decision: docs/decisions/0303-a-row-after-a-restart-is-the-end-of-its-chain.md
 
+#[cfg(test)]
+mod histories;
 mod part;
 
 use crate::control::Control;
@@ -410,7 +412,7 @@ mod tests {
     use crate::control::{StoredCheckpoint, StoredTable};
     use fabric::run_now;
     use layout::{Column, ColumnType, SlotId};
-    use redo_log::{Config, DatabaseId, Log, OnDamage, Row};
+    use redo_log::{Config, DatabaseId, Incarnation, Log, OnDamage, Row};
     use sim::disk::{DiskConfig, SimulatedDisk};
     use txn::TableSpec;
 
@@ -495,5 +497,34 @@ mod tests {
         let base = LoadedRow { payload: words(&NEW), values: Vec::new() };
         let row = tail.resolve(chain, Some(base)).expect("there is one end");
         assert_eq!(row.map(|row| row.payload), Some(words(&OLD)));
+    }
+    /// Checksums do not protect against a control file of another log.
+    #[test]
+    fn entries_that_do_not_fit_their_table_are_refused() {
+        let disk = SimulatedDisk::new(DiskConfig::new(1));
+        let (mut control, directory) = directory(&disk);
+        control.checkpoint = None;
+        let tail = Tail::new(&directory, &control, 1).expect("its table is well formed");
+        let mut pieces = tail.pieces();
+        let mut add = |table, key, change, image| {
+            let row = Row { table, key, replaces: VersionWord::NONE, change, image };
+            let (version, incarnation) = (version(0, 1), Incarnation(1));
+            let replayed = ReplayedRow { version, incarnation, is_covered: true, row };
+            tail.add(&mut pieces, &control, &replayed).map_err(|error| error.to_string())
+        };
+        let whole = Image::Whole(&OLD);
+        for (table, key, change, image, what) in [
+            (0, &KEY[..4], Change::Insert, whole, "row of table t: a key has another length"),
+            (0, &[0; 72][..], Change::Insert, whole, "row of table t: a key has another length"),
+            (0, &KEY, Change::Insert, Image::Whole(&OLD[1..]), "t: its image is too short"),
+            (0, &KEY, Change::Delete, whole, "t: an image does not fit the change"),
+            (0, &KEY, Change::Update, Image::None, "t: an image does not fit the change"),
+            (1, &KEY, Change::Insert, whole, "table number 1: it was never created"),
+        ] {
+            let refused = add(table, key, change, image);
+            assert!(refused.as_ref().is_err_and(|error| error.contains(what)), "{refused:?}");
+        }
+        assert_eq!(add(0, &KEY, Change::Insert, whole), Ok(true));
+        assert_eq!(add(0, &KEY, Change::Delete, Image::None), Ok(true));
     }
 }

@@ -86,6 +86,8 @@ struct Counters {
     checkpoints: AtomicU64,
     /// Bytes of the log when the last checkpoint began.
     checkpoint_at: AtomicU64,
+    /// Bytes of the log from earlier starts that no checkpoint has made superfluous.
+    earlier_log_bytes: AtomicU64,
     last_checkpoint: Mutex<Option<Moment>>,
 }
 
@@ -183,6 +185,7 @@ pub(crate) fn open(
     let Opened { control, log, restore, first_counter, loss, .. } = opened;
     let unlogged = in_memory(config, first_counter)?;
     load(&restore, &unlogged, progress)?;
+    let earlier_log_bytes = AtomicU64::new(restore.log_bytes());
     drop(restore);
     let incarnation = log.incarnation();
     let flusher = run_now(Flusher::new(&unlogged, log))?;
@@ -203,7 +206,7 @@ pub(crate) fn open(
         checkpointing: Mutex::default(),
         checkpoint_log_bytes: config.checkpoint_log_bytes,
         flusher: Mutex::new(Some(flusher)),
-        counters: Arc::default(),
+        counters: Arc::new(Counters { earlier_log_bytes, ..Counters::default() }),
         is_closing: AtomicBool::new(false),
         closing: Condvar::new(),
     });

@@ -122,6 +122,11 @@ impl<D: Disk> Restore<D> {
         self.checkpoint_rows + self.tail.rows()
     }
 
+    /// Bytes of the log that it reads.
+    pub fn log_bytes(&self) -> u64 {
+        self.survey.bytes()
+    }
+
     /// Entries of the log that are newer than the checkpoint. Known after the first phase.
     pub fn log_entries(&self) -> u64 {
         self.tail.entries()

@@ -111,6 +111,15 @@ impl Survey {
         self.segments.len()
     }
 
+    /// Bytes from the start of replay to the end of the log.
+    pub fn bytes(&self) -> u64 {
+        let begin = |segment: &Surveyed| {
+            let start = self.start.filter(|start| start.segment == segment.header.segment);
+            start.map_or(BLOCKS, |start| start.offset.max(BLOCKS))
+        };
+        self.segments.iter().map(|segment| segment.end.saturating_sub(begin(segment))).sum()
+    }
+
     /// For each slot the highest number in the log, of dropped entries too. New numbers must be
     /// higher.
     pub fn highest_counters(&self) -> &[u64] {

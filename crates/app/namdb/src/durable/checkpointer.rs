@@ -1,6 +1,6 @@
 //! The checkpointer: writes all rows to the directory when the redo log has grown.
 
-use super::Shared;
+use super::{Counters, Shared};
 use crate::asynchronous::block_on_while;
 use crate::host::{self, Moment};
 use durability::{CheckpointStart, DurabilityError, Refusal, remove_obsolete, write_checkpoint};
@@ -60,9 +60,7 @@ pub(super) fn run(shared: &Shared) {
             return;
         }
         let log_bytes = shared.counters.log_bytes.load(Relaxed);
-        // Another checkpoint may have begun between the two loads.
-        let grown = log_bytes.saturating_sub(shared.counters.checkpoint_at.load(Relaxed));
-        if grown < shared.growth().begin {
+        if shared.counters.grown() < shared.growth().begin {
             continue;
         }
         if let Err(error) = shared.checkpoint(Pace::Background) {
@@ -70,8 +68,25 @@ pub(super) fn run(shared: &Shared) {
                 tracing::warn!("no checkpoint could be made: {error}");
             }
             // The next one is tried when the log has grown as much again.
-            shared.counters.checkpoint_at.fetch_max(log_bytes, Relaxed);
+            shared.counters.began_checkpoint(log_bytes);
         }
+    }
+}
+
+impl Counters {
+    /// Bytes by which the log has grown since the last checkpoint began, in earlier starts too: a
+    /// restart reads them all.
+    fn grown(&self) -> u64 {
+        // Another checkpoint may have begun between the loads.
+        let log_bytes = self.earlier_log_bytes.load(Relaxed) + self.log_bytes.load(Relaxed);
+        log_bytes.saturating_sub(self.checkpoint_at.load(Relaxed))
+    }
+
+    /// Notes that a checkpoint, which is complete or was given up, began when this start had
+    /// written `log_bytes` of the log.
+    fn began_checkpoint(&self, log_bytes: u64) {
+        self.earlier_log_bytes.store(0, Relaxed);
+        self.checkpoint_at.fetch_max(log_bytes, Relaxed);
     }
 }
 
@@ -95,7 +110,6 @@ impl Shared {
     pub(super) fn checkpoint(&self, pace: Pace) -> Result<(), DurabilityError> {
         let _one_at_a_time = self.checkpointing.lock().expect("no holder panics");
         let (began_at, growth) = (self.counters.log_bytes.load(Relaxed), self.growth());
-        let before = self.counters.checkpoint_at.load(Relaxed);
         let database = self.unlogged();
         let mut working_since = Moment::now();
         let note = |_| {
@@ -103,7 +117,7 @@ impl Shared {
                 return Err(DurabilityError::Refused(Refusal::Closed));
             }
             if pace == Pace::Background {
-                let grown = self.counters.log_bytes.load(Relaxed) - before;
+                let grown = self.counters.grown();
                 self.rest(growth.rest_ns(grown, Moment::now().since_ns(working_since)));
             }
             working_since = Moment::now();
@@ -127,7 +141,7 @@ impl Shared {
             return Err(error);
         }
         run_now(remove_obsolete(&self.directory, &control))?;
-        self.counters.checkpoint_at.fetch_max(began_at, Relaxed);
+        self.counters.began_checkpoint(began_at);
         self.counters.checkpoints.fetch_add(1, Relaxed);
         *self.counters.last_checkpoint.lock().expect("no holder panics") = Some(Moment::now());
         Ok(())

@@ -196,6 +196,41 @@ fn the_log_does_not_grow_for_ever() {
     check(&db, |_| Some(rounds), 0..2_000);
 }
 
+/// Starts that write less than begins a checkpoint do not leave a log without end.
+#[test]
+fn the_log_of_earlier_starts_counts() {
+    let folder = Folder::new("earlier");
+    let config = Config { checkpoint_log_bytes: 1 << 20, ..folder.config(Durability::Synchronous) };
+    let mut ids = 0;
+    for round in 0..2 {
+        let db = namdb::open(config.clone()).expect("the disk works");
+        let accounts = match round {
+            0 => RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new"),
+            _ => RecordTable::<Account>::open(&db).expect("the table is there"),
+        };
+        let counters = db.directory_counters().expect("it has a directory");
+        while counters.statistics().log_bytes < 600 << 10 {
+            put(&db, accounts, ids..ids + 20, 1);
+            ids += 20;
+        }
+        db.close().expect("the disk works");
+        let log_bytes = counters.statistics().log_bytes;
+        assert!(log_bytes < 1 << 20, "{log_bytes} bytes");
+    }
+    let db = namdb::open(config).expect("it was closed");
+    let is_checkpoint = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("checkpoint-");
+    let begin = host::Moment::now();
+    loop {
+        let mut entries = std::fs::read_dir(&folder.0).expect("it is there");
+        if entries.any(|entry| is_checkpoint(&entry.expect("it is there").file_name())) {
+            break;
+        }
+        assert!(begin.elapsed_s() < 30.0, "{:?}", db.directory_statistics());
+        host::sleep_ms(20);
+    }
+    check(&db, |_| Some(1), 0..ids);
+}
+
 #[test]
 fn rows_come_back_from_log_and_checkpoint() {
     for storage in [Storage::HashInlined, Storage::Tree] {

@@ -65,8 +65,8 @@ pub struct Config {
     /// [`Db::accepted_loss`](crate::Db::accepted_loss) then reports. Default false: damage is an
     /// error.
     pub accept_loss: bool,
-    /// Growth of the redo log in bytes until the next checkpoint begins, 1 MiB to 1 TiB. Default
-    /// 256 MiB; at least half the size of the newest checkpoint. More means fewer checkpoints and a
+    /// Growth of the redo log in bytes until the next checkpoint begins, 1 MiB to 1 TiB; at least a
+    /// quarter of the newest checkpoint's size. Default 256 MiB. More means fewer checkpoints and a
     /// longer restart, like `max_wal_size` of PostgreSQL.
     pub checkpoint_log_bytes: u64,
 }

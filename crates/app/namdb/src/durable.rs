@@ -17,7 +17,6 @@ use crate::config::{Config, Durability, OpenError};
 use crate::disk_wait;
 use crate::error::TransactionError;
 use crate::host::{self, Moment};
-use checkpointer::Pace;
 use durability::{
     Acknowledgements, Control, DurabilityError, Flusher, OpenOptions, Opened, Phase, Restore,
     Ticket, Work, catalog, open_directory,
@@ -141,6 +140,8 @@ struct Shared {
     incarnation: Incarnation,
     /// One checkpoint at a time.
     checkpointing: Mutex<()>,
+    /// Callers that wait for one.
+    checkpoints_wanted: AtomicU64,
     /// Growth of the log until the next one begins.
     checkpoint_log_bytes: u64,
     /// The thread that holds it writes the next group.
@@ -204,6 +205,7 @@ pub(crate) fn open(
         acknowledgements,
         incarnation,
         checkpointing: Mutex::default(),
+        checkpoints_wanted: AtomicU64::new(0),
         checkpoint_log_bytes: config.checkpoint_log_bytes,
         flusher: Mutex::new(Some(flusher)),
         counters: Arc::new(Counters { earlier_log_bytes, ..Counters::default() }),
@@ -420,7 +422,7 @@ impl Durable {
         if !self.is_logged() {
             return Err(DurabilityError::NotLogged);
         }
-        self.shared.checkpoint(Pace::Fast)
+        self.shared.checkpoint_now()
     }
 
     /// Makes everything durable and closes the directory's files. The first call does it.

@@ -13,17 +13,20 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A checkpoint in the background rests this many times as long as it works, to leave the
 /// processors to transactions.
 const RESTS_PER_WORK: u64 = 9;
-/// A checkpoint hurries when the log has grown by this many times the bytes that begin one.
-const HURRY_FACTOR: u64 = 8;
+/// A checkpoint hurries when the log has grown by this many times the configured bytes more than
+/// when one begins.
+const HURRY_FACTOR: u64 = 7;
 /// The log grows by at least the size of the newest checkpoint, divided by this, before the next
 /// one begins: large databases would write all rows again and again for few changes.
-const CHECKPOINT_PART: u64 = 2;
+const BEGIN_PART: u64 = 4;
+/// The same, more than when one begins, before it hurries: a restart has the log in memory.
+const HURRY_PART: u64 = 2;
 /// While it rests or waits, a checkpoint looks at this interval whether the database is closed.
 const CLOSING_LOOK: Duration = Duration::from_millis(50);
 
 /// How much of the processors a checkpoint takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+enum Pace {
     /// All that it can use: somebody waits for it.
     Fast,
     /// A tenth of a processor, until the log has grown so far that a restart would take too long.
@@ -43,8 +46,9 @@ impl Growth {
     /// The limits where a checkpoint begins after `log_bytes` as configured, and the newest one has
     /// `checkpoint_bytes`.
     fn new(log_bytes: u64, checkpoint_bytes: u64) -> Self {
-        let begin = log_bytes.max(checkpoint_bytes / CHECKPOINT_PART);
-        Self { begin, hurry: begin.saturating_mul(HURRY_FACTOR) }
+        let begin = log_bytes.max(checkpoint_bytes / BEGIN_PART);
+        let slack = (log_bytes * HURRY_FACTOR).max(checkpoint_bytes / HURRY_PART);
+        Self { begin, hurry: begin + slack }
     }
 
     /// How long a checkpoint rests after it has worked.
@@ -97,9 +101,19 @@ impl Shared {
         Growth::new(self.checkpoint_log_bytes, files.map(|file| file.bytes).sum())
     }
 
-    /// Rests, until the database is closed.
+    /// Makes a checkpoint at full speed. One that is under way hurries.
+    pub(super) fn checkpoint_now(&self) -> Result<(), DurabilityError> {
+        self.checkpoints_wanted.fetch_add(1, Relaxed);
+        let made = self.checkpoint(Pace::Fast);
+        self.checkpoints_wanted.fetch_sub(1, Relaxed);
+        made
+    }
+
+    /// Rests, until the database is closed or somebody waits for a checkpoint.
     fn rest(&self, mut left_ns: u64) {
-        while left_ns > 0 && !self.is_closing.load(Relaxed) {
+        let may_rest =
+            || !self.is_closing.load(Relaxed) && self.checkpoints_wanted.load(Relaxed) == 0;
+        while left_ns > 0 && may_rest() {
             let slice_ns = left_ns.min(CLOSING_LOOK.as_nanos() as u64);
             host::sleep_ns(slice_ns);
             left_ns -= slice_ns;
@@ -107,7 +121,7 @@ impl Shared {
     }
 
     /// Makes a checkpoint.
-    pub(super) fn checkpoint(&self, pace: Pace) -> Result<(), DurabilityError> {
+    fn checkpoint(&self, pace: Pace) -> Result<(), DurabilityError> {
         let _one_at_a_time = self.checkpointing.lock().expect("no holder panics");
         let (began_at, growth) = (self.counters.log_bytes.load(Relaxed), self.growth());
         let database = self.unlogged();
@@ -151,13 +165,14 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
 
     #[test]
     fn a_checkpoint_begins_when_the_log_is_long_beside_the_rows() {
         assert_eq!(Growth::new(100, 0), Growth { begin: 100, hurry: 800 });
-        assert_eq!(Growth::new(100, 199).begin, 100);
-        assert_eq!(Growth::new(100, 1_000), Growth { begin: 500, hurry: 4_000 });
-        assert_eq!(Growth::new(1 << 40, u64::MAX).hurry, u64::MAX);
+        assert_eq!(Growth::new(100, 399), Growth { begin: 100, hurry: 800 });
+        assert_eq!(Growth::new(100, 4_000), Growth { begin: 1_000, hurry: 3_000 });
+        assert_eq!(Growth::new(1 << 40, u64::MAX).begin, u64::MAX / 4);
     }
 
     #[test]
@@ -165,5 +180,29 @@ mod tests {
         let growth = Growth::new(100, 0);
         assert_eq!([0, 799].map(|grown| growth.rest_ns(grown, 10)), [90, 90]);
         assert_eq!([800, 9_000].map(|grown| growth.rest_ns(grown, 10)), [0, 0]);
+    }
+
+    #[test]
+    fn a_checkpoint_does_not_rest_while_somebody_waits_for_it() {
+        let folder = format!("namdb-rest-{}", std::process::id());
+        let directory = std::env::temp_dir().join(folder);
+        let config = Config {
+            directory: Some(directory.clone()),
+            server_bytes: 64 << 20,
+            ..Config::default()
+        };
+        let db = crate::open(config).expect("the folder is new");
+        let shared = &db.durable().expect("it has a directory").shared;
+        let rested_s = |wanted, ns| {
+            shared.checkpoints_wanted.store(wanted, Relaxed);
+            let begin = Moment::now();
+            shared.rest(ns);
+            begin.elapsed_s()
+        };
+        assert!(rested_s(0, 20_000_000) >= 0.02);
+        assert!(rested_s(1, 60_000_000_000) < 30.0);
+        shared.checkpoints_wanted.store(0, Relaxed);
+        drop(db);
+        std::fs::remove_dir_all(directory).expect("the folder is ours");
     }
 }

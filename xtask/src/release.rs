@@ -15,6 +15,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{process, workspace};
 
+/// Leaves the program's names in it, for the file of debug information.
+const KEEP_NAMES: &str = "profile.release.package.namdb-program.strip = \"none\"";
 const BUILD: &[&str] =
     &["build", "--release", "-p", "namdb-program", "--bin", "namdb", "--target-dir"];
 
@@ -66,7 +68,7 @@ pub fn run(root: &Path) -> Result<()> {
     let mut command = build(root, &work, &using);
     command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
     command.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
-    command.env("CARGO_PROFILE_RELEASE_STRIP", "none");
+    command.args(["--config", KEEP_NAMES]);
     process::run(&mut command)?;
     let program = work.join("release/namdb");
     split_debug_information(&program)?;

@@ -60,7 +60,7 @@ pub fn back_up(from: &Path, to: &Path, note: impl FnMut(u64)) -> Result<Copied, 
 pub struct Verification {
     /// Tables in the control file.
     pub tables: usize,
-    /// Rows of the checkpoint, and of the log behind it.
+    /// Rows that a restart loads.
     pub rows: u64,
     /// Entries of the log behind the checkpoint.
     pub log_entries: u64,

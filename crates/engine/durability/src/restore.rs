@@ -38,6 +38,8 @@ pub struct Restore<D: Disk> {
     /// Rows of the checkpoint that were loaded, twice, and entries of the log: once when they are
     /// read and once when they are applied.
     half_steps: AtomicU64,
+    /// Rows that were inserted.
+    rows: AtomicU64,
     failed: Mutex<Option<DurabilityError>>,
 }
 
@@ -79,7 +81,7 @@ impl<D: Disk> Restore<D> {
             }
         }
         let tail = Tail::new(&directory, &control, survey.rows)?;
-        let (next, half_steps) = (Default::default(), AtomicU64::new(0));
+        let (next, half_steps, rows) = (Default::default(), AtomicU64::new(0), AtomicU64::new(0));
         let failed = Mutex::new(None);
         Ok(Self {
             directory,
@@ -90,6 +92,7 @@ impl<D: Disk> Restore<D> {
             checkpoint_rows,
             next,
             half_steps,
+            rows,
             failed,
         })
     }
@@ -117,9 +120,9 @@ impl<D: Disk> Restore<D> {
         ((self.half_steps.load(Relaxed) / 2).min(all), all)
     }
 
-    /// Rows of the checkpoint, and rows with entries in the log. Known after the last phase.
+    /// Rows that were loaded.
     pub fn rows(&self) -> u64 {
-        self.checkpoint_rows + self.tail.rows()
+        self.rows.load(Relaxed)
     }
 
     /// Bytes of the log that it reads.
@@ -243,8 +246,8 @@ impl<D: Disk> Restore<D> {
         Ok(())
     }
 
-    /// Inserts rows in a transaction. A row that is there already was visited twice by the
-    /// checkpoint and has not changed.
+    /// Inserts rows in a transaction, and counts them. A row that is there already was visited
+    /// twice by the checkpoint and has not changed.
     async fn insert<E: EngineEnv>(
         &self,
         lane: &mut Lane<E>,
@@ -258,7 +261,10 @@ impl<D: Disk> Restore<D> {
         let mut retry = RetryUntilDeadline::begin(&env);
         loop {
             let error = match insert_once(lane, TableId(table), rows).await {
-                Ok(()) => return Ok(()),
+                Ok(inserted) => {
+                    self.rows.fetch_add(inserted, Relaxed);
+                    return Ok(());
+                }
                 Err(error) => error,
             };
             let may_go_on = match error.abort() {
@@ -299,15 +305,17 @@ async fn insert_once<E: EngineEnv>(
     lane: &mut Lane<E>,
     table: TableId,
     rows: &[(Key, LoadedRow)],
-) -> std::result::Result<(), TxnError> {
+) -> std::result::Result<u64, TxnError> {
+    let mut inserted = 0;
     let mut txn = lane.begin(Isolation::Snapshot).await?;
     let longs = txn.schema(table).map(|schema| schema.long_columns().to_vec());
     let mut longs = longs.unwrap_or_default();
     for (key, loaded) in rows {
         let row = match txn.insert(table, key).await {
             Err(TxnError::DuplicateKey { .. }) => continue,
-            inserted => inserted?,
+            row => row?,
         };
+        inserted += 1;
         if longs.is_empty() {
             // The first statement has opened the table.
             longs =
@@ -322,7 +330,7 @@ async fn insert_once<E: EngineEnv>(
         }
     }
     match txn.commit_and_rest().await {
-        Outcome::Committed => Ok(()),
+        Outcome::Committed => Ok(inserted),
         Outcome::Aborted(abort) => Err(abort.into()),
         Outcome::Unknown => Err(Abort::Unreachable.into()),
     }

@@ -261,6 +261,11 @@ fn rows_come_back_from_log_and_checkpoint() {
         put(&db, accounts, 395..405, 3);
         drop(db);
         let expected = |id: u64| if (395..405).contains(&id) { Some(3) } else { expected(id) };
+        // 100 rows are in the checkpoint and in the log, and 40 of all were deleted.
+        let config = folder.config(Durability::Synchronous);
+        let verified = namdb::directory::verify(&folder.0, &config, &|_| {}).expect("it is sound");
+        let rows = (0..410).filter(|&id| expected(id).is_some()).count() as u64;
+        assert_eq!((verified.rows, verified.tables), (rows, 1));
         let db = folder.open(Durability::Synchronous);
         check(&db, expected, 0..410);
         db.checkpoint().expect("the disk works");

@@ -179,12 +179,6 @@ impl Tail {
         self.entries.load(Relaxed)
     }
 
-    /// Rows with entries, in the parts that are sorted.
-    pub fn rows(&self) -> u64 {
-        let sorted = self.parts.iter().filter_map(|part| part.sorted.get());
-        sorted.map(|part| part.row_count() as u64).sum()
-    }
-
     /// The bits of a hash that choose the part.
     fn part_bits(&self) -> u32 {
         self.parts.len().ilog2()

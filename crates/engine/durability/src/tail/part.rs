@@ -244,10 +244,6 @@ impl Part {
         (0..self.heads.len()).map(|index| self.chain_at(index))
     }
 
-    pub fn row_count(&self) -> usize {
-        self.heads.len()
-    }
-
     fn chain_at(&self, index: usize) -> Chain<'_> {
         let head = &self.heads[index];
         let end = self.heads.get(index + 1).map_or(self.links.len(), |next| next.first);
@@ -278,7 +274,7 @@ mod tests {
             pieces[number / 4 % 2].add(row, effect(number as u64, &[number as u8]));
         }
         let part = Part::sort(pieces.into(), 3);
-        assert_eq!(part.row_count(), 6);
+        assert_eq!(part.chains().count(), 6);
         for number in 0..6 {
             let row = RowOf { table: number as u32 % 2, hash: 7, key: KEYS[number % 3] };
             let chain = part.chain(row).expect("the row has entries");
@@ -308,7 +304,7 @@ mod tests {
                 piece.add(row, effect(number + 1, &[]));
             }
             let part = Part::sort(vec![piece], 3);
-            assert_eq!(part.row_count() as u64, count);
+            assert_eq!(part.chains().count() as u64, count);
             for (number, key) in (0..count).zip(&keys) {
                 let row = RowOf { table: number as u32 % 3, hash: hash(number), key };
                 let chain = part.chain(row).expect("it was added");

@@ -127,14 +127,14 @@ fn calls_go_on_without_an_owner_that_died() {
     kill_process(server, Signal::KILL).expect("it runs");
     let output = child.wait_with_output().expect("it was started here");
     let said = text(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
     assert!(said.contains("compute server 1 is lost"), "{said}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-    // It may have died holding locks, which last until its lease ends.
-    let mut checks = report["checks"].as_array().expect("a list").iter();
-    let is_whole =
-        |check: &Value| check["ok"] == true || check["detail"].to_string().contains("is locked");
-    assert!(checks.all(is_whole), "{report:#}");
+    // It may have died holding locks, which last until its lease ends. That is no damage.
+    let checks = report["checks"].as_array().expect("a list");
+    let are_whole = checks.iter().all(|check| check["ok"] == true || check["is_lock"] == true);
+    assert!(are_whole, "{report:#}");
+    let has_locks = checks.iter().any(|check| check["is_lock"] == true);
+    assert_eq!(output.status.code(), Some(if has_locks { 3 } else { 0 }), "{said}");
     assert_eq!(report["problems"], json!([]));
     assert!(number(&report, "/seconds") > 7.5, "{report:#}");
     // Each of eight lanes may have had a call there, and retries once per second.

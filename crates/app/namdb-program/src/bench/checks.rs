@@ -114,7 +114,7 @@ pub fn check_after_run<S: Site, W: SiteWorkload<S>>(
     let tables = memory(site, workload, &|name| looked.at(name, "rows"));
     let now = kept(tables, problems, "the memory of the tables could not be measured");
     checks.extend(check_rows::<S::Env, W>(workload, rows_before, &now, &run.totals));
-    checks.extend(structure.into_iter().flatten());
+    checks.extend(structure);
     looked.progress.finish(&counted(checks.len() as u64, "check"));
     (checks, now)
 }
@@ -205,7 +205,7 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     tell: &dyn Fn(&str),
-) -> Result<Option<[CheckReport; 2]>> {
+) -> Result<Option<CheckReport>> {
     let session = site.session()?;
     let database = session.handle();
     let is_own = |name: &str| {
@@ -216,29 +216,25 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
         is_own
     };
     let structure = session.wait(database.check_tables(&is_own))?;
-    Ok(Some(structure_checks(&structure, site.facts().fabric != LOCAL)))
+    Ok(Some(structure_check(&structure, site.facts().fabric != LOCAL)))
 }
 
 /// In a cluster, other processes may have left locks behind, or stand still: the data is sound.
 /// Locks that this process has left are a damage.
-fn structure_checks(structure: &StructureReport, has_others: bool) -> [CheckReport; 2] {
-    let (form, locked) = (structure.errors.first(), structure.locked.first());
-    let locked = locked.map(|first| match structure.locked.len() {
+fn structure_check(structure: &StructureReport, has_others: bool) -> CheckReport {
+    let locked = structure.locked.first().map(|first| match structure.locked.len() {
         1 => format!("{first} is locked"),
         count => format!("{first} is locked, as are {} more", count - 1),
     });
-    let structures = counted(structure.lines.len() as u64, "structure");
-    let check = |name: &str, wrong: Option<&String>, is_lock| CheckReport {
-        name: name.to_owned(),
+    let is_lock = has_others && structure.errors.is_empty() && locked.is_some();
+    let wrong = structure.errors.first().cloned().or(locked);
+    CheckReport {
+        name: "every table and index is well formed, nothing is left locked".to_owned(),
         is_rate: false,
         is_lock,
         ok: wrong.is_none(),
-        detail: wrong.unwrap_or(&structures).clone(),
-    };
-    [
-        check("every table and index is well formed", form, false),
-        check("nothing is left locked", locked.as_ref(), has_others),
-    ]
+        detail: wrong.unwrap_or_else(|| counted(structure.lines.len() as u64, "structure")),
+    }
 }
 
 #[cfg(test)]
@@ -268,19 +264,18 @@ mod tests {
     fn a_lock_that_another_process_left_is_no_damage() {
         let locked = vec!["account: row 3".to_owned(), "account: row 4".to_owned()];
         let structure = StructureReport { lines: Vec::new(), errors: Vec::new(), locked };
-        for (has_others, damages) in [(true, 0), (false, 1)] {
-            let checks = structure_checks(&structure, has_others);
-            let shown = checks.iter().filter(|check| check.shows_damage()).count();
-            assert_eq!((shown, checks[1].shows_lock()), (damages, has_others));
+        for has_others in [true, false] {
+            let check = structure_check(&structure, has_others);
+            assert_eq!((check.shows_damage(), check.shows_lock()), (!has_others, has_others));
             let mut text = String::new();
-            verdicts(&mut text, &checks, &[], false);
+            verdicts(&mut text, &[check], &[], false);
             assert_eq!(text.contains("DAMAGED"), !has_others, "{text}");
             assert_eq!(text.contains("LEFT LOCKED"), has_others, "{text}");
             assert!(text.contains("account: row 3 is locked, as are 1 more"), "{text}");
         }
         let errors = vec!["account: a leaf is torn".to_owned()];
-        let checks = structure_checks(&StructureReport { errors, ..structure }, true);
-        assert!(checks[0].shows_damage(), "locks do not hide a damage");
+        let check = structure_check(&StructureReport { errors, ..structure }, true);
+        assert!(check.shows_damage(), "locks do not hide a damage");
     }
 
     /// A database whose memory is full can still be checked, since checks only read.

@@ -253,7 +253,7 @@ pub struct CheckReport {
     pub name: String,
     /// Whether it checks how often transactions succeed, rather than data.
     pub is_rate: bool,
-    /// Whether it checks that processes of a cluster have released their locks, rather than data.
+    /// Whether the data holds, but another process of the cluster has left locks or stands still.
     pub is_lock: bool,
     /// Whether the condition holds.
     pub ok: bool,
@@ -282,7 +282,7 @@ impl CheckReport {
 
     /// Whether a process holds locks that has left or stands still.
     pub fn shows_lock(&self) -> bool {
-        !self.ok && self.is_lock
+        self.is_lock
     }
 }
 

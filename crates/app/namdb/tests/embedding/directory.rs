@@ -31,7 +31,7 @@ impl Folder {
         Self(path)
     }
 
-    fn config(&self, durability: Durability) -> Config {
+    pub fn config(&self, durability: Durability) -> Config {
         let directory = Some(self.0.clone());
         Config { server_bytes: 128 << 20, directory, durability, ..Config::default() }
     }
@@ -47,12 +47,12 @@ impl Drop for Folder {
     }
 }
 
-fn account(id: u64, balance: i64) -> Account {
+pub fn account(id: u64, balance: i64) -> Account {
     let note = format!("note of {id} ").repeat((id % 100) as usize);
     Account { id, owner: format!("owner {}", id % 7), note, balance }
 }
 
-fn put(db: &Db, accounts: RecordTable<Account>, ids: std::ops::Range<u64>, balance: i64) {
+pub fn put(db: &Db, accounts: RecordTable<Account>, ids: std::ops::Range<u64>, balance: i64) {
     let mut session = db.session();
     for id in ids {
         let done = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
@@ -63,7 +63,7 @@ fn put(db: &Db, accounts: RecordTable<Account>, ids: std::ops::Range<u64>, balan
 }
 
 /// All accounts, by table and by index.
-fn check(db: &Db, expected: impl Fn(u64) -> Option<i64>, ids: std::ops::Range<u64>) {
+pub fn check(db: &Db, expected: impl Fn(u64) -> Option<i64>, ids: std::ops::Range<u64>) {
     let accounts = RecordTable::<Account>::open(db).expect("the table is there");
     let by_owner = Account::by_owner(db).expect("the index is there");
     let mut session = db.session();
@@ -95,13 +95,6 @@ fn a_waiting_session_writes_its_group_itself() {
     assert!(groups() - before >= 40, "{} of 50 commits", groups() - before);
 }
 
-#[test]
-fn a_database_that_logs_nothing_has_no_checkpoints() {
-    let folder = Folder::new("not-logged");
-    let error = folder.open(Durability::None).checkpoint().expect_err("nothing is logged");
-    assert!(error.to_string().contains("open it with another `Config::durability`"), "{error}");
-}
-
 /// Sessions that come while another one writes its group wake the flusher's thread, and do not wait
 /// for its interval.
 #[test]
@@ -127,151 +120,6 @@ fn a_session_that_cannot_write_its_group_wakes_the_flusher() {
     });
     assert!(begin.elapsed_s() < 30.0, "{} s", begin.elapsed_s());
     assert!(db.directory_statistics().expect("it has a directory").groups <= 4 * 50);
-}
-
-/// A close gives up the checkpoint that is under way.
-#[test]
-fn a_close_does_not_wait_for_a_checkpoint() {
-    let folder = Folder::new("given-up");
-    let config = Config {
-        checkpoint_log_bytes: 1 << 20,
-        ..folder.config(Durability::Periodic(Duration::from_millis(2)))
-    };
-    let db = namdb::open(config).expect("it is new");
-    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
-    put(&db, accounts, 0..30_000, 1);
-    let names = || -> Vec<String> {
-        let entries = std::fs::read_dir(&folder.0).expect("it is there");
-        entries
-            .map(|entry| entry.expect("it is there").file_name().into_string().expect("ASCII"))
-            .collect()
-    };
-    let begin = host::Moment::now();
-    let statistics = || db.directory_statistics().expect("it has a directory");
-    // Changes go on, so that another checkpoint begins after each.
-    while !names().iter().any(|name| name.starts_with("checkpoint-")) {
-        assert!(begin.elapsed_s() < 60.0, "{:?}", statistics());
-        put(&db, accounts, 0..1_000, 2);
-    }
-    let counters = db.directory_counters().expect("it has a directory");
-    let before = counters.statistics().checkpoints;
-    let begin = host::Moment::now();
-    db.close().expect("the disk works");
-    assert!(begin.elapsed_s() < 10.0, "{} s", begin.elapsed_s());
-    assert_eq!(counters.statistics().checkpoints, before, "none was completed by the close");
-    let db = folder.open(Durability::Synchronous);
-    let accounts = RecordTable::<Account>::open(&db).expect("the table is there");
-    let mut session = db.session();
-    let row =
-        session.transaction(Isolation::Snapshot, Retry::default(), |txn| txn.get(accounts, 29_999));
-    assert_eq!(row.expect("reads commit"), Some(account(29_999, 1)));
-}
-
-/// Checkpoints come by themselves when the log has grown, and a close does not wait for one.
-#[test]
-fn the_log_does_not_grow_for_ever() {
-    let folder = Folder::new("grown");
-    let log_bytes = 1 << 20;
-    let config = Config {
-        checkpoint_log_bytes: log_bytes,
-        ..folder.config(Durability::Periodic(Duration::from_millis(2)))
-    };
-    let db = namdb::open(config.clone()).expect("it is new");
-    let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
-    let mut rounds = 0;
-    let statistics = || db.directory_statistics().expect("it has a directory");
-    let begin = host::Moment::now();
-    while statistics().checkpoints < 2 {
-        assert!(begin.elapsed_s() < 60.0, "{:?}", statistics());
-        put(&db, accounts, 0..2_000, rounds);
-        rounds += 1;
-    }
-    assert!(statistics().log_bytes > 2 * log_bytes && statistics().checkpoint_age_s.is_some());
-    // Whether or not a checkpoint is under way: more than the bytes that begin one are written.
-    put(&db, accounts, 0..2_000, rounds);
-    let begin = host::Moment::now();
-    db.close().expect("the disk works");
-    assert!(begin.elapsed_s() < 5.0, "{} s", begin.elapsed_s());
-    let db = namdb::open(config).expect("it was closed");
-    check(&db, |_| Some(rounds), 0..2_000);
-}
-
-/// Starts that write less than begins a checkpoint do not leave a log without end.
-#[test]
-fn the_log_of_earlier_starts_counts() {
-    let folder = Folder::new("earlier");
-    let config = Config { checkpoint_log_bytes: 1 << 20, ..folder.config(Durability::Synchronous) };
-    let mut ids = 0;
-    for round in 0..2 {
-        let db = namdb::open(config.clone()).expect("the disk works");
-        let accounts = match round {
-            0 => RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new"),
-            _ => RecordTable::<Account>::open(&db).expect("the table is there"),
-        };
-        let counters = db.directory_counters().expect("it has a directory");
-        while counters.statistics().log_bytes < 600 << 10 {
-            put(&db, accounts, ids..ids + 20, 1);
-            ids += 20;
-        }
-        db.close().expect("the disk works");
-        let log_bytes = counters.statistics().log_bytes;
-        assert!(log_bytes < 1 << 20, "{log_bytes} bytes");
-    }
-    let db = namdb::open(config).expect("it was closed");
-    let is_checkpoint = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("checkpoint-");
-    let begin = host::Moment::now();
-    loop {
-        let mut entries = std::fs::read_dir(&folder.0).expect("it is there");
-        if entries.any(|entry| is_checkpoint(&entry.expect("it is there").file_name())) {
-            break;
-        }
-        assert!(begin.elapsed_s() < 30.0, "{:?}", db.directory_statistics());
-        host::sleep_ms(20);
-    }
-    check(&db, |_| Some(1), 0..ids);
-}
-
-#[test]
-fn rows_come_back_from_log_and_checkpoint() {
-    for storage in [Storage::HashInlined, Storage::Tree] {
-        let folder = Folder::new(&format!("back-{storage:?}"));
-        {
-            let db = folder.open(Durability::Periodic(Duration::from_millis(2)));
-            let accounts = RecordTable::<Account>::create(&db, storage.into()).expect("new");
-            put(&db, accounts, 0..300, 1);
-            db.checkpoint().expect("the disk works");
-            put(&db, accounts, 200..400, 2);
-            let mut session = db.session();
-            for id in (0..400).step_by(10) {
-                let deleted = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
-                    txn.delete(accounts, id)
-                });
-                assert!(deleted.expect("it commits").is_some());
-            }
-        }
-        let expected = |id: u64| match id {
-            _ if id.is_multiple_of(10) || id >= 400 => None,
-            200.. => Some(2),
-            _ => Some(1),
-        };
-        let db = folder.open(Durability::Synchronous);
-        check(&db, expected, 0..410);
-        // Changes of loaded rows, with long values that they keep, over two more starts.
-        let accounts = RecordTable::<Account>::open(&db).expect("the table is there");
-        put(&db, accounts, 395..405, 3);
-        drop(db);
-        let expected = |id: u64| if (395..405).contains(&id) { Some(3) } else { expected(id) };
-        // 100 rows are in the checkpoint and in the log, and 40 of all were deleted.
-        let config = folder.config(Durability::Synchronous);
-        let verified = namdb::directory::verify(&folder.0, &config, &|_| {}).expect("it is sound");
-        let rows = (0..410).filter(|&id| expected(id).is_some()).count() as u64;
-        assert_eq!((verified.rows, verified.tables), (rows, 1));
-        let db = folder.open(Durability::Synchronous);
-        check(&db, expected, 0..410);
-        db.checkpoint().expect("the disk works");
-        drop(db);
-        check(&folder.open(Durability::None), expected, 0..410);
-    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The library in a multi-threaded program: sessions, borrowed lanes, outcomes.
 
+mod checkpoints;
 mod directory;
 mod errors;
 mod key_names;

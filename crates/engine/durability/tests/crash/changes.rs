@@ -15,6 +15,9 @@ use txn::Database;
 /// The name of the index that comes and goes.
 const INDEX: &str = "again";
 
+/// Tables, with `t` and the lists. A server's memory has room for these.
+pub const TABLES_MAX: usize = 6;
+
 /// A task that creates and drops tables and indexes.
 pub struct Changes {
     pub machine: Rc<Machine>,
@@ -50,10 +53,14 @@ impl Changes {
         }
     }
 
-    /// Creates a table and runs a few programs on it.
+    /// Creates a table and runs a few programs on it. If there are enough tables, drops one.
     async fn create_table(&mut self, name: &str) -> Result<()> {
         let Self { machine, unlogged, mix, groups, dice, .. } = self;
         let mut control = machine.lock(unlogged).await;
+        if control.tables.len() >= TABLES_MAX {
+            machine.unlock(control);
+            return self.drop_table().await;
+        }
         let spec = indexes::spec(mix, *groups, name, dice);
         let created = catalog::create_table(&mut control, &machine.directory, unlogged, spec).await;
         let stored = control.tables.last().cloned();

@@ -23,8 +23,9 @@ use storage::Directory;
 use txn::server::services;
 use txn::{Database, DatabaseConfig, Isolation, Outcome, TableId};
 
-/// Words of each memory server.
-const SERVER_WORDS: u64 = 1 << 18;
+/// Words of each memory server: room for [`TABLES_MAX`](crate::changes::TABLES_MAX) tables, of which
+/// each takes up to 640 KiB when three workers load it, each into extents of its own.
+const SERVER_WORDS: u64 = 1 << 19;
 
 /// Longest time of a transaction.
 const TRANSACTION_NS: u64 = 2_000_000;

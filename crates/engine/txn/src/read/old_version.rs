@@ -25,10 +25,15 @@ enum Search {
     Settled,
     /// The row is no longer at this address.
     Moved,
+    /// A writer has been at the address all the time, or its memory serves something else, whose
+    /// words never fit a row's checksum.
+    Torn,
 }
 
 /// Maximal number of attempts to find a row's version, and of blocks to follow in a chain.
 const RETRY_COUNT_MAX: u32 = 1000;
+/// Maximal number of torn images of a row whose address may be out of date.
+const TORN_COUNT_MAX: u32 = 16;
 
 impl<E: Env> LaneInner<E> {
     /// Finds the newest version that the snapshot covers: in place, in the version buffer, or in
@@ -40,27 +45,32 @@ impl<E: Env> LaneInner<E> {
         row: GlobalPtr,
         image: Span,
     ) -> Result<(), TxnError> {
-        match self.search_versions(access, row, image).await? {
-            Search::Settled => Ok(()),
-            Search::Moved => {
-                let table = self.txn.accesses[access].table;
-                match self.open.info(table).primary {
-                    Primary::Hash(_) => self.settle_bucket(access).await,
-                    Primary::Tree(_) => self.settle_by_leaf(access, row).await,
-                }
-            }
+        // The address may come from a secondary index entry that has outlived its row.
+        let before = match self.search_versions(access, row, image, TORN_COUNT_MAX).await? {
+            Search::Settled => return Ok(()),
+            Search::Moved => row,
+            Search::Torn => GlobalPtr::NULL,
+        };
+        let table = self.txn.accesses[access].table;
+        match self.open.info(table).primary {
+            Primary::Hash(_) => self.settle_bucket(access).await,
+            Primary::Tree(_) => self.settle_by_leaf(access, before).await,
         }
     }
 
     /// Searches a row of a tree that is no longer at its address, which came from a secondary index
     /// entry that outlived the row, or from a leaf that was read earlier. Reads the leaf again.
-    async fn settle_by_leaf(&mut self, access: AccessId, row: GlobalPtr) -> Result<(), TxnError> {
+    /// `before` is an address where the row is known not to be.
+    async fn settle_by_leaf(
+        &mut self,
+        access: AccessId,
+        mut before: GlobalPtr,
+    ) -> Result<(), TxnError> {
         let entry = self.txn.accesses[access];
         let owner = Owner::Table(entry.table);
         let shape = self.open.info(entry.table).row;
         let key = Span { at: entry.key_at, words: shape.key_words };
         let tree = self.open.tree(owner);
-        let mut before = row;
         for _ in 0..MOVED_COUNT_MAX {
             let seen = self.find_leaf(owner, key).await?;
             let batch = &*self.txn.batch;
@@ -89,13 +99,18 @@ impl<E: Env> LaneInner<E> {
         access: AccessId,
         row: GlobalPtr,
         image: Span,
+        torn_max: u32,
     ) -> Result<Search, TxnError> {
         self.statistics.old_version_reads += 1;
         let table = self.txn.accesses[access].table;
         let words = self.open.info(table).row.words();
-        let mut image = image;
+        let (mut image, mut torn_count) = (image, 0);
         for round in 0..RETRY_COUNT_MAX {
             let version = VersionWord::from_word(self.txn.batch.word(image.at + VERSION));
+            torn_count += u32::from(version == VersionWord::TORN);
+            if torn_count > torn_max {
+                return Ok(Search::Torn);
+            }
             let chain = ChainWord::from_word(self.txn.batch.word(image.at + LINK));
             let is_ours = self.has_key(access, image);
             if version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
@@ -375,7 +390,7 @@ impl<E: Env> LaneInner<E> {
         if self.finish_row(access, row, image) {
             return Ok(Search::Settled);
         }
-        self.search_versions(access, row, image).await
+        self.search_versions(access, row, image, RETRY_COUNT_MAX).await
     }
 }
 

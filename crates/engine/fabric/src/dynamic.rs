@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
 use crate::mutant::Mutant;
+use crate::note::Note;
 use crate::service::ServiceId;
 use layout::{NodeId, RegionId};
 use std::any::Any;
@@ -124,6 +125,13 @@ impl Env for DynEnv {
     }
 
     #[inline]
+    fn note<'a>(&self, note: impl FnOnce() -> Note<'a>) {
+        if self.is_simulated {
+            self.env.note(&note());
+        }
+    }
+
+    #[inline]
     fn refuses_memory(&self) -> bool {
         self.is_simulated && self.env.refuses_memory()
     }
@@ -147,6 +155,7 @@ trait ObjectEnv: Any {
     fn spawn(&self, task: Boxed<'static, ()>);
     fn reach(&self, point: &'static str) -> Boxed<'_, ()>;
     fn mutant(&self, mutant: Mutant) -> bool;
+    fn note(&self, note: &Note<'_>);
     fn refuses_memory(&self) -> bool;
 }
 
@@ -208,6 +217,10 @@ impl<E: Env> ObjectEnv for E {
 
     fn mutant(&self, mutant: Mutant) -> bool {
         Env::mutant(self, mutant)
+    }
+
+    fn note(&self, note: &Note<'_>) {
+        Env::note(self, || *note);
     }
 
     fn refuses_memory(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::error::{CallError, FabricError};
 use crate::mutant::Mutant;
+use crate::note::Note;
 use crate::service::ServiceId;
 use layout::{GlobalPtr, NodeId};
 use std::future::Future;
@@ -91,6 +92,10 @@ pub trait Env: Fabric + Clone + 'static {
     fn mutant(&self, _mutant: Mutant) -> bool {
         false
     }
+
+    /// Tells a simulated world what a transaction does. Elsewhere nothing is called.
+    #[inline]
+    fn note<'a>(&self, _note: impl FnOnce() -> Note<'a>) {}
 
     /// Whether this node's memory must be treated as full. Only simulated worlds return `true`.
     #[inline]

@@ -19,6 +19,7 @@ pub mod owned;
 pub mod read;
 pub mod retry;
 pub mod server;
+mod shadow;
 pub mod snapshot;
 pub mod statistics;
 pub mod step;

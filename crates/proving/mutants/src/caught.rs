@@ -16,7 +16,7 @@ pub struct Known {
 impl Known {
     /// Whether the clients' history alone shows it.
     pub fn is_judged(&self) -> bool {
-        !["structure", "assertion"].contains(&self.by.as_str())
+        !["structure", "shadow", "assertion"].contains(&self.by.as_str())
     }
 }
 

@@ -88,6 +88,20 @@ pub struct Kind {
     pub keeps_versions: bool,
     /// Rows that exist from the beginning and hold no list.
     pub spare_rows: i64,
+    /// Percentage of transactions that insert rows between those of a list, or delete them, so that
+    /// leaves split and absorb each other around the lists.
+    pub tide_percent: u64,
+    /// Slots of a bucket; 0: 2 if `is_tight`, else 4.
+    pub neighbourhood: u32,
+    /// Copies of the table, each on a memory server of its own; sessions read the nearest. 0: the
+    /// table is not copied.
+    pub copies: u16,
+    /// Whether the index is created, used and dropped again while sessions run.
+    pub remakes_index: bool,
+    /// The size of a node of a tree.
+    pub node_bytes: u32,
+    /// Whether the seed draws everything, see [`crate::swarm`].
+    pub is_drawn: bool,
 }
 
 /// Snapshot isolation in a table with spare room.
@@ -125,6 +139,12 @@ pub const ROOMY: Kind = Kind {
     keeps_leaves: false,
     keeps_versions: false,
     spare_rows: 0,
+    tide_percent: 0,
+    neighbourhood: 0,
+    copies: 0,
+    remakes_index: false,
+    node_bytes: 256,
+    is_drawn: false,
 };
 
 /// Many short transactions of many sessions, so that vectors are read while they change.
@@ -273,6 +293,70 @@ pub const OWNED_OUTSIDE: Kind = Kind {
     pause_percent: 30,
     pause_ns: 20_000,
     ..OWNED
+};
+
+/// Rows come and go between lists that move, in small leaves, while readers pause for longer than
+/// the time limit: leaves with collected entries split and absorb each other under them.
+pub const TIDAL: Kind = Kind {
+    storage: Some(Storage::Tree),
+    node_bytes: 64,
+    tide_percent: 50,
+    time_max_ns: 5_000,
+    pause_ns: 100_000,
+    sessions: 6,
+    ..MOVING
+};
+/// Slow readers of rows that lose their old versions as soon as they rest.
+pub const RESTING: Kind = Kind {
+    storage: Some(Storage::HashOutside),
+    lists: 2,
+    elements: 100,
+    move_percent: 0,
+    operations: 2,
+    sessions: 8,
+    transactions: 60,
+    pause_percent: 20,
+    pause_ns: 5_000,
+    time_max_ns: 2_000,
+    word_ns: 1_000,
+    slow_factor: 200,
+    slow_one_in: 3,
+    versions_beside: 1,
+    ..HOT
+};
+/// All rows are in one bucket, from which lanes with different horizons collect.
+pub const ONE_BUCKET: Kind = Kind { neighbourhood: 16, sessions: 6, ..MOVING_HASH };
+/// A hot row whose old versions move to the overflow list while slow readers search them.
+pub const PILED_SLOW: Kind = Kind {
+    slow_factor: 1000,
+    word_ns: 500,
+    sessions: 6,
+    pause_ns: 40_000,
+    transactions: 40,
+    carrier: Some(Carrier::Card),
+    ..PILED
+};
+/// New lists all the time in new rows, whose memory is on other servers than their entries.
+pub const OWNED_BORN: Kind = Kind {
+    elements: 2,
+    spare_rows: 0,
+    is_tight: false,
+    time_max_ns: 0,
+    sessions: 5,
+    pause_percent: 0,
+    ..OWNED_NEW
+};
+/// An index over hash rows comes and goes, while few sessions end after a few commits.
+pub const REMADE: Kind = Kind {
+    finding: Finding::KeysOrIndex(IndexKind::Tree),
+    oracle: Oracle::Frozen,
+    remakes_index: true,
+    sessions: 3,
+    transactions: 5,
+    read_percent: 20,
+    pause_percent: 50,
+    pause_ns: 100_000,
+    ..ROOMY
 };
 
 impl Kind {

@@ -28,5 +28,6 @@ pub mod planted;
 pub mod run;
 pub mod search;
 pub mod session;
+pub mod swarm;
 
 pub use planted::Planted;

@@ -22,6 +22,8 @@ pub const OWNER: usize = 1;
 pub const ELEMENTS: usize = 2;
 /// Rows of a list that is found by its keys.
 pub const PLACES: i64 = 3;
+/// Rows behind those of a list that hold no list, see [`Kind::tide_percent`].
+const TIDE: i64 = 13;
 /// Rows per list in use, if any row may hold any list.
 const ROWS_PER_LIST: u64 = 3;
 /// A column of this length is stored out of line.
@@ -40,16 +42,23 @@ pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
         server: None,
         keeps_versions: kind.keeps_versions,
         storage,
-        neighbourhood: if kind.is_tight { 2 } else { 4 },
+        neighbourhood: match kind.neighbourhood {
+            0 if kind.is_tight => 2,
+            0 => 4,
+            slots => slots,
+        },
         versions_beside,
         size_hint: if kind.is_tight { 1 } else { 64 },
-        node_bytes: 256,
+        node_bytes: kind.node_bytes,
         placement: Placement::Hashed { load_percent: 50 },
     };
-    TableSpec { schema, design, indexes: index(kind).into_iter().collect() }
+    let indexes = index(kind).filter(|_| !kind.remakes_index).into_iter().collect();
+    TableSpec { schema, design, indexes }
 }
 
-fn index(kind: &Kind) -> Option<IndexDesign> {
+/// The index over owners of this kind of world.
+pub fn index(kind: &Kind) -> Option<IndexDesign> {
+    let node_bytes = kind.node_bytes;
     let (unique, kind) = match kind.finding {
         Finding::Keys => return None,
         Finding::KeysOrIndex(kind) => (false, kind),
@@ -62,7 +71,7 @@ fn index(kind: &Kind) -> Option<IndexDesign> {
         columns: vec![OWNER],
         unique,
         kind,
-        node_bytes: 256,
+        node_bytes,
         size_hint,
         hashed_columns: None,
     })
@@ -82,16 +91,30 @@ pub fn key(id: i64) -> Key {
 }
 
 /// The possible rows of a list that is found by its keys.
-pub fn places(list: u64) -> std::ops::Range<i64> {
-    let first = list as i64 * PLACES;
+pub fn places(kind: &Kind, list: u64) -> std::ops::Range<i64> {
+    let first = list as i64 * (PLACES + gap(kind));
     first..first + PLACES
+}
+
+/// The number of rows between those of two lists.
+fn gap(kind: &Kind) -> i64 {
+    if kind.tide_percent > 0 { TIDE } else { 0 }
+}
+
+/// The rows behind those of a list, which tides insert and delete.
+pub fn tide(kind: &Kind, list: u64) -> std::ops::Range<i64> {
+    let behind = match kind.finding {
+        Finding::Owner(_) => rows(kind, list).end,
+        _ => places(kind, list).end,
+    };
+    behind..behind + TIDE
 }
 
 /// The possible rows of a list that is found by its owner; lists of later generations have other
 /// rows.
 pub fn rows(kind: &Kind, list: u64) -> std::ops::Range<i64> {
     let count = kind.lists * ROWS_PER_LIST;
-    let first = (list / kind.lists * count) as i64;
+    let first = (list / kind.lists) as i64 * (count as i64 + gap(kind));
     first..first + count as i64
 }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod table;
+mod worlds;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
@@ -44,6 +45,13 @@ struct Arguments {
     /// Run one seed of the named mutants, and print what it shows
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
+    /// Instead of mutants, run this many worlds that the seed draws whole, with all guards in
+    /// place: all must be right
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["mutants", "seed", "keep"])]
+    worlds: Option<u64>,
+    /// The first seed of these worlds
+    #[arg(long, value_name = "SEED", requires = "worlds", default_value_t = 0)]
+    first: u64,
     /// Write the history of that seed as EDN, and the one with all guards in place to FILE.right
     #[arg(long, value_name = "FILE", requires = "seed")]
     history: Option<PathBuf>,
@@ -62,6 +70,9 @@ fn main() -> ExitCode {
 }
 
 fn start(arguments: &Arguments) -> Result<()> {
+    if let Some(count) = arguments.worlds {
+        return worlds::run(arguments.first..arguments.first + count, arguments.threads);
+    }
     let chosen = chosen(&arguments.mutants)?;
     if let Some(seed) = arguments.seed {
         return chosen.iter().try_for_each(|planted| show(planted, seed, arguments));

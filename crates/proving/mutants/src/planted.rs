@@ -5,9 +5,10 @@
 use crate::kind::{
     CROWD, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS,
     Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT,
-    MOVING_SERIAL, OWNED, OWNED_NEW, OWNED_OUTSIDE, PILED, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
-    STAGGERED, WRAP,
+    MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_SLOW,
+    REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL, WRAP,
 };
+use crate::swarm::SWARM;
 use fabric::Mutant;
 use layout::Storage;
 
@@ -28,12 +29,20 @@ pub struct Planted {
     pub guard: &'static str,
     /// The worlds that detect it.
     pub kind: Kind,
+    /// Whether the search goes on until the clients' history alone shows it.
+    pub needs_judge: bool,
 }
 
 impl Planted {
     /// The name of the mutant.
     pub fn name(&self) -> &'static str {
         self.mutant.name()
+    }
+
+    /// A mutant that clients cannot detect: whoever reads around the hole is refused for another
+    /// reason in the end. The shadow history detects it.
+    const fn seen_by_shadow(self) -> Self {
+        Self { needs_judge: false, ..self }
     }
 
     /// All guards that are removed.
@@ -49,7 +58,7 @@ impl Planted {
 
 /// A mutant of one guard.
 const fn guard(mutant: Mutant, guard: &'static str, kind: Kind) -> Planted {
-    Planted { mutant, also: &[], guard, kind }
+    Planted { mutant, also: &[], guard, kind, needs_judge: true }
 }
 
 /// The planted bug with this name.
@@ -186,4 +195,16 @@ pub const MUTANTS: &[Planted] = &[
     guard(Mutant::CollectTrustFirstLeaf, "a leaf that loses entries is as read", MOVING_CARDS),
     guard(Mutant::HashMoveHalfInstalled, "rows that move are installed", GROWING_CARDS),
     guard(Mutant::TreeKeepRewriteCounter, "a split raises the rewrite counter", SERIAL_TREE),
+    guard(Mutant::TreeSplitForgetsCollected, "the parts of a leaf keep its stamp", TIDAL)
+        .seen_by_shadow(),
+    guard(Mutant::TreeAbsorbForgetsCollected, "a leaf takes the later of two stamps", TIDAL)
+        .seen_by_shadow(),
+    guard(Mutant::CollectLowerBucketStamp, "a bucket's stamp never falls", ONE_BUCKET)
+        .seen_by_shadow(),
+    guard(Mutant::ReadCollectedWithRow, "the stamp is read after the row", RESTING),
+    guard(Mutant::ReadOverflowHeadFirst, "the overflow list is read after the slots", PILED_SLOW),
+    guard(Mutant::CommitTakeMissingKey, "a missing row does not free its unique key", OWNED_BORN),
+    guard(Mutant::CommitSkipOtherLeaves, "all leaves of a unique key are locked", SWARM),
+    guard(Mutant::CommitSkipThirdCopy, "every copy is written", SWARM),
+    guard(Mutant::CatalogFillOldSnapshot, "an index is filled from a fresh snapshot", REMADE),
 ];

@@ -4,10 +4,11 @@ use crate::dice::Dice;
 use crate::kind::Kind;
 use crate::lists::{self, InUse, Tables};
 use crate::session::Session;
+use crate::swarm;
 use fabric::DynEnv;
 use fabric::Mutant;
 use history_judge::{History, Level, Verdict};
-use layout::Storage;
+use layout::{PartRule, Storage};
 use sim::{Carrier, Endpoint, SimConfig, Tearing, World};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +23,10 @@ const SERVER_WORDS: u64 = 1 << 20;
 const EVENT_LIMIT: u64 = 20_000_000;
 /// The numbers that are left to a lane whose numbers are nearly used up.
 const NUMBERS_LEFT: u64 = 8;
+/// The random stream of the task that creates and drops the index.
+const CHANGES_STREAM: u64 = 1000;
+/// It pauses for less than this time.
+const CHANGE_NS: u64 = 100_000;
 /// Staggered sessions begin within this time.
 const STAGGER_NS: u64 = 200_000;
 
@@ -36,6 +41,8 @@ pub enum Catch {
     },
     /// The check of structures found an error.
     Structure(String),
+    /// A read differs from the shadow history.
+    Shadow(String),
     /// An assertion of the engine or of the world failed.
     Assertion(String),
 }
@@ -46,6 +53,7 @@ impl Catch {
         match self {
             Self::Judge { anomaly, .. } => anomaly,
             Self::Structure(_) => "structure",
+            Self::Shadow(_) => "shadow",
             Self::Assertion(_) => "assertion",
         }
     }
@@ -73,6 +81,7 @@ pub struct Ran {
 
 /// Runs a world of this kind and seed without these guards.
 pub fn run(kind: &Kind, seed: u64, guards: &[Mutant]) -> Ran {
+    let kind = &if kind.is_drawn { swarm::kind(seed) } else { *kind };
     let mut dice = Dice::new(seed, 1);
     let drawn = if dice.percent(50) { Carrier::Caller } else { Carrier::Card };
     Scene::run(kind, kind.carrier.unwrap_or(drawn), (seed, guards), dice)
@@ -95,6 +104,7 @@ impl Scene {
         let recordings = Recordings::default();
         let open = || Self::open(kind, carrier, (seed, guards), dice, &recordings);
         let (asked, played);
+        let mut wrong_read = None;
         match catch_unwind(AssertUnwindSafe(open)) {
             // If the creation of the tables loses a batch, the world shows nothing.
             Err(_) if kind.lost_batch_one_in > 0 => (asked, played) = (0, Ok(Vec::new())),
@@ -102,6 +112,7 @@ impl Scene {
             Ok(scene) => {
                 played = catch_unwind(AssertUnwindSafe(|| scene.play()));
                 asked = guards.iter().map(|guard| scene.world.mutant_asked(*guard)).sum();
+                wrong_read = scene.world.wrong_reads().into_iter().next().map(Catch::Shadow);
             }
         }
         let history = recordings.history();
@@ -123,7 +134,7 @@ impl Scene {
                 })
             }
         };
-        let caught = judged.or_else(|| match played {
+        let caught = judged.or(wrong_read).or_else(|| match played {
             Ok(errors) => errors.into_iter().next().map(Catch::Structure),
             Err(payload) => Some(Catch::Assertion(message(&*payload))),
         });
@@ -138,7 +149,7 @@ impl Scene {
         recordings: &Recordings,
     ) -> Self {
         let drawn = 1 + dice.below(3) as u16;
-        let servers = if kind.servers == 0 { drawn } else { kind.servers };
+        let servers = if kind.servers == 0 { drawn } else { kind.servers }.max(kind.copies);
         let words = vec![SERVER_WORDS; usize::from(servers)];
         let mut config = SimConfig::hostile(seed).with_servers(&words);
         config.lost_batch_one_in = kind.lost_batch_one_in;
@@ -185,10 +196,29 @@ impl Scene {
         let drawn = 1 + dice.below(3) as u32;
         let versions_beside = if kind.versions_beside == 0 { drawn } else { kind.versions_beside };
         let spec = lists::table(kind, storage, versions_beside);
-        let table = world.block_on(&admin, database.create_table(spec)).expect("there is room");
+        let table = world.block_on(&admin, async {
+            match kind.copies {
+                0 => database.create_table(spec).await,
+                copies => {
+                    let servers: Vec<u16> = (0..copies).collect();
+                    database.create_in_parts(spec, &servers, PartRule::Copied).await
+                }
+            }
+        });
+        let table = table.expect("there is room");
         let tables = Tables { table, index: database.index(lists::TABLE, lists::INDEX) };
         let (recordings, lists) = (recordings.clone(), InUse::new(kind.lists));
         Self { kind: *kind, storage, world, database, admin, tables, recordings, lists, seed }
+    }
+
+    /// A compute server of its own for a session; of a copied table it reads the copy of a server
+    /// of its own.
+    fn home(&self, number: u64, env: &Endpoint) -> Database<DynEnv> {
+        let home = self.database.elsewhere(env.clone().into_dyn());
+        match self.kind.copies {
+            0 => home,
+            copies => home.nearest_to(number as u16 % copies),
+        }
     }
 
     fn session(&self, number: u64) -> Session {
@@ -222,6 +252,28 @@ impl Scene {
         }
     }
 
+    /// Creates the index, lets sessions use it, and drops it, as long as sessions run.
+    fn start_changes(&self, running: &Rc<Cell<u64>>) {
+        let env = self.world.endpoint(self.world.compute_node(0));
+        let changing = self.database.elsewhere(env.clone().into_dyn());
+        let (kind, sessions) = (self.kind, running.clone());
+        let mut dice = Dice::new(self.seed, 2 + CHANGES_STREAM);
+        self.world.spawn_on(&env.clone(), async move {
+            let index = lists::index(&kind).expect("this kind of world has an index");
+            while sessions.get() > 0 {
+                fabric::Env::sleep_ns(&env, dice.below(CHANGE_NS)).await;
+                // Under load, or with lost batches, a change may be refused.
+                let _ = changing.create_index(lists::TABLE, index.clone()).await;
+                if sessions.get() == 0 {
+                    // The last look uses it.
+                    return;
+                }
+                fabric::Env::sleep_ns(&env, dice.below(CHANGE_NS)).await;
+                let _ = changing.drop_index(lists::TABLE, lists::INDEX).await;
+            }
+        });
+    }
+
     /// Inserts rows that hold no list.
     fn make_spare_rows(&self) {
         let made = self.world.block_on(&self.admin, async {
@@ -247,10 +299,13 @@ impl Scene {
         if self.kind.vector_copies > 0 {
             self.start_oracle(&homes, &running);
         }
+        if self.kind.remakes_index {
+            self.start_changes(&running);
+        }
         for number in 0..self.kind.sessions {
             let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
             let database = match self.kind.shares_slot {
-                false => self.database.elsewhere(env.clone().into_dyn()),
+                false => self.home(number, &env),
                 true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
             };
             let (session, running) = (self.session(number), running.clone());
@@ -264,15 +319,25 @@ impl Scene {
         let waiting = self.world.run_until_idle();
         assert_eq!(waiting, 0, "{}: tasks wait for ever", self.world.identity());
         let mut last = self.session(self.kind.sessions);
+        if self.kind.remakes_index {
+            let refreshed = self.world.block_on(&self.admin, self.database.refresh());
+            last.tables.index = refreshed.ok().and_then(|catalog| {
+                let index = catalog.index(lists::TABLE, lists::INDEX)?;
+                // Creating it may have failed on the way.
+                catalog.index_info(index).filter(|info| info.is_readable).map(|_| index)
+            });
+        }
         let looked = self.world.block_on(&self.admin, async {
-            let Ok(mut lane) = self.database.lane().await else { return false };
+            let mut lane = self.database.lane().await.map_err(|error| error.to_string())?;
             last.read_everything(&mut lane).await
         });
         if self.kind.lost_batch_one_in > 0 {
             // Locks of lost lanes remain, and reads of the check may be lost, too.
             return Vec::new();
         }
-        assert!(looked, "{}: nothing can be read in the end", self.world.identity());
+        if let Err(reason) = looked {
+            panic!("{}: nothing can be read in the end: {reason}", self.world.identity());
+        }
         let checked = self.world.block_on(&self.admin, self.database.check());
         let report = checked.expect("all servers are alive");
         report.errors.into_iter().chain(report.locked).collect()

@@ -17,6 +17,8 @@ const LANES_MAX: u32 = 8;
 const BETWEEN_NS: u64 = 8_000;
 /// Percentage of transactions that collect garbage afterwards in tight worlds.
 const COLLECT_PERCENT: u64 = 33;
+/// The largest number of rows that a tide inserts or deletes at once.
+const TIDE_ROWS_MAX: u64 = 6;
 /// Number of access paths to draw from.
 const WAYS: u64 = 8;
 
@@ -52,6 +54,9 @@ impl Session {
             lanes += 1;
             while left > 0 {
                 left -= 1;
+                if self.kind.remakes_index {
+                    self.tables.index = database.index(lists::TABLE, lists::INDEX);
+                }
                 lane.env().sleep_ns(self.dice.below(BETWEEN_NS)).await;
                 if !self.transact(&mut lane).await {
                     break;
@@ -66,6 +71,10 @@ impl Session {
 
     /// Runs a transaction; returns whether the lane can run another.
     async fn transact<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
+        if self.kind.tide_percent > 0 && self.dice.percent(self.kind.tide_percent) {
+            let ended = self.turn_tide(lane).await;
+            return !matches!(ended, Err(TxnError::Abort(Abort::Unreachable)));
+        }
         self.recording.begin(lane.env().now_ns());
         let ended = self.attempt(lane).await;
         self.recording.end(lane.env().now_ns(), &ended);
@@ -114,6 +123,32 @@ impl Session {
         Ok(result_of(txn.commit().await))
     }
 
+    /// Inserts rows that hold no list, or deletes them. No list changes, so the history does not
+    /// show it.
+    async fn turn_tide<E: Env>(&mut self, lane: &mut Lane<E>) -> Result<(), TxnError> {
+        let list = self.lists.at(self.dice.below(self.kind.lists));
+        let rows = lists::tide(&self.kind, list);
+        let (rises, count) = (self.dice.percent(50), 1 + self.dice.below(TIDE_ROWS_MAX));
+        let (length, first) = (rows.end - rows.start, self.dice.below(64) as i64);
+        let mut txn = lane.begin(Isolation::Snapshot).await?;
+        for number in 0..count as i64 {
+            self.pause(txn.env()).await;
+            let id = rows.start + (first + number) % length;
+            match txn.read(self.tables.table, &key(id)).await? {
+                Some(row) if !rises => txn.delete(row),
+                None if rises => {
+                    let row = txn.insert(self.tables.table, &key(id)).await?;
+                    txn.update(row).set_int(OWNER, -1 - id);
+                }
+                _ => {}
+            }
+        }
+        match txn.commit().await {
+            txn::Outcome::Unknown => Err(Abort::Unreachable.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Requests new rows at all places of a list that already has one: no row is inserted, and the
     /// lane's cached leaf must not reveal anything to the transaction.
     async fn insert_in_vain<E: Env>(
@@ -122,7 +157,8 @@ impl Session {
         known: i64,
         list: u64,
     ) -> Result<(), TxnError> {
-        let ids = std::iter::once(known).chain(lists::places(list).filter(|&id| id != known));
+        let ids =
+            std::iter::once(known).chain(lists::places(&self.kind, list).filter(|&id| id != known));
         let inserts: Vec<_> = ids.map(|id| (self.tables.table, key(id))).collect();
         match txn.insert_many(&inserts, &mut Vec::new()).await {
             Err(TxnError::DuplicateKey { .. }) => Ok(()),
@@ -138,19 +174,21 @@ impl Session {
         }
     }
 
-    /// Reads every list in one snapshot, through every access path in turn; returns whether that
-    /// was possible.
-    pub async fn read_everything<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
+    /// Reads every list in one snapshot, through every access path in turn. An error says why that
+    /// was not possible.
+    pub async fn read_everything<E: Env>(&mut self, lane: &mut Lane<E>) -> Result<(), String> {
+        let mut reason = String::new();
         for _ in 0..20 {
             self.recording.begin(lane.env().now_ns());
             let ended = self.look(lane).await;
             self.recording.end(lane.env().now_ns(), &ended);
             if matches!(ended, Ok(TransactionResult::Committed)) {
-                return true;
+                return Ok(());
             }
+            reason = format!("{ended:?}");
             lane.env().yield_now().await;
         }
-        false
+        Err(reason)
     }
 
     async fn look<E: Env>(
@@ -200,7 +238,7 @@ impl Session {
     ) -> Result<Vec<Found>, TxnError> {
         let rows = match self.kind.finding {
             Finding::Keys => self.find_by_keys(txn, list).await?,
-            Finding::KeysOrIndex(_) if self.dice.percent(50) => {
+            Finding::KeysOrIndex(_) if self.dice.percent(50) || self.tables.index.is_none() => {
                 self.find_by_keys(txn, list).await?
             }
             _ => self.find_by_owner(txn, list).await?,
@@ -244,7 +282,7 @@ impl Session {
         txn: &mut Transaction<'_, E>,
         list: u64,
     ) -> Result<Vec<RowId>, TxnError> {
-        let (table, places) = (self.tables.table, lists::places(list));
+        let (table, places) = (self.tables.table, lists::places(&self.kind, list));
         let way = self.dice.below(WAYS);
         if self.storage == Storage::Tree && way < WAYS / 2 {
             let (low, high) = (key(places.start), key(places.end - 1));
@@ -312,7 +350,8 @@ impl Session {
         found: Option<&Found>,
     ) -> Result<Option<RowId>, TxnError> {
         let is_owned = matches!(self.kind.finding, Finding::Owner(_));
-        let rows = if is_owned { lists::rows(&self.kind, list) } else { lists::places(list) };
+        let rows =
+            if is_owned { lists::rows(&self.kind, list) } else { lists::places(&self.kind, list) };
         // A list's first row is always the same, if nothing else prevents two rows for it.
         let is_guarded = is_owned || self.kind.isolation == Isolation::Serializable;
         let is_free = is_guarded || found.is_some();

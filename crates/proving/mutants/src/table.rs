@@ -54,7 +54,7 @@ pub fn json(rows: &[MutantResult]) -> serde_json::Result<String> {
         let Searched { caught, seeds, asked, time, unmutated } = &row.searched;
         let detail = caught.as_ref().map(|(_, catch)| match catch {
             Catch::Judge { summary, .. } => summary.clone(),
-            Catch::Structure(what) | Catch::Assertion(what) => what.clone(),
+            Catch::Structure(what) | Catch::Shadow(what) | Catch::Assertion(what) => what.clone(),
         });
         json!({
             "mutant": row.planted.name(),

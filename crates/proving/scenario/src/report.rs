@@ -68,6 +68,8 @@ pub enum Demand {
     LastLook,
     /// Clients end.
     Progress,
+    /// Every read finds what its snapshot has, by the shadow history.
+    Shadow,
     /// No assertion fails, and the run stays within its limits.
     Panic,
 }
@@ -82,6 +84,7 @@ impl Demand {
             Self::Unlocked => "locks",
             Self::LastLook => "last look",
             Self::Progress => "progress",
+            Self::Shadow => "shadow history",
             Self::Panic => "panic",
         }
     }

@@ -85,6 +85,10 @@ impl Run {
         if let Err(sentence) = played {
             report.failure = Some(Failure::new(Demand::Panic, without_identity(&sentence)));
         }
+        let wrong_reads = self.world.wrong_reads();
+        if let (None, Some(wrong)) = (&report.failure, wrong_reads.first()) {
+            report.failure = Some(Failure::new(Demand::Shadow, wrong.clone()));
+        }
         report.events = self.world.events();
         report.coverage = self.world.coverage();
         report.fingerprint = self.world.fingerprint();

@@ -5,7 +5,7 @@ use crate::network::NANOSECOND_PS;
 use crate::world::Shared;
 use fabric::{
     Batch, CallError, CallId, Counters, DynEnv, Env, Fabric, FabricError, FailurePoint, Mutant,
-    ServiceId, Verb,
+    Note, ServiceId, Verb,
 };
 use layout::{NodeId, RegionId};
 use std::cell::RefCell;
@@ -242,6 +242,11 @@ impl Env for Endpoint {
     fn mutant(&self, mutant: Mutant) -> bool {
         let core = &mut *self.0.shared.core.borrow_mut();
         core.points.ask(mutant, &core.config)
+    }
+
+    fn note<'a>(&self, note: impl FnOnce() -> Note<'a>) {
+        let core = &mut *self.0.shared.core.borrow_mut();
+        core.shadow.note(core.now_ns, note());
     }
 }
 

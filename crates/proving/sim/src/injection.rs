@@ -146,6 +146,16 @@ impl World {
         self.core(|core| core.points.reached().clone())
     }
 
+    /// Reads that differ from the shadow history, and have not been taken yet.
+    pub fn wrong_reads(&self) -> Vec<String> {
+        self.core(|core| core.shadow.take_errors())
+    }
+
+    /// Reads that were compared with the shadow history.
+    pub fn checked_reads(&self) -> u64 {
+        self.core(|core| core.shadow.checked())
+    }
+
     /// How often the code asked whether the guard of this mutant is removed.
     pub fn mutant_asked(&self, mutant: Mutant) -> u64 {
         self.core(|core| core.points.asked(mutant))

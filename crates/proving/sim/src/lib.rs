@@ -82,6 +82,7 @@ mod queue_pairs;
 mod random;
 mod rows;
 mod scheduler;
+mod shadow;
 mod state;
 mod timers;
 mod trace;

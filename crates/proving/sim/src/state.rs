@@ -14,6 +14,7 @@ use crate::points::Points;
 use crate::processes::{Group, Node};
 use crate::random::Random;
 use crate::scheduler::{Happening, Queue, TaskFuture, TaskId, Tasks, WokenTasks};
+use crate::shadow::Shadow;
 use crate::timers::Timers;
 use crate::trace::Trace;
 use crate::turns::Turns;
@@ -66,6 +67,7 @@ pub(crate) struct Core {
     /// Woken tasks that run next without an event.
     next: VecDeque<TaskId>,
     pub(crate) timers: Timers,
+    pub(crate) shadow: Shadow,
     pub(crate) calls: Calls,
     pub(crate) nodes: Vec<Node>,
     pub(crate) groups: Vec<Group>,
@@ -110,6 +112,8 @@ impl Core {
             woken: Arc::default(),
             next: VecDeque::new(),
             timers: Timers::default(),
+            // Experiments with hardware measure speed, and have too many rows.
+            shadow: Shadow::new(config.network.is_none() && config.machines.is_none()),
             calls: Calls::new(node_count),
             nodes: (0..node_count).map(node).collect(),
             groups: (0..node_count).map(group).collect(),

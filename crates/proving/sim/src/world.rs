@@ -1,6 +1,6 @@
 //! A simulated world: its nodes, its services, and the loop that advances time.
 
-use crate::config::{Carrier, SimConfig};
+use crate::config::{BrokenPromises, Carrier, SimConfig};
 use crate::env::{AsEndpoint, Endpoint};
 use crate::scheduler::{MAIN, TaskFuture, TaskId, TaskWaker};
 use crate::state::{Core, DriverAction};
@@ -383,5 +383,12 @@ impl Drop for World {
         drop(tasks);
         self.drop_killed_tasks();
         self.shared.services.borrow_mut().clear();
+        let wrong = self.wrong_reads();
+        let has_all_guards = self.core(|core| {
+            core.config.mutants.is_empty() && core.config.broken == BrokenPromises::default()
+        });
+        if has_all_guards && !std::thread::panicking() {
+            assert!(wrong.is_empty(), "{}: {}", self.identity(), wrong.join("; "));
+        }
     }
 }

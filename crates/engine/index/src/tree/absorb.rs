@@ -125,10 +125,12 @@ async fn take_over<E: Env>(
     let mut image = ImageBuilder::start(&mut batch, tree.layout);
     image.copy(&mut batch, leaf.span, 0, left_count);
     image.copy(&mut batch, right.span, 0, right_count);
+    let forgets = env.mutant(Mutant::TreeAbsorbForgetsCollected);
+    let of_right = if forgets { 0 } else { right_head.collected };
     let head = Head {
         insert: timestamp,
         version: next_version(left_head.version),
-        collected: left_head.collected.max(right_head.collected),
+        collected: left_head.collected.max(of_right),
         high: right_head.high,
         ..left_head
     };

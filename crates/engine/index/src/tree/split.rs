@@ -64,7 +64,7 @@ pub async fn make_room<E: Env>(
     env.reach(TreeStep::LeafLocked).await;
 
     let mut batch = batch;
-    let rights = build_rights(&mut batch, tree, &leaf, &parts, &rights, versions, timestamp);
+    let rights = build_rights(env, &mut batch, tree, &leaf, &parts, &rights, versions, timestamp);
     let late = env.mutant(Mutant::TreeLeftFirst);
     let batch = if late { batch } else { write_rights(env, batch, tree, &rights).await? };
     env.reach(TreeStep::RightWritten).await;
@@ -131,7 +131,9 @@ async fn lock_leaf<E: Env>(
 }
 
 /// Builds the images of the new leaves.
-fn build_rights(
+#[allow(clippy::too_many_arguments, reason = "they are what a split knows")]
+fn build_rights<E: Env>(
+    env: &E,
     batch: &mut Batch,
     tree: &Tree,
     leaf: &LeafRead,
@@ -141,6 +143,8 @@ fn build_rights(
     timestamp: VersionWord,
 ) -> Vec<LeafRead> {
     let whole = Head::of(&leaf.view(batch, tree));
+    let forgets = env.mutant(Mutant::TreeSplitForgetsCollected);
+    let collected = if forgets { 0 } else { whole.collected };
     let mut leaves = Vec::with_capacity(rights.len());
     for (index, (part, ptr)) in parts[1..].iter().zip(rights).enumerate() {
         let mut image = ImageBuilder::start(batch, tree.layout);
@@ -151,6 +155,8 @@ fn build_rights(
             next: rights.get(index + 1).copied().unwrap_or(whole.next),
             low: part.low,
             high: parts.get(index + 2).map_or(whole.high, |after| Some(after.low)),
+            // A reader that misses a key in the part sees there what was collected in the whole.
+            collected,
             ..whole
         };
         let span = image.finish(batch, &head);

@@ -16,7 +16,7 @@ use crate::read::value::Visitor;
 use crate::read::visit::VisitPart;
 use crate::transaction::Isolation;
 use crate::{Abort, Lane, Outcome, TxnError};
-use fabric::Env;
+use fabric::{Env, Mutant};
 use layout::{Key, RecordRef};
 
 /// With this number of keys, their rows get entries before the next part of the table is read.
@@ -39,8 +39,10 @@ impl<E: Env> Database<E> {
         let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
         // The last transactions that did not know the index have ended: the next snapshot must
         // cover their rows.
-        let fresh = lane.inner().freeze_now().await;
-        fresh.map_err(|error| CatalogError::Unreachable(error.to_string()))?;
+        if !self.env.mutant(Mutant::CatalogFillOldSnapshot) {
+            let fresh = lane.inner().freeze_now().await;
+            fresh.map_err(|error| CatalogError::Unreachable(error.to_string()))?;
+        }
         let (mut keys, mut from) = (Vec::new(), None);
         loop {
             from = self.next_keys(&mut lane, table, index, from, &mut keys).await?;

@@ -473,7 +473,7 @@ impl Catalog {
 }
 
 /// Allowed sizes of a node of a tree.
-const NODE_BYTES: std::ops::RangeInclusive<u32> = 256..=16 * 1024;
+const NODE_BYTES: std::ops::RangeInclusive<u32> = 64..=16 * 1024;
 
 fn node_bytes_refused(node_bytes: u32) -> String {
     let (least, most) = NODE_BYTES.into_inner();

@@ -79,7 +79,9 @@ impl<E: Env> LaneInner<E> {
             if removal == Removal::Done {
                 self.env.reach(CollectStep::TombstoneLocked).await;
                 // Lanes have different horizons, but the word must never fall.
-                let stamp = self.removal_stamp(owner).await?.max(collected);
+                let falls = self.env.mutant(Mutant::CollectLowerBucketStamp);
+                let least = if falls { 0 } else { collected };
+                let stamp = self.removal_stamp(owner).await?.max(least);
                 if !self.env.mutant(Mutant::CollectSkipBucketStamp) {
                     let word = place.bucket.add_words(u64::from(bucket::COLLECTED));
                     batch.write_word(word, stamp);

@@ -68,6 +68,7 @@ impl<E: Env> LaneInner<E> {
         // Point of no return: the redo entry is written, and from here a failure means `Unknown`,
         // never `Aborted`.
         self.append_redo(timestamp);
+        self.note_writes(timestamp);
         if self.install_new_versions(timestamp).await.is_err() {
             return self.end_unknown();
         }

@@ -85,6 +85,7 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant(Mutant::CommitUnlockBeforeInstall) && self.unlock_rows().await.is_err() {
             return self.end_unknown();
         }
+        self.note_writes(timestamp);
         if self.install_new_versions(timestamp).await.is_err() {
             return self.end_unknown();
         }

@@ -120,6 +120,7 @@ impl<E: Env> LaneInner<E> {
             }
             if is_ours && is_settled(version) && self.snapshot.covers(version) {
                 self.witness_word(row, version.word());
+                self.note_read(access, Some(version));
                 self.txn.accept(access, row, image, version, false);
                 return Ok(Search::Settled);
             }
@@ -131,14 +132,17 @@ impl<E: Env> LaneInner<E> {
                 if !self.env.mutant(Mutant::ReadOldUnwitnessed) {
                     self.witness_word(row, VersionWord::NONE.locked().word());
                 }
+                self.note_read(access, Some(version));
                 self.txn.accept(access, row, old, version, true);
                 return Ok(Search::Settled);
             }
             // Read the row again, and last of all the collected-up-to word.
             self.txn.batch.clear_verbs();
             let again = self.txn.batch.read_row(row, words, Cover::AllButLink);
-            self.execute().await?;
-            self.txn.batch.clear_verbs();
+            if !self.env.mutant(Mutant::ReadCollectedWithRow) {
+                self.execute().await?;
+                self.txn.batch.clear_verbs();
+            }
             let collected = self.txn.batch.read(region::collected(row.region()), 1);
             self.execute().await?;
             let batch = &*self.txn.batch;
@@ -166,6 +170,7 @@ impl<E: Env> LaneInner<E> {
     /// which does not see it, so this transaction cannot validate any more.
     fn settle_later(&mut self, access: AccessId, row: GlobalPtr) {
         self.witness_word(row, VersionWord::NONE.locked().word());
+        self.note_read(access, None);
         self.txn.accept_later(access, row);
     }
 
@@ -185,6 +190,8 @@ impl<E: Env> LaneInner<E> {
         let words = shape.row.words();
         let batch = &mut *self.txn.batch;
         batch.clear_verbs();
+        let first = self.env.mutant(Mutant::ReadOverflowHeadFirst);
+        let head_first = first.then(|| batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1));
         let mut slots = [Span::default(); layout::row::BUFFER_SLOTS_MAX as usize];
         for index in 0..shape.slots {
             let slot = buffer.add_words(u64::from(shape.slot(index)));
@@ -199,12 +206,10 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant(Mutant::ReadSkipOverflow) {
             return Ok(None);
         }
-        // Read the list's head after the slots: a version leaves its slot only after it is in the
-        // list.
-        self.txn.batch.clear_verbs();
-        let head = self.txn.batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
-        self.execute().await?;
-        let mut entry = GlobalPtr::from_word(self.txn.batch.words(head)[0]);
+        let mut entry = match head_first {
+            Some(head) => GlobalPtr::from_word(self.txn.batch.words(head)[0]),
+            None => self.overflow_head(buffer).await?,
+        };
         for _ in 0..2 * OVERFLOW_COUNT_MAX {
             if entry.is_null() {
                 break;
@@ -221,6 +226,15 @@ impl<E: Env> LaneInner<E> {
             entry = GlobalPtr::from_word(self.txn.batch.word(image.at + HEADER));
         }
         Ok(None)
+    }
+
+    /// The head of a buffer's overflow list. It is read after the slots: a version leaves its slot
+    /// only after it is in the list.
+    async fn overflow_head(&mut self, buffer: GlobalPtr) -> Result<GlobalPtr, TxnError> {
+        self.txn.batch.clear_verbs();
+        let head = self.txn.batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
+        self.execute().await?;
+        Ok(GlobalPtr::from_word(self.txn.batch.words(head)[0]))
     }
 
     /// An old version belongs to the snapshot if the snapshot covers it and not its successor. Key

@@ -144,6 +144,7 @@ impl<E: Env> LaneInner<E> {
             self.witness_word(seen.bucket, seen.insert);
         }
         let seen = self.txn.buckets_seen.add(seen);
+        self.note_read(access, None);
         self.txn.accept_no_entry(access, KeyPlace::BucketSeen(seen));
     }
 
@@ -186,6 +187,7 @@ impl<E: Env> LaneInner<E> {
         if !self.env.mutant(Mutant::ReadGapUnwitnessed) {
             self.witness_leaf(seen);
         }
+        self.note_read(access, None);
         self.txn.accept_no_entry(access, KeyPlace::LeafSeen(seen));
         Ok(())
     }
@@ -207,6 +209,7 @@ impl<E: Env> LaneInner<E> {
         if self.txn.serializable && !self.env.mutant(Mutant::ReadRowUnwitnessed) {
             self.witnesses.add_word(row, version.word());
         }
+        self.note_read(access, Some(version));
         self.txn.accept(access, row, image, version, false);
         true
     }

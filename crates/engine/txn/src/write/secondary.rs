@@ -229,7 +229,8 @@ impl<E: Env> LaneInner<E> {
             // If the keys of this value are in several leaves, lock all of them, including the
             // last: another commit that has split a leaf with all of them locks only the part of
             // its own entry.
-            if next.is_some() || from != low {
+            let are_several = next.is_some() || from != low;
+            if are_several && !self.env.mutant(Mutant::CommitSkipOtherLeaves) {
                 self.lock_bare_leaf(seen)?;
             }
             let Some(next) = next else { return Ok(()) };
@@ -264,7 +265,10 @@ impl<E: Env> LaneInner<E> {
         if self.is_rowless(image) {
             self.note_rowless(index, *entry, row);
         }
-        let Some(image) = image else { return Err(Abort::WriteConflict.into()) };
+        let Some(image) = image else {
+            let is_taken = self.env.mutant(Mutant::CommitTakeMissingKey);
+            return if is_taken { Ok(()) } else { Err(Abort::WriteConflict.into()) };
+        };
         let batch = &*self.txn.batch;
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
         let version = VersionWord::from_word(batch.word(image.at + VERSION));

@@ -137,8 +137,8 @@ fn designs_are_refused_with_the_values_allowed() {
     refused(|design| design.versions_beside = 0, "versions_beside is 0; 1 to 8 is allowed");
     refused(|design| design.versions_beside = 9, "versions_beside is 9; 1 to 8 is allowed");
     refused(|design| design.server = Some(1), "server is 1; there are 1, counted from 0");
-    refused(|design| design.node_bytes = 255, "node_bytes is 255; 256 to 16384 is allowed");
-    refused(|design| design.node_bytes = 16_385, "node_bytes is 16385; 256 to 16384 is allowed");
+    refused(|design| design.node_bytes = 63, "node_bytes is 63; 64 to 16384 is allowed");
+    refused(|design| design.node_bytes = 16_385, "node_bytes is 16385; 64 to 16384 is allowed");
     let hashed = |load_percent| Placement::Hashed { load_percent };
     let mut spec = spec("t");
     spec.design.placement = hashed(101);
@@ -155,7 +155,7 @@ fn indexes_are_refused_with_the_values_allowed() {
     };
     refused(|design| design.columns.clear(), "it names no column");
     refused(|design| design.columns = vec![9], "it names column 9, and the last one is 1");
-    let sentence = "node_bytes is 1; 256 to 16384 is allowed";
+    let sentence = "node_bytes is 1; 64 to 16384 is allowed";
     refused(|design| (design.kind, design.node_bytes) = (IndexKind::Tree, 1), sentence);
     let mut fits = index("i");
     (fits.kind, fits.node_bytes) = (IndexKind::Tree, 256);

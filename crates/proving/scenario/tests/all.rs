@@ -41,7 +41,8 @@ fn every_scenario_holds_over_a_few_seeds() {
     assert_eq!(found, [""; 0]);
 }
 
-/// Fixed bugs, each with the smallest run that showed it.
+/// Fixed bugs, each with the smallest run that showed it. The script must also still notice its
+/// bug, or it guards nothing.
 #[test]
 fn no_bug_comes_back() {
     for path in files("scenarios/regressions") {
@@ -50,6 +51,10 @@ fn no_bug_comes_back() {
         assert!(replay.was.is_some_and(|was| was.ends_with('.')), "{path:?} says what was wrong");
         let failure = run(&scenario, replay.seed, RunOptions::default()).failure;
         assert_eq!(failure, None, "{path:?}: {}", replay.fails);
+        let mutant = replay.mutant.unwrap_or_else(|| panic!("{path:?} names no mutant"));
+        let mutated = Scenario { mutants: vec![mutant.clone()], ..scenario };
+        let failure = run(&mutated, replay.seed, RunOptions::default()).failure;
+        assert!(failure.is_some(), "{path:?} does not notice {mutant}");
     }
 }
 

@@ -5,6 +5,7 @@ use crate::fault::{FaultKind, Memory};
 use crate::random::Random;
 use crate::scheduler::{Happening, TaskId};
 use crate::state::Core;
+use fabric::Mutant;
 use layout::NodeId;
 
 /// A memory server or a compute server.
@@ -95,10 +96,11 @@ impl Core {
     pub(crate) fn add_group(&mut self, node: NodeId) -> u32 {
         assert!(usize::from(node.0) < self.nodes.len(), "there is no node {}", node.0);
         let mut group = Group::new(node);
-        let lives = self.nodes.iter().enumerate().filter(|(_, node)| node.life > 0);
+        let (takes_last, last) = (self.mutant(Mutant::FabricNewbornRefused), self.lives);
+        let lives = self.nodes.iter().enumerate().filter(|(_, node)| node.life > 0 || takes_last);
         group.known_lives.extend(lives.map(|(number, node)| KnownLife {
             node: NodeId(number as u16),
-            life: node.life,
+            life: if takes_last { last } else { node.life },
             refused: 0,
         }));
         self.groups.push(group);
@@ -173,6 +175,7 @@ impl Core {
             Memory::Lost => {
                 self.injector.count(FaultKind::RestartWithoutMemory);
                 self.forget_answers(node);
+                self.shadow.give_up();
                 self.node(node).emptied_in = self.lives;
                 if usize::from(node.0) < self.memory.region_count() {
                     self.memory.empty(usize::from(node.0));
@@ -187,19 +190,26 @@ impl Core {
     /// group for ever.
     pub(crate) fn has_stale_key(&mut self, group: u32, node: NodeId, batch: u32) -> bool {
         let life = self.nodes[usize::from(node.0)].life;
+        let one_only = self.mutant(Mutant::FabricOneVerbRefused);
         let known = &mut self.groups[group as usize].known_lives;
         if !known.iter().any(|known| known.node == node) {
             // A process without an entry knows the first life.
             known.push(KnownLife { node, life: 0, refused: 0 });
         }
         let known = known.iter_mut().find(|known| known.node == node).expect("it is there");
-        if known.life != life {
+        let is_first = known.life != life;
+        if is_first {
             known.refused = batch;
             if !self.config.restarted_are_strangers {
                 known.life = life;
             }
         }
-        known.refused == batch
+        known.refused == batch && (is_first || !one_only)
+    }
+
+    /// Whether this guard of the simulated fabric is removed.
+    fn mutant(&self, mutant: Mutant) -> bool {
+        self.config.mutants.contains(&mutant)
     }
 
     /// Stops a process: its tasks wait until it is resumed.

@@ -3,7 +3,7 @@
 
 use crate::driver::{AbortCounts, Finished, TransactionResult, Whereabouts};
 use crate::error::WorkloadError;
-use fabric::Env;
+use fabric::{Env, Mutant};
 use txn::retry::{RETRIES_AT_ONCE, back_off};
 use txn::{Abort, Lane, Outcome, RetryUntilDeadline, TxnError};
 
@@ -77,7 +77,8 @@ impl Attempts {
         if self.retries == RETRIES_AT_ONCE {
             self.failed_ns = now_ns;
         }
-        self.retries == RETRIES_MAX || now_ns.saturating_sub(self.failed_ns) >= RETRIES_NS_MAX
+        let is_late = now_ns.saturating_sub(self.failed_ns) >= RETRIES_NS_MAX;
+        self.retries == RETRIES_MAX || is_late && !env.mutant(Mutant::RetryByNumberOnly)
     }
 
     #[inline]

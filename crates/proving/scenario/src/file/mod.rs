@@ -91,13 +91,16 @@ pub enum Mode {
 #[serde(deny_unknown_fields)]
 pub struct Replay {
     pub seed: u64,
-    /// The commit at which it failed.
+    /// The commit at which it was found.
     pub commit: String,
     /// Its failure.
     pub fails: String,
     /// The cause, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
+    /// The guard whose removal brings the bug back: with it the run fails again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutant: Option<String>,
 }
 
 impl Scenario {

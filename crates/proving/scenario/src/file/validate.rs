@@ -54,7 +54,10 @@ fn check_head(scenario: &Scenario) -> Result<(), Problem> {
     let unknown = |(place, name): (usize, &String)| {
         guards::problem(name).map(|sentence| Problem::new(format!("mutants.{place}"), sentence))
     };
-    scenario.mutants.iter().enumerate().find_map(unknown).map_or(Ok(()), Err)
+    let of_replay = scenario.replay.as_ref().and_then(|replay| replay.mutant.as_deref());
+    let of_replay = of_replay.and_then(guards::problem);
+    let of_replay = of_replay.map(|sentence| Problem::new("replay.mutant", sentence));
+    scenario.mutants.iter().enumerate().find_map(unknown).or(of_replay).map_or(Ok(()), Err)
 }
 
 /// Checks that every value of a choice is in a range.

@@ -46,7 +46,8 @@ pub fn shrink(
     search.descend();
     let Search { scenario: mut script, seed, failure, runs, .. } = search;
     let fails = failure.to_string();
-    script.replay = Some(Replay { seed, commit: commit.to_owned(), fails, was: None });
+    script.replay =
+        Some(Replay { seed, commit: commit.to_owned(), fails, was: None, mutant: None });
     let told = run(&script, seed, RunOptions { trace: true });
     let timeline = timeline(&told);
     Some(Shrunk { timeline, history: told.history, script, failure, runs })

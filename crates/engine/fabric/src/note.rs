@@ -1,4 +1,4 @@
-//! What the engine tells a simulated world about its transactions, outside the protocol.
+//! Notes of the engine to a simulated world about its transactions, outside the protocol.
 
 use layout::VersionWord;
 

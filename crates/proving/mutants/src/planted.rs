@@ -39,8 +39,8 @@ impl Planted {
         self.mutant.name()
     }
 
-    /// A mutant that clients cannot detect: whoever reads around the hole is refused for another
-    /// reason in the end. The shadow history detects it.
+    /// A mutant that clients cannot detect: a transaction that reads around the hole is refused for
+    /// another reason in the end. The shadow history detects it.
     const fn seen_by_shadow(self) -> Self {
         Self { needs_judge: false, ..self }
     }

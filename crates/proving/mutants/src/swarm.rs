@@ -83,7 +83,7 @@ fn oracle(dice: &mut Dice, kind: Kind) -> Kind {
 /// The sessions and their transactions.
 fn sessions(dice: &mut Dice, kind: Kind) -> Kind {
     let is_serial = dice.percent(40);
-    // Whoever fetches vectors or fills the table needs every batch.
+    // Fetchers of vectors, and the load of the table, need every batch.
     let may_lose = kind.vector_copies == 0 && kind.spare_rows == 0 && dice.percent(12);
     Kind {
         isolation: if is_serial { Isolation::Serializable } else { Isolation::Snapshot },

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Time between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// What the worlds of a range have done.
+/// The sums over the worlds of a range.
 #[derive(Default)]
 struct Sums {
     committed: AtomicU64,

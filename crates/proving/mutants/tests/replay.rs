@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The mutants that clients never see. Without the snapshot check a row stays locked, and every
 /// transaction that reads it aborts. A row that is moved half installed trips an assertion first:
-/// of 6,000 seeds none showed it to clients. Whoever misses a collected row because a stamp is too
-/// low is refused by the row that took its place; only the shadow history sees the read before.
+/// of 6,000 seeds none showed it to clients. A reader that misses a collected row because a stamp
+/// is too low is refused by the row that took its place; only the shadow history sees the read
+/// before.
 const UNSEEN: [Mutant; 5] = [
     Mutant::CollectLowerBucketStamp,
     Mutant::CommitSkipSnapshotCheck,

@@ -85,7 +85,7 @@ mod tests {
         VersionWord::new(SlotId(1), counter)
     }
 
-    /// What a read by a snapshot with numbers up to `upto` leaves behind.
+    /// The number of errors after a read by a snapshot with numbers up to `upto`.
     fn errors_after(upto: u64, found: Option<VersionWord>) -> usize {
         let mut shadow = Shadow::new(true);
         for version in [version(3), version(5).deleted(), version(9)] {

@@ -23,8 +23,8 @@ use storage::Directory;
 use txn::server::services;
 use txn::{Database, DatabaseConfig, Isolation, Outcome, TableId};
 
-/// Words of each memory server: room for [`TABLES_MAX`](crate::changes::TABLES_MAX) tables, of which
-/// each takes up to 640 KiB when three workers load it, each into extents of its own.
+/// Words of each memory server: room for [`TABLES_MAX`](crate::changes::TABLES_MAX) tables. Each
+/// takes up to 640 KiB when three workers load it, because each worker takes extents of its own.
 const SERVER_WORDS: u64 = 1 << 19;
 
 /// Longest time of a transaction.

@@ -150,11 +150,8 @@ impl<E: Env> LaneInner<E> {
             let is_same = same(VERSION) && same(LINK);
             let stands_still = version != VersionWord::TORN
                 && (is_same || self.env.mutant(Mutant::ReadTrustFirstReading));
-            let collected = self.txn.batch.words(collected)[0];
             if stands_still {
-                self.check_collected(collected)?;
-            }
-            if stands_still {
+                self.check_collected(self.txn.batch.word(collected.at))?;
                 self.settle_later(access, row);
                 return Ok(Search::Settled);
             }

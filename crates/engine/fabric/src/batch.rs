@@ -7,6 +7,7 @@
 use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::GlobalPtr;
 use layout::row::{Cover, LINK};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Adjacent writes to unpublished memory are merged up to this many words: 64 KiB.
 const UNSEEN_WORDS_MAX: u32 = 8192;
@@ -36,8 +37,10 @@ pub struct Swap {
 /// a row is copied once on its way in and once on its way out. The batch moves into
 /// [`crate::Fabric::execute`] and comes back from it; a caller that drops the future in between
 /// leaves the buffers to the fabric.
+#[derive(Clone)]
 pub struct Batch(Box<Body>);
 
+#[derive(Clone)]
 struct Body {
     verbs: Vec<Verb>,
     bytes: u64,
@@ -341,6 +344,58 @@ impl Batch {
         }
     }
 
+    /// Replaces this batch by a copy of the writes and fences of another, with their words: enough
+    /// to post them again if the other one is lost.
+    pub fn copy_writes(&mut self, other: &Self) {
+        self.reset();
+        for &verb in other.verbs() {
+            self.copy_write(other, verb);
+        }
+    }
+
+    /// Appends a copy of a write or fence of another batch.
+    fn copy_write(&mut self, other: &Self, verb: Verb) {
+        let mut copied = verb;
+        match &mut copied {
+            Verb::Write { at, words, .. }
+            | Verb::WriteRow { at, words, .. }
+            | Verb::InstallRow { at, words, .. } => {
+                *at = self.put(other.words(Span { at: *at, words: *words })).at;
+            }
+            Verb::WriteWord { .. } => {}
+            Verb::Fence => self.0.fences += 1,
+            _ => return,
+        }
+        self.push(copied);
+    }
+
+    /// Removes the writes that unlocked words prove: on each server those up to the last write of
+    /// such a word. Reads and atomics stay.
+    pub fn retain_unproved(&mut self, unlocked: &BTreeSet<GlobalPtr>) {
+        let mut proved = BTreeMap::new();
+        for (number, verb) in self.0.verbs.iter().enumerate() {
+            if matches!(verb, Verb::WriteWord { to, .. } if unlocked.contains(to)) {
+                proved.insert(verb.target().region(), number);
+            }
+        }
+        for (number, verb) in std::mem::take(&mut self.0.verbs).into_iter().enumerate() {
+            let is_write = matches!(
+                verb,
+                Verb::Write { .. }
+                    | Verb::WriteWord { .. }
+                    | Verb::WriteRow { .. }
+                    | Verb::InstallRow { .. }
+            );
+            let is_proved =
+                || proved.get(&verb.target().region()).is_some_and(|last| number <= *last);
+            if is_write && is_proved() {
+                self.0.bytes -= verb.bytes();
+            } else {
+                self.0.verbs.push(verb);
+            }
+        }
+    }
+
     /// The verbs in posting order.
     #[inline]
     pub fn verbs(&self) -> &[Verb] {
@@ -414,6 +469,25 @@ mod tests {
         assert_eq!(batch.words(first), [1, 2, 3]);
         let copy = batch.duplicate(first);
         assert_eq!(batch.words(copy), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_copy_of_the_writes_outlives_its_original() {
+        let mut batch = Batch::new();
+        batch.read(ptr(512), 2);
+        let span = batch.put(&[7, 8]);
+        batch.write(ptr(64), span);
+        batch.fence();
+        batch.write_word(ptr(128), 9);
+        let mut copy = Batch::new();
+        copy.copy_writes(&batch);
+        drop(batch);
+        let [Verb::Write { to, at, words }, Verb::Fence, Verb::WriteWord { .. }] = *copy.verbs()
+        else {
+            panic!("{copy:?}")
+        };
+        assert_eq!((to, copy.words(Span { at, words })), (ptr(64), &[7, 8][..]));
+        assert_eq!((copy.round_trips(), copy.bytes()), (2, 3 * layout::WORD_BYTES));
     }
 
     #[test]

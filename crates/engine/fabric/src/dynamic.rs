@@ -10,6 +10,7 @@ use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
+use crate::insistent::Insistent;
 use crate::mutant::Mutant;
 use crate::note::Note;
 use crate::service::ServiceId;
@@ -38,6 +39,12 @@ impl DynEnv {
         const { assert!(!E::IMMEDIATE, "a world without waiting is compiled for itself") };
         let (is_coherent, is_serial) = (env.is_coherent(), env.is_serial());
         Self { env: Rc::new(env), is_coherent, is_serial, is_simulated: E::IS_SIMULATED }
+    }
+
+    /// The same endpoint, but lost batches are repeated: see [`Insistent`].
+    fn insisting(&self) -> Self {
+        let env = Rc::new(Insistent::new(self.clone()));
+        Self { env, ..*self }
     }
 
     /// The endpoint itself, if it is of this type.
@@ -73,6 +80,14 @@ impl Fabric for DynEnv {
         request: Vec<u8>,
     ) -> impl Future<Output = Result<Vec<u8>, CallError>> {
         self.env.call(node, service, request)
+    }
+
+    fn settle(&self, region: RegionId) -> impl Future<Output = Result<(), FabricError>> {
+        self.env.settle(region)
+    }
+
+    fn is_given_up(&self, node: NodeId) -> bool {
+        self.env.is_given_up(node)
     }
 
     #[inline]
@@ -135,6 +150,10 @@ impl Env for DynEnv {
     fn refuses_memory(&self) -> bool {
         self.is_simulated && self.env.refuses_memory()
     }
+
+    fn insistent(&self) -> Self {
+        self.insisting()
+    }
 }
 
 /// [`Env`] without generics.
@@ -146,6 +165,8 @@ trait ObjectEnv: Any {
         service: ServiceId,
         request: Vec<u8>,
     ) -> Boxed<'_, Result<Vec<u8>, CallError>>;
+    fn settle(&self, region: RegionId) -> Boxed<'_, Result<(), FabricError>>;
+    fn is_given_up(&self, node: NodeId) -> bool;
     fn node_of(&self, region: RegionId) -> NodeId;
     fn counters(&self) -> &Counters;
     fn now_ns(&self) -> u64;
@@ -181,6 +202,14 @@ impl<E: Env> ObjectEnv for E {
         request: Vec<u8>,
     ) -> Boxed<'_, Result<Vec<u8>, CallError>> {
         Box::pin(Fabric::call(self, node, service, request))
+    }
+
+    fn settle(&self, region: RegionId) -> Boxed<'_, Result<(), FabricError>> {
+        Box::pin(Fabric::settle(self, region))
+    }
+
+    fn is_given_up(&self, node: NodeId) -> bool {
+        Fabric::is_given_up(self, node)
     }
 
     fn node_of(&self, region: RegionId) -> NodeId {

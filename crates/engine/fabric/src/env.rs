@@ -59,6 +59,21 @@ pub trait Fabric {
         request: Vec<u8>,
     ) -> impl Future<Output = Result<Vec<u8>, CallError>>;
 
+    /// Waits for one round trip to a region's server. Afterwards nothing that this endpoint lost
+    /// there earlier, with a batch that failed, takes effect any more: a connection replaces its
+    /// predecessor, and the server executes nothing of that one any more.
+    fn settle(&self, region: layout::RegionId) -> impl Future<Output = Result<(), FabricError>> {
+        let mut batch = Batch::new();
+        batch.read(GlobalPtr::new(region, 0), 1);
+        let done = self.execute(batch);
+        async move { done.await.map(drop) }
+    }
+
+    /// Whether no further attempt is made to reach a server.
+    fn is_given_up(&self, _node: NodeId) -> bool {
+        false
+    }
+
     /// The primary node of a region, see [`crate::AddressMap`].
     fn node_of(&self, region: layout::RegionId) -> NodeId;
 
@@ -96,6 +111,14 @@ pub trait Env: Fabric + Clone + 'static {
     /// Tells a simulated world what a transaction does. Elsewhere nothing is called.
     #[inline]
     fn note<'a>(&self, _note: impl FnOnce() -> Note<'a>) {}
+
+    /// This endpoint for work that holds locks and must not stop half way: see
+    /// [`Insistent`](crate::Insistent). In worlds whose engine is not compiled for it, the endpoint
+    /// itself.
+    #[inline]
+    fn insistent(&self) -> Self {
+        self.clone()
+    }
 
     /// Whether this node's memory must be treated as full. Only simulated worlds return `true`.
     #[inline]

@@ -13,7 +13,8 @@
 //!   [`Batch::find_slot`] fetches a bucket and selects the row with a key.
 //! - Atomics are atomic with respect to atomics of the same fabric on the same region. A failed
 //!   swap writes nothing.
-//! - A verb whose completion is lost may have happened or may still happen.
+//! - A verb whose completion is lost may have happened or may still happen, until
+//!   [`Fabric::settle`].
 //! - The batch owns its buffers, and the fabric owns the batch until completion: a dropped future
 //!   never lets the fabric write into freed memory.
 //!
@@ -31,6 +32,7 @@ pub mod dynamic;
 pub mod env;
 pub mod error;
 pub mod identity;
+pub mod insistent;
 pub mod local;
 mod mutant;
 mod note;
@@ -54,6 +56,7 @@ pub use dynamic::DynEnv;
 pub use env::{Env, Fabric, FailurePoint};
 pub use error::{CallError, FabricError};
 pub use identity::{Admission, Hello, Refusal, Welcome};
+pub use insistent::Insistent;
 pub use local::{LocalEnv, LocalWorld, Pages, ServerConfig, Sharing, WorldConfig, run_now};
 pub use mutant::Mutant;
 pub use note::Note;

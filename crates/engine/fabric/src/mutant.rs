@@ -98,6 +98,8 @@ mutants! {
     CommitUnlockBucketFirst = "commit::unlock_bucket_first",
     CommitUnlockLeafFirst = "commit::unlock_leaf_first",
     CommitValidateBeforeLocks = "commit::validate_before_locks",
+    DecideRewriteUnlocked = "decide::rewrite_unlocked",
+    DecideWithoutSettling = "decide::without_settling",
     FabricNewbornRefused = "fabric::newborn_refused",
     FabricOneVerbRefused = "fabric::one_verb_refused",
     FabricUntornRows = "fabric::untorn_rows",

@@ -15,7 +15,7 @@ use crate::flight::Flight;
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::Verb;
-use layout::GlobalPtr;
+use layout::{GlobalPtr, RegionId};
 
 /// An atomic that has read its word and not yet written it.
 #[derive(Clone, Copy)]
@@ -25,6 +25,13 @@ pub(crate) struct OpenAtomic {
     place: u32,
     index: u32,
     number: u32,
+}
+
+impl OpenAtomic {
+    /// Whether it belongs to one of these batches, and its word to this region.
+    pub(crate) fn is_of(&self, batches: &[u32], region: RegionId) -> bool {
+        self.at.region() == region && batches.contains(&self.number)
+    }
 }
 
 impl Core {

@@ -7,7 +7,7 @@ use fabric::{
     Batch, CallError, CallId, Counters, DynEnv, Env, Fabric, FabricError, FailurePoint, Mutant,
     Note, ServiceId, Verb,
 };
-use layout::{NodeId, RegionId};
+use layout::{GlobalPtr, NodeId, RegionId};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -183,6 +183,19 @@ impl Fabric for Endpoint {
         let answer_bytes = answer.as_ref().map_or(0, Vec::len);
         self.0.counters.count_call((request_bytes + answer_bytes) as u64);
         answer
+    }
+
+    async fn settle(&self, region: RegionId) -> Result<(), FabricError> {
+        let mut batch = Batch::new();
+        batch.read(GlobalPtr::new(region, 0), 1);
+        self.execute(batch).await?;
+        self.0.shared.core.borrow_mut().settle(self.0.group, region);
+        Ok(())
+    }
+
+    fn is_given_up(&self, node: NodeId) -> bool {
+        let core = self.0.shared.core.borrow();
+        core.memory_is_dead(node) || core.groups[self.0.group as usize].is_fenced
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use crate::memory::Moments;
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::{Batch, FabricError, Verb};
-use layout::{GlobalPtr, NodeId};
+use layout::{GlobalPtr, NodeId, RegionId};
 use std::task::Waker;
 
 /// The content of a buffer that its owner has reused.
@@ -473,6 +473,7 @@ impl Core {
             return None;
         }
         let (node, is_local) = (flight.node, flight.is_local);
+        let (group, number) = (flight.group, flight.number);
         let result = match flight.failure.take() {
             None => Ok(flight.batch.take().expect("a completed batch is taken once")),
             // Pending verbs may still take effect: the batch stays.
@@ -487,6 +488,9 @@ impl Core {
             extra.read(from, words);
         }
         self.flights.end(place);
+        if result.is_err() {
+            self.groups[group as usize].failed.push(number);
+        }
         self.pay_for_polling(node, is_local);
         self.pay_for_batch(result.as_ref().ok());
         Some(result)
@@ -521,6 +525,22 @@ impl Core {
             }
         }
         self.lose_calls(from, to, cut_ns, by);
+    }
+
+    /// A process has a new connection to the server of a region: nothing of its batches that have
+    /// failed takes effect there any more.
+    pub(crate) fn settle(&mut self, group: u32, region: RegionId) {
+        let (now_ns, failed) = (self.now_ns, &self.groups[group as usize].failed);
+        for &number in failed {
+            self.memory.cut_batch(number, Some(region.0), now_ns);
+        }
+        for flight in self.flights.places.iter_mut().flatten() {
+            let is_failed = flight.group == group && failed.contains(&flight.number);
+            if is_failed && flight.is_over && flight.batch.is_some() {
+                flight.cut_to(NodeId(region.0), now_ns);
+            }
+        }
+        self.open_atomics.retain(|open| !open.is_of(failed, region));
     }
 
     /// Messages from `from` to `to` are lost: completions and answers under way never arrive.

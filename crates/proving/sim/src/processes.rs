@@ -60,6 +60,8 @@ pub(crate) struct Group {
     /// The lives of other nodes that it knows: it has learned that the keys of earlier lives are
     /// stale.
     known_lives: Vec<KnownLife>,
+    /// Batches that have failed: some of their verbs may still take effect.
+    pub(crate) failed: Vec<u32>,
 }
 
 /// A process's knowledge of another node's life.
@@ -81,6 +83,7 @@ impl Group {
             was_paused: false,
             is_fenced: false,
             known_lives: Vec::new(),
+            failed: Vec::new(),
         }
     }
 }

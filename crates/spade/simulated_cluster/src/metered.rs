@@ -142,6 +142,14 @@ impl Fabric for Metered {
         self.endpoint.call(node, service, request).await
     }
 
+    async fn settle(&self, region: RegionId) -> Result<(), FabricError> {
+        self.endpoint.settle(region).await
+    }
+
+    fn is_given_up(&self, node: NodeId) -> bool {
+        self.endpoint.is_given_up(node)
+    }
+
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
         self.endpoint.node_of(region)

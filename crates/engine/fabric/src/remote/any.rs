@@ -84,4 +84,8 @@ impl Transport for AnyTransport {
     fn trouble(&self, node: NodeId) -> Option<String> {
         ask!(self, network => network.trouble(node))
     }
+
+    fn is_given_up(&self, node: NodeId) -> bool {
+        ask!(self, network => network.is_given_up(node))
+    }
 }

@@ -105,6 +105,10 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         answer
     }
 
+    fn is_given_up(&self, node: NodeId) -> bool {
+        self.0.shared.transport.borrow().is_given_up(node)
+    }
+
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
         self.0.shared.transport.borrow().addresses().primary(region)

@@ -75,4 +75,9 @@ pub trait Transport: 'static {
     /// The address of a server and the reason why there is no connection to it; `None` if there is
     /// one.
     fn trouble(&self, node: NodeId) -> Option<String>;
+
+    /// Whether no further attempt is made to connect to a server.
+    fn is_given_up(&self, _node: NodeId) -> bool {
+        false
+    }
 }

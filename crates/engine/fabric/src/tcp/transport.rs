@@ -298,6 +298,10 @@ impl Transport for TcpTransport {
         let why = self.lost(node)?;
         Some(format!("at {}, {why}", self.server(node).address))
     }
+
+    fn is_given_up(&self, node: NodeId) -> bool {
+        self.link(node).is_none_or(Link::is_lost)
+    }
 }
 
 impl std::fmt::Debug for TcpTransport {

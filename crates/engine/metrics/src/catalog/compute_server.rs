@@ -45,7 +45,7 @@ pub const UNKNOWN_OUTCOMES: Metric = Metric::counter(
     "namdb_unknown_outcomes_total",
     Unit::None,
     &[],
-    "Transactions of unknown outcome, because a server was lost after the point of no return; each costs its lane.",
+    "Transactions of unknown outcome, because a server was lost after the point of no return; the lane rests until it has decided them.",
 );
 pub const TRANSACTION_SECONDS: Metric = Metric::latency(
     "namdb_transaction_seconds",

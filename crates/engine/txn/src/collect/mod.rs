@@ -61,7 +61,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) async fn split_and_collect(&mut self) {
         if self.writes.is_upkeep_due {
-            self.split_and_collect_now().await;
+            self.insist(async |lane: &mut Self| lane.split_and_collect_now().await).await;
         }
     }
 
@@ -147,6 +147,10 @@ impl<E: Env> LaneInner<E> {
 
     /// Collects until no more garbage is collectable.
     pub(crate) async fn collect_all(&mut self) -> Result<(), Abort> {
+        self.insist(async |lane: &mut Self| lane.collect_rounds().await).await
+    }
+
+    async fn collect_rounds(&mut self) -> Result<(), Abort> {
         self.reset();
         self.identity.is_announced = true;
         self.take_snapshot().await?;
@@ -218,7 +222,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn collect_after_shortage(&mut self) {
         self.note_short_memory();
         // The next round repeats a collection that fails.
-        let _ = self.collect_round().await;
+        let _ = self.insist(async |lane: &mut Self| lane.collect_round().await).await;
         self.identity.finish_number();
     }
 

@@ -144,6 +144,10 @@ impl<E: Env> LaneInner<E> {
             let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.identity.slot);
             batch.write_word(slot, timestamp.counter());
         }
+        if !E::IMMEDIATE {
+            // The batch is lost if it fails, and the commit must be completed nevertheless.
+            self.scratch.installed.get_or_insert_default().copy_writes(&batch);
+        }
         self.writes.locks = locks;
         self.txn.batch.put_back(batch);
         self.execute().await

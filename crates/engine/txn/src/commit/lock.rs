@@ -14,7 +14,7 @@ use crate::lane::ids::Id;
 use crate::lane::{LaneInner, RunningTransaction};
 use crate::read::access::Access;
 use crate::write::Owner;
-use fabric::{Batch, Env, Mutant, Span};
+use fabric::{Batch, Env, FabricError, Mutant, Span};
 use layout::row::{ChainWord, LINK};
 use layout::{VersionWord, leaf};
 
@@ -54,11 +54,20 @@ impl<E: Env> LaneInner<E> {
         let mut locks = std::mem::take(&mut self.writes.locks);
         self.post_locks(&mut locks, timestamp, is_wanted);
         self.writes.locks = locks;
-        self.execute().await.map_err(|_| {
-            self.identity.is_poisoned = true;
-            Abort::Unreachable
-        })?;
+        let done = self.execute().await;
+        done.map_err(|error| self.note_lost(&error))?;
         self.check_locks_held()
+    }
+
+    /// The locks may be held although the batch failed. A server that refuses an address is not
+    /// paused: the lane has read wrong words, and must decide nothing by them.
+    #[cold]
+    fn note_lost(&mut self, error: &FabricError) -> Abort {
+        match error {
+            FabricError::OutOfRange { .. } => self.identity.poison(),
+            _ => self.identity.is_poisoned = true,
+        }
+        Abort::Unreachable
     }
 
     /// Adopts the chain words as they are under the locks. Where rows give their buffers back, a
@@ -88,7 +97,8 @@ impl<E: Env> LaneInner<E> {
         if batch.is_empty() {
             return Ok(());
         }
-        self.execute().await.map_err(|_| Abort::Unreachable)
+        let done = self.execute().await;
+        done.map_err(|error| self.note_lost(&error))
     }
 
     #[inline]

@@ -2,7 +2,8 @@
 //!
 //! Read the listing here first, then [`prepare`], [`lock`], [`validate`], [`redo`], [`install`],
 //! [`publish`], and [`release`] for commits that abort. [`outcome`] calls the listing and has what
-//! follows from its outcome, [`locks`] the bookkeeping, [`mutated`] the phases in a wrong order.
+//! follows from its outcome, [`undecided`] decides unknown ones, [`locks`] has the bookkeeping,
+//! [`mutated`] the phases in a wrong order.
 //!
 //! Decisions:
 //! - docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
@@ -20,12 +21,14 @@ mod publish;
 mod redo;
 mod release;
 mod step;
+mod undecided;
 mod validate;
 mod values;
 
 pub(crate) use locks::{BucketLock, LeafLock, Locks, NextSlot, RowLock};
 pub(crate) use outcome::commit_detached;
 pub use step::CommitStep;
+pub(crate) use undecided::Decisions;
 pub(crate) use values::PlacedValue;
 
 use crate::abort::Outcome;
@@ -70,11 +73,13 @@ impl<E: Env> LaneInner<E> {
         self.append_redo(timestamp);
         self.note_writes(timestamp);
         if self.install_new_versions(timestamp).await.is_err() {
-            return self.end_unknown();
+            self.install_later(timestamp);
+            return Outcome::Unknown;
         }
         self.env.reach(CommitStep::VersionsInstalled).await;
         if self.publish(timestamp).await.is_err() {
-            return self.end_unknown();
+            self.publish_later_on(timestamp);
+            return Outcome::Unknown;
         }
         self.env.reach(CommitStep::TimestampPublished).await;
         self.enqueue_garbage(timestamp);

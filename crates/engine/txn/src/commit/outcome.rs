@@ -39,7 +39,7 @@ impl<E: Env> LaneInner<E> {
                 if let Some(entry) = self.garbage.rowless.take()
                     && !self.identity.is_poisoned
                 {
-                    self.remove_rowless(entry).await;
+                    self.insist(async |lane: &mut Self| lane.remove_rowless(entry).await).await;
                 }
                 self.statistics.aborts[abort.index()] += 1;
             }

@@ -247,8 +247,8 @@ impl<E: Env> LaneInner<E> {
         let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
         let leaves = self.open.leaves_of(seen.owner);
         let LeavesOf { cache, pool } = leaves.expect("a table is opened when it is first named");
-        let made =
-            index::tree::make_room(&self.env, batch, tree, cache, pool, leaf, &keys, timestamp);
+        let env = self.env.insistent();
+        let made = index::tree::make_room(&env, batch, tree, cache, pool, leaf, &keys, timestamp);
         let (batch, leaves) = made.await?;
         self.txn.batch.put_back(batch);
         Ok(leaves)

@@ -21,9 +21,9 @@ impl<E: Env> LaneInner<E> {
     /// commit's own timestamp, because a word that others swap must never have an old value again.
     pub(super) async fn release(&mut self, timestamp: VersionWord, abort: Abort) -> Outcome {
         if self.txn.batch.is_lost() {
-            // The results of the swaps were lost with the batch: the locks may be held, and only
-            // recovery can tell. No write was installed, and none will be.
-            self.identity.poison();
+            // The results of the swaps were lost with the batch: the locks may be held. No write
+            // was installed, and none will be.
+            self.release_later(timestamp);
             return Outcome::Aborted(abort);
         }
         self.post_releases(timestamp);
@@ -33,8 +33,8 @@ impl<E: Env> LaneInner<E> {
             self.identity.counter -= 1;
         }
         if !is_empty && self.execute().await.is_err() {
-            // The locks may still be held; only recovery can tell.
-            self.identity.poison();
+            // The locks may still be held.
+            self.release_later(timestamp);
             return Outcome::Unknown;
         }
         self.env.reach(CommitStep::LocksReleased).await;

@@ -28,7 +28,7 @@ impl<E: Env> Drop for LanePoolGuard<E> {
         let idle = {
             let mut lane_pool = self.0.lane_pool();
             lane_pool.is_closed = true;
-            std::mem::take(&mut lane_pool.idle)
+            (std::mem::take(&mut lane_pool.idle), std::mem::take(&mut lane_pool.undecided))
         };
         drop(idle);
     }
@@ -79,11 +79,15 @@ pub(crate) struct Shared<E: Env> {
     /// The keeper of its catalog.
     pub keeper: OnceLock<Arc<dyn CatalogKeeper>>,
     lane_pool: Mutex<LanePool<E>>,
+    /// Number of numbers with unknown outcome that are being decided.
+    pub deciding: AtomicU32,
 }
 
 /// The pool of idle lanes.
 pub(super) struct LanePool<E: Env> {
     idle: Vec<Box<LaneInner<E>>>,
+    /// Lanes that return to the pool when their last numbers are decided.
+    undecided: Vec<Box<LaneInner<E>>>,
     pub(super) made: u32,
     /// Number of lanes whose announcement is being withdrawn.
     returning: u32,
@@ -93,7 +97,7 @@ pub(super) struct LanePool<E: Env> {
 
 impl<E: Env> Default for LanePool<E> {
     fn default() -> Self {
-        Self { idle: Vec::new(), made: 0, returning: 0, is_closed: false }
+        Self { idle: Vec::new(), undecided: Vec::new(), made: 0, returning: 0, is_closed: false }
     }
 }
 
@@ -127,6 +131,7 @@ impl<E: Env> Shared<E> {
             redo: OnceLock::new(),
             keeper: OnceLock::new(),
             lane_pool: Mutex::default(),
+            deciding: AtomicU32::new(0),
         }
     }
 
@@ -229,8 +234,8 @@ impl<E: Env> Shared<E> {
             // A thread panicked in the middle of a commit.
             inner.identity.poison();
         }
-        if inner.identity.is_poisoned {
-            return;
+        if inner.identity.is_poisoned && !inner.identity.revive() {
+            return self.wait_for_decision(inner);
         }
         inner.txn.batch.reset();
         if inner.identity.is_announced {
@@ -252,6 +257,15 @@ impl<E: Env> Shared<E> {
         });
     }
 
+    /// Keeps a lane until its numbers are decided.
+    #[cold]
+    fn wait_for_decision(&self, inner: Box<LaneInner<E>>) {
+        let mut lane_pool = self.lane_pool();
+        if inner.identity.is_being_decided() && !lane_pool.is_closed {
+            lane_pool.undecided.push(inner);
+        }
+    }
+
     fn return_to_pool(&self, inner: Box<LaneInner<E>>) {
         let mut lane_pool = self.lane_pool();
         if !lane_pool.is_closed {
@@ -271,6 +285,7 @@ impl<E: Env> Shared<E> {
     /// Removes an idle lane from the pool for good.
     pub fn claim_idle(&self) -> Option<Box<LaneInner<E>>> {
         let mut lane_pool = self.lane_pool();
+        lane_pool.take_decided();
         let inner = lane_pool.idle.pop()?;
         lane_pool.made -= 1;
         Some(inner)
@@ -284,6 +299,7 @@ impl<E: Env> Shared<E> {
     /// Claims a lane: an idle one, the right to create one, or the advice to wait.
     pub(super) fn claim_lane(&self) -> Claim<E> {
         let mut lane_pool = self.lane_pool();
+        lane_pool.take_decided();
         if let Some(inner) = lane_pool.idle.pop() {
             return Claim::Idle(inner);
         }
@@ -292,6 +308,23 @@ impl<E: Env> Shared<E> {
             return Claim::New;
         }
         if lane_pool.returning > 0 { Claim::Wait } else { Claim::Exhausted }
+    }
+}
+
+impl<E: Env> LanePool<E> {
+    /// Makes lanes idle whose last numbers were decided, and drops those that stay undecided.
+    fn take_decided(&mut self) {
+        if self.undecided.is_empty() {
+            return;
+        }
+        for mut inner in std::mem::take(&mut self.undecided) {
+            if inner.identity.revive() {
+                inner.txn.batch.reset();
+                self.idle.push(inner);
+            } else if inner.identity.is_being_decided() {
+                self.undecided.push(inner);
+            }
+        }
     }
 }
 

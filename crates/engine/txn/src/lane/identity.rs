@@ -5,6 +5,7 @@
 
 use super::LaneInner;
 use crate::abort::Abort;
+use crate::commit::Decisions;
 use crate::snapshot::shared_slot::SharedSlot;
 use crate::snapshot::slot::LanePlace;
 use fabric::{Env, Mutant};
@@ -29,8 +30,11 @@ pub(crate) struct LaneIdentity {
     pub drawn: Option<VersionWord>,
     /// Others see the lane's announcement: horizons and catalog changes wait for it.
     pub is_announced: bool,
-    /// The lane's last number has an unknown outcome: the lane runs no further transaction.
+    /// The lane's last number has an unknown outcome: the lane runs no further transaction until it
+    /// is decided.
     pub is_poisoned: bool,
+    /// The decisions about its numbers with unknown outcomes, if there are any.
+    pub decisions: Option<Arc<Decisions>>,
     /// A transaction has begun and not committed. If the next one begins in this state, the last
     /// one failed.
     pub is_unfinished: bool,
@@ -51,6 +55,7 @@ impl LaneIdentity {
             drawn: None,
             is_announced: false,
             is_poisoned: false,
+            decisions: None,
             is_unfinished: false,
             wants_newer: false,
         }
@@ -93,13 +98,30 @@ impl LaneIdentity {
         }
     }
 
-    /// Records that the last number has an unknown outcome: the lane runs no further transaction,
-    /// and no lane publishes past the number.
+    /// Records that the last number has an unknown outcome that nobody decides: the lane is
+    /// poisoned for good, and no lane publishes past the number.
     pub fn poison(&mut self) {
         self.is_poisoned = true;
+        self.decisions.get_or_insert_default().fail();
         if let Some(slot) = &self.shared_slot {
             slot.poison();
         }
+    }
+
+    /// Lets a poisoned lane run transactions again, if all its numbers are decided; returns whether
+    /// they are. Its announcement was withdrawn then.
+    #[cold]
+    pub fn revive(&mut self) -> bool {
+        let is_decided = self.decisions.as_ref().is_some_and(|decisions| decisions.are_made());
+        if is_decided {
+            (self.decisions, self.is_poisoned, self.is_announced) = (None, false, false);
+        }
+        is_decided
+    }
+
+    /// Whether a number of the lane is being decided.
+    pub fn is_being_decided(&self) -> bool {
+        self.decisions.as_ref().is_some_and(|decisions| decisions.are_pending())
     }
 
     /// Whether the lane, or the slot that it shares, is poisoned.

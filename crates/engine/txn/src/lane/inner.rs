@@ -58,6 +58,8 @@ pub(crate) struct Scratch {
     pub round: crate::read::cursor::Round,
     /// The after-image that is being appended to the redo log.
     pub image: Vec<u8>,
+    /// A copy of the last commit's batch 2, where verbs may fail.
+    pub installed: Option<Batch>,
     /// The batch of upkeep, whose verbs do not belong to the transaction.
     pub batch: Option<Batch>,
 }
@@ -113,7 +115,7 @@ impl<E: Env> LaneInner<E> {
     /// Resets the last transaction, takes a snapshot, and detects catalog changes.
     #[inline]
     pub(crate) async fn begin(&mut self) -> Result<(), Abort> {
-        if self.identity.is_unusable() {
+        if self.identity.is_unusable() && !self.identity.revive() {
             return Err(Abort::Unreachable);
         }
         if self.needs_new_slot() {

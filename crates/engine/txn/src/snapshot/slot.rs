@@ -19,6 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 /// Interval between two attempts to collect the remaining garbage.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
 
+/// Longest wait of a departing compute server for the decisions about its unknown outcomes: its
+/// locks would remain.
+const DECISIONS_NS_MAX: u64 = 20_000_000_000;
+
 /// A slot, and the last number drawn from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TakenSlot {
@@ -197,6 +201,7 @@ impl<E: Env> Database<E> {
     }
 
     pub(crate) async fn leave_generic(&self, wait_ns: u64) -> Result<Departure, FabricError> {
+        self.wait_for_decisions().await;
         let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
         // Stop the fetcher first: another compute server may take a returned slot, and then
         // announces in its words.
@@ -219,6 +224,16 @@ impl<E: Env> Database<E> {
     }
 }
 
+impl<E: Env> Database<E> {
+    /// Waits until the unknown outcomes of this compute server are decided, for some time at most.
+    async fn wait_for_decisions(&self) {
+        let deadline_ns = self.env.now_ns().saturating_add(DECISIONS_NS_MAX);
+        while self.shared.deciding.load(Acquire) > 0 && self.env.now_ns() < deadline_ns {
+            self.env.sleep_ns(LOOK_INTERVAL_NS).await;
+        }
+    }
+}
+
 impl<E: Env> LaneInner<E> {
     /// Collects until no garbage is left or the deadline passes; returns how much is left.
     async fn collect_until(&mut self, deadline_ns: u64) -> u64 {
@@ -234,9 +249,9 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Returns the lane's place, and with the last lane the slot: writes the last number, and then
-    /// the mark that the slot has no owner. A poisoned slot is not returned, because recovery must
-    /// first decide its last number; nor is a slot that has hardly any numbers left. Returns how
-    /// many slots the compute server has given up.
+    /// the mark that the slot has no owner. A poisoned slot is not returned, because its last
+    /// number is not decided; nor is a slot that has hardly any numbers left. Returns how many
+    /// slots the compute server has given up.
     async fn return_place(mut self: Box<Self>) -> Result<u32, FabricError> {
         let Some(shared_slot) = self.identity.shared_slot.take() else {
             if !self.identity.is_poisoned {

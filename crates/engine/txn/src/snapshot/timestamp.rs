@@ -32,7 +32,7 @@ impl<E: Env> LaneInner<E> {
         assert!(self.writes.rows.is_empty(), "a transaction with rows must commit them");
         let timestamp = self.identity.next_timestamp(self.writes.rows.len());
         if self.publish(timestamp).await.is_err() {
-            self.identity.poison();
+            self.publish_later_on(timestamp);
             return Err(Abort::Unreachable);
         }
         self.identity.is_unfinished = false;

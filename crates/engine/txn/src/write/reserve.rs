@@ -115,7 +115,8 @@ impl<E: Env> LaneInner<E> {
         // A lane that shares its slot must not collect here: other lanes wait for its commit.
         if self.identity.shared_slot.is_none() {
             self.advance_horizon().await?;
-            if self.detach_buffers().await.is_err() {
+            let detached = self.insist(async |lane: &mut Self| lane.detach_buffers().await).await;
+            if detached.is_err() {
                 self.identity.poison();
                 return Err(Abort::Unreachable);
             }

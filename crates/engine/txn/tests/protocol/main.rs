@@ -7,7 +7,8 @@
 //! [`dropped`] drops futures, [`lost`] erases the memory of a server. [`slots`] starts lanes at the
 //! same time, [`fresh`] checks the age of snapshots. [`redo`] replays the log of a database whose
 //! power failed. [`mutants`] shows that these tests detect a removed guard; [`played`] does so for
-//! guards that only a certain course of events needs.
+//! guards that only a certain course of events needs. [`undecided`] stops a memory server for a
+//! while.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -29,3 +30,4 @@ mod random;
 mod redo;
 mod slots;
 mod threads;
+mod undecided;

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::task::Poll;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use txn::{Database, DatabaseConfig, Lane, Outcome, Root, TableSpec};
 
 /// Sleeps early, so that many tests share few processors, and wakes soon.
@@ -30,7 +31,7 @@ pub struct Network {
     pub database: Database<DynEnv>,
     engine: Engine<TcpTransport>,
     other: Other,
-    _servers: Vec<Server>,
+    servers: Vec<Server>,
 }
 
 /// Another thread with an engine of its own, which ends when this is dropped.
@@ -68,6 +69,8 @@ struct Server {
     admission: Arc<Admission>,
     address: SocketAddr,
     stop: Arc<AtomicBool>,
+    /// Serves nothing while this is set, as a process that was stopped.
+    pause: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -78,13 +81,17 @@ impl Server {
         let port = TcpPort::bind("127.0.0.1:0", world, admission.clone()).expect("a free port");
         let address = port.address().expect("it listens");
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
+        let pause = Arc::new(AtomicBool::new(false));
+        let (stopped, paused) = (stop.clone(), pause.clone());
         let serve = move || {
             let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
-            port::serve(&mut ports, &stopped, PATIENCE, &ServeCounters::default());
+            while !stopped.load(Relaxed) {
+                port::serve(&mut ports, &paused, PATIENCE, &ServeCounters::default());
+                sleep(Duration::from_millis(1));
+            }
         };
         let thread = std::thread::Builder::new().spawn(serve).expect("a thread");
-        Self { admission, address, stop, thread: Some(thread) }
+        Self { admission, address, stop, pause, thread: Some(thread) }
     }
 
     fn address(&self) -> ServerAddress {
@@ -98,9 +105,15 @@ impl Server {
     }
 }
 
+fn sleep(duration: Duration) {
+    #[allow(clippy::disallowed_methods, reason = "a server thread has no world")]
+    std::thread::sleep(duration);
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
+        self.pause.store(true, Relaxed);
         let ended = self.thread.take().map(JoinHandle::join);
         assert!(!matches!(ended, Some(Err(_))) || std::thread::panicking(), "a server panicked");
     }
@@ -117,6 +130,11 @@ fn engine(config: &TcpConfig, endpoint: u64) -> Engine<TcpTransport> {
 impl Network {
     /// Starts memory servers with an empty database.
     pub fn new() -> Self {
+        Self::with_answer_time(60_000_000_000)
+    }
+
+    /// The same; a server that does not answer for this long is lost.
+    pub fn with_answer_time(answer_time_max_ns: u64) -> Self {
         let servers: Vec<Server> = (0..SERVERS).map(|node| Server::start(NodeId(node))).collect();
         let caller = Caller {
             servers: servers.iter().map(Server::address).collect(),
@@ -127,7 +145,7 @@ impl Network {
             program: "tests".to_owned(),
         };
         let config = TcpConfig {
-            answer_time_max_ns: 60_000_000_000,
+            answer_time_max_ns,
             connect_time_max_ns: 60_000_000_000,
             ..TcpConfig::new(caller)
         };
@@ -137,7 +155,24 @@ impl Network {
             Database::create(DynEnv::new(engine.endpoint()), nodes, DatabaseConfig::default());
         let database = engine.block_on(database).expect("empty servers");
         let other = Other::start(&config, database.root());
-        Self { database, engine, other, _servers: servers }
+        Self { database, engine, other, servers }
+    }
+
+    /// Runs `future` on this thread's engine.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.engine.block_on(future)
+    }
+
+    /// Stops the first memory server at some moment from now, for some time.
+    pub fn pause_later(&self, after: Duration, lasts: Duration) -> JoinHandle<()> {
+        let pause = self.servers[0].pause.clone();
+        let stop_and_go = move || {
+            sleep(after);
+            pause.store(true, Relaxed);
+            sleep(lasts);
+            pause.store(false, Relaxed);
+        };
+        std::thread::Builder::new().spawn(stop_and_go).expect("a thread")
     }
 
     pub fn create(&self, spec: TableSpec) -> Tables {

@@ -1,0 +1,249 @@
+//! An endpoint whose lost batches are repeated when the server answers again.
+//!
+//! Meant for work that must not stop half way because it holds locks, and that nobody waits for:
+//! upkeep. A batch is repeatable if its only atomics are swaps that lock words with a number that
+//! serves this work alone ([`VersionWord::locked`]). After [`Fabric::settle`] nothing of the lost
+//! batch takes effect any more, and:
+//!
+//! - a swap that finds the value it wants to write has succeeded the first time;
+//! - a held word that the batch unlocks, and that is unlocked, proves all writes before the
+//!   unlocking one on this server: a server carries writes out in the order of posting. These are
+//!   not repeated, because others may have changed the words;
+//! - all other writes are of words that are still locked, or unreachable for others.
+//!
+//! Decision: docs/decisions/0308-a-lane-decides-its-unknown-outcome-when-its-servers-answer.md
+
+use crate::batch::{Batch, Span};
+use crate::counters::Counters;
+use crate::env::{Env, Fabric, FailurePoint};
+use crate::error::{CallError, FabricError};
+use crate::mutant::Mutant;
+use crate::service::ServiceId;
+use crate::verb::Verb;
+use layout::{GlobalPtr, NodeId, RegionId, VersionWord};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::rc::Rc;
+
+/// First and longest pause between two attempts.
+const PAUSE_NS: u64 = 1_000_000;
+const PAUSE_NS_MAX: u64 = 16_000_000;
+/// Time after which a lost batch fails after all.
+const REPEAT_NS_MAX: u64 = 60_000_000_000;
+
+/// An endpoint that repeats lost batches; see the module.
+#[derive(Clone)]
+pub struct Insistent<E> {
+    env: E,
+    held: Rc<RefCell<Held>>,
+}
+
+/// The words that a work has locked.
+#[derive(Default)]
+struct Held {
+    /// The locked words, each with its lock.
+    words: BTreeMap<GlobalPtr, u64>,
+    /// All locks that the work has used.
+    locks: BTreeSet<u64>,
+}
+
+impl<E: Env> Insistent<E> {
+    /// An endpoint for work that holds no lock yet.
+    pub fn new(env: E) -> Self {
+        Self { env, held: Rc::default() }
+    }
+
+    /// Notes the words that these verbs have locked and unlocked; `batch` has their results. Words
+    /// that others cannot reach yet are locked by writes.
+    fn note(&self, verbs: &[Verb], batch: &Batch) {
+        let mut held = self.held.borrow_mut();
+        let Held { words, locks } = &mut *held;
+        for verb in verbs {
+            match *verb {
+                Verb::CompareAndSwap { word, expected, desired, at }
+                    if is_lock(desired) && batch.word(at) == expected =>
+                {
+                    locks.insert(desired);
+                    words.insert(word, desired);
+                }
+                Verb::WriteWord { to, value } => {
+                    words.remove(&to);
+                    if locks.contains(&value) {
+                        words.insert(to, value);
+                    }
+                }
+                Verb::Write { to, at, words: count } => {
+                    let written = (0..).zip(batch.words(Span { at, words: count }));
+                    let locked = written.filter(|(_, value)| locks.contains(value));
+                    words.extend(locked.map(|(place, &value)| (to.add_words(place), value)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Repeats a lost batch until it completes.
+    async fn repeat(&self, lost: &Batch, mut error: FabricError) -> Result<Batch, FabricError> {
+        let deadline_ns = self.env.now_ns().saturating_add(REPEAT_NS_MAX);
+        let mut pause_ns = PAUSE_NS;
+        while matches!(error, FabricError::Unreachable(_)) && self.env.now_ns() < deadline_ns {
+            let nodes = regions(lost).into_iter().map(|region| self.env.node_of(region));
+            if nodes.into_iter().any(|node| self.env.is_given_up(node)) {
+                break;
+            }
+            self.env.sleep_ns(pause_ns).await;
+            pause_ns = (2 * pause_ns).min(PAUSE_NS_MAX);
+            match self.repeat_once(lost).await {
+                Ok(batch) => return Ok(batch),
+                Err(another) => error = another,
+            }
+        }
+        Err(error)
+    }
+
+    async fn repeat_once(&self, lost: &Batch) -> Result<Batch, FabricError> {
+        for region in regions(lost) {
+            self.env.settle(region).await?;
+        }
+        let unlocked = self.unlocked_by(lost).await?;
+        let mut batch = lost.clone();
+        batch.retain_unproved(&unlocked);
+        let mut batch = self.env.execute(batch).await?;
+        for verb in lost.verbs() {
+            if let Verb::CompareAndSwap { expected, desired, at, .. } = *verb
+                && batch.word(at) == desired
+            {
+                batch.set_word(at, expected);
+            }
+        }
+        Ok(batch)
+    }
+
+    /// The held words that the lost batch has unlocked.
+    async fn unlocked_by(&self, lost: &Batch) -> Result<BTreeSet<GlobalPtr>, FabricError> {
+        let locks: BTreeMap<GlobalPtr, u64> = {
+            let held = self.held.borrow();
+            let lock_of = |verb: &Verb| match *verb {
+                Verb::WriteWord { to, .. } => Some((to, *held.words.get(&to)?)),
+                _ => None,
+            };
+            lost.verbs().iter().filter_map(lock_of).collect()
+        };
+        if locks.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let mut batch = Batch::new();
+        let reads: Vec<Span> = locks.keys().map(|&word| batch.read(word, 1)).collect();
+        let batch = self.env.execute(batch).await?;
+        let found = reads.iter().map(|read| batch.word(read.at));
+        let unlocked = locks.iter().zip(found).filter(|((_, lock), found)| **lock != *found);
+        Ok(unlocked.map(|((word, _), _)| *word).collect())
+    }
+}
+
+/// Whether a word with this value is locked by a number.
+fn is_lock(value: u64) -> bool {
+    let word = VersionWord::from_word(value);
+    word.is_locked() && word != VersionWord::MOVED && word != VersionWord::TORN
+}
+
+/// Whether repeating the batch has the effect of executing it once.
+fn is_repeatable(batch: &Batch) -> bool {
+    batch.verbs().iter().all(|verb| match *verb {
+        Verb::CompareAndSwap { desired, .. } => is_lock(desired),
+        Verb::FetchAndAdd { .. } => false,
+        _ => true,
+    })
+}
+
+fn regions(batch: &Batch) -> BTreeSet<RegionId> {
+    let verbs = batch.verbs().iter().filter(|verb| **verb != Verb::Fence);
+    verbs.map(|verb| verb.target().region()).collect()
+}
+
+impl<E: Env> Fabric for Insistent<E> {
+    const IMMEDIATE: bool = E::IMMEDIATE;
+
+    fn is_coherent(&self) -> bool {
+        self.env.is_coherent()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.env.is_serial()
+    }
+
+    async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
+        if !is_repeatable(&batch) {
+            return self.env.execute(batch).await;
+        }
+        let copy = batch.clone();
+        let batch = match self.env.execute(batch).await {
+            Ok(batch) => batch,
+            Err(error) => self.repeat(&copy, error).await?,
+        };
+        self.note(copy.verbs(), &batch);
+        Ok(batch)
+    }
+
+    fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> impl Future<Output = Result<Vec<u8>, CallError>> {
+        self.env.call(node, service, request)
+    }
+
+    fn settle(&self, region: RegionId) -> impl Future<Output = Result<(), FabricError>> {
+        self.env.settle(region)
+    }
+
+    fn is_given_up(&self, node: NodeId) -> bool {
+        self.env.is_given_up(node)
+    }
+
+    fn node_of(&self, region: RegionId) -> NodeId {
+        self.env.node_of(region)
+    }
+
+    fn counters(&self) -> &Counters {
+        self.env.counters()
+    }
+}
+
+impl<E: Env> Env for Insistent<E> {
+    const IS_SIMULATED: bool = true;
+
+    fn now_ns(&self) -> u64 {
+        self.env.now_ns()
+    }
+
+    fn sleep_ns(&self, duration_ns: u64) -> impl Future<Output = ()> {
+        self.env.sleep_ns(duration_ns)
+    }
+
+    fn yield_now(&self) -> impl Future<Output = ()> {
+        self.env.yield_now()
+    }
+
+    fn random(&self) -> u64 {
+        self.env.random()
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.env.spawn(task);
+    }
+
+    fn reach(&self, point: impl FailurePoint) -> impl Future<Output = ()> {
+        self.env.reach(point)
+    }
+
+    fn mutant(&self, mutant: Mutant) -> bool {
+        self.env.mutant(mutant)
+    }
+
+    fn refuses_memory(&self) -> bool {
+        self.env.refuses_memory()
+    }
+}

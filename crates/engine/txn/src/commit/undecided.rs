@@ -1,0 +1,338 @@
+//! Deciding numbers whose outcome is unknown because a memory server did not answer.
+//!
+//! A commit that loses batch 1 may hold locks; one that loses batch 2 or the publish may be visible
+//! or not. Its caller gets `Unknown` (or the abort) at once and goes on. A task of the same
+//! endpoint waits until the servers answer again, and then decides:
+//!
+//! ```text
+//! settle    a round trip over a new connection: no lost verb takes effect any more
+//! release   batch 2 was not posted: unlock the words that still hold the commit's lock
+//! install   batch 2 was posted: write the rest of it again, from a copy
+//! publish   write the number to the slot, and withdraw the lane's announcement
+//! ```
+//!
+//! The lock word has the commit's number, which no other attempt has: a word that holds it is
+//! locked by this commit, and nobody else unlocks it. A server carries out the writes of batch 2 in
+//! the order of posting, so an unlocked bucket or leaf proves all writes before its unlocking
+//! write; these are not repeated, because others may have changed what they wrote. Rows may be
+//! written again in any case: no snapshot covers their version before the publish, so no other
+//! commit locks them.
+//!
+//! Upkeep does not leave that to a task: it waits and repeats its lost batches
+//! ([`LaneInner::insist`]).
+//!
+//! The lane stays announced until the decision, so the memory of tables and indexes that it uses is
+//! not freed, and no index is filled without its writes. Then it runs transactions again.
+//!
+//! Lanes that share a slot are not decided: their slot stays poisoned.
+//!
+//! Decision: docs/decisions/0308-a-lane-decides-its-unknown-outcome-when-its-servers-answer.md
+
+use crate::database::Shared;
+use crate::lane::LaneInner;
+use fabric::{Batch, Env, FabricError, Mutant, Verb};
+use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
+use layout::{GlobalPtr, RegionId, VersionWord};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Release,
+};
+
+/// First and longest pause between two attempts.
+const PAUSE_NS: u64 = 1_000_000;
+const PAUSE_NS_MAX: u64 = 16_000_000;
+/// Time after which the attempts end, and the lane stays poisoned.
+const DECIDE_NS_MAX: u64 = 60_000_000_000;
+
+/// A word that a number may have locked, and the value that unlocks it without effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MaybeLocked {
+    pub word: GlobalPtr,
+    pub unlocked: u64,
+}
+
+/// The step that is left to do for a number.
+enum Rest {
+    /// Unlock what it has locked.
+    Release,
+    /// Carry out the copy of batch 2.
+    Install(Batch),
+    /// Write it to the slot.
+    Publish,
+    /// Withdraw the lane's announcement.
+    Withdraw,
+}
+
+/// A number whose outcome is unknown.
+struct Undecided {
+    timestamp: VersionWord,
+    rows: Vec<MaybeLocked>,
+    /// Buckets and leaves.
+    structures: Vec<MaybeLocked>,
+    rest: Rest,
+}
+
+/// Why an attempt has not decided.
+enum Delay {
+    /// A server does not answer.
+    Unreachable,
+    /// A server has lost the memory that the commit knew.
+    Lost,
+}
+
+impl From<FabricError> for Delay {
+    fn from(_: FabricError) -> Self {
+        Self::Unreachable
+    }
+}
+
+/// The numbers of a lane that are being decided.
+#[derive(Default)]
+pub(crate) struct Decisions {
+    open: AtomicU32,
+    /// An attempt has ended without a decision.
+    has_failed: AtomicBool,
+}
+
+impl Decisions {
+    pub fn are_made(&self) -> bool {
+        self.open.load(Acquire) == 0 && !self.has_failed.load(Acquire)
+    }
+
+    /// Records that a number stays undecided.
+    pub fn fail(&self) {
+        self.has_failed.store(true, Release);
+    }
+
+    pub fn have_failed(&self) -> bool {
+        self.has_failed.load(Acquire)
+    }
+
+    pub fn are_pending(&self) -> bool {
+        self.open.load(Acquire) > 0
+    }
+}
+
+/// Counts a number that is being decided, for its lane and for its compute server, even if the task
+/// that decides is dropped.
+struct Deciding<E: Env> {
+    shared: Arc<Shared<E>>,
+    decisions: Arc<Decisions>,
+    is_decided: bool,
+}
+
+impl<E: Env> Deciding<E> {
+    fn begin(shared: Arc<Shared<E>>, decisions: Arc<Decisions>) -> Self {
+        decisions.open.fetch_add(1, AcqRel);
+        shared.deciding.fetch_add(1, AcqRel);
+        Self { shared, decisions, is_decided: false }
+    }
+}
+
+impl<E: Env> Drop for Deciding<E> {
+    fn drop(&mut self) {
+        if !self.is_decided {
+            self.decisions.fail();
+        }
+        self.decisions.open.fetch_sub(1, AcqRel);
+        self.shared.deciding.fetch_sub(1, AcqRel);
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Poisons the lane, and lets a task release the locks that a commit may hold. Batch 2 was not
+    /// posted, and never will be.
+    #[cold]
+    pub(super) fn release_later(&mut self, timestamp: VersionWord) {
+        let (rows, structures) = self.maybe_locked(timestamp);
+        self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Release });
+    }
+
+    /// Poisons the lane, and lets a task complete a commit whose batch 2 was posted.
+    #[cold]
+    pub(super) fn install_later(&mut self, timestamp: VersionWord) {
+        let Some(copy) = self.scratch.installed.take() else { return self.identity.poison() };
+        let (rows, structures) = self.maybe_locked(timestamp);
+        self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Install(copy) });
+    }
+
+    /// Poisons the lane, and lets a task publish a number whose writes are all installed.
+    #[cold]
+    pub(crate) fn publish_later_on(&mut self, timestamp: VersionWord) {
+        let (rows, structures) = (Vec::new(), Vec::new());
+        self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Publish });
+    }
+
+    /// The words that a commit locks. Insert words never return to an earlier value.
+    fn maybe_locked(&self, timestamp: VersionWord) -> (Vec<MaybeLocked>, Vec<MaybeLocked>) {
+        let Self { txn, writes, .. } = self;
+        let accesses = writes.rows.iter().map(|&number| &txn.accesses[number]);
+        let existing = accesses.filter(|access| !access.is_new() && !access.row.is_null());
+        let rows = existing
+            .map(|access| MaybeLocked { word: access.row, unlocked: access.version.word() });
+        let buckets = writes.bucket_inserts.iter().map(|insert| insert.bucket);
+        let leaves = writes.locks.leaves.iter().map(|lock| txn.leaves_seen[lock.seen].leaf);
+        let structure = |word| MaybeLocked { word, unlocked: timestamp.word() };
+        (rows.collect(), buckets.chain(leaves).map(structure).collect())
+    }
+
+    /// Runs upkeep, whose lost batches are repeated: see [`fabric::Insistent`].
+    pub(crate) async fn insist<T>(&mut self, work: impl AsyncFnOnce(&mut Self) -> T) -> T {
+        if E::IMMEDIATE {
+            return work(self).await;
+        }
+        let insistent = self.env.insistent();
+        let env = std::mem::replace(&mut self.env, insistent);
+        let done = work(self).await;
+        self.env = env;
+        done
+    }
+
+    fn decide_later(&mut self, undecided: Undecided) {
+        let is_lost =
+            self.identity.decisions.as_ref().is_some_and(|decisions| decisions.have_failed());
+        if is_lost || self.may_go_on_after_unknown() {
+            return;
+        }
+        if E::IMMEDIATE || self.identity.shared_slot.is_some() {
+            return self.identity.poison();
+        }
+        self.identity.is_poisoned = true;
+        let (env, shared) = (self.env.clone(), self.shared.clone());
+        let decisions = self.identity.decisions.get_or_insert_default().clone();
+        let deciding = Deciding::begin(shared, decisions);
+        self.env.spawn(decide(env, undecided, deciding));
+    }
+}
+
+/// Decides a number. Ends without a decision when its servers are given up, or after
+/// [`DECIDE_NS_MAX`].
+async fn decide<E: Env>(env: E, mut undecided: Undecided, mut deciding: Deciding<E>) {
+    let deadline_ns = env.now_ns().saturating_add(DECIDE_NS_MAX);
+    let shared = deciding.shared.clone();
+    let mut pause_ns = PAUSE_NS;
+    loop {
+        match undecided.decide(&env, &shared).await {
+            Ok(()) => {
+                deciding.is_decided = true;
+                return;
+            }
+            Err(Delay::Lost) => return,
+            Err(Delay::Unreachable) => {}
+        }
+        let mut regions = undecided.regions(&shared).into_iter();
+        let is_given_up = regions.any(|region| env.is_given_up(env.node_of(region)));
+        if is_given_up || env.now_ns() >= deadline_ns {
+            return;
+        }
+        env.sleep_ns(pause_ns).await;
+        pause_ns = (2 * pause_ns).min(PAUSE_NS_MAX);
+    }
+}
+
+impl Undecided {
+    /// The regions with words of the commit, and the oracle's.
+    fn regions<E: Env>(&self, shared: &Shared<E>) -> BTreeSet<RegionId> {
+        let locks = self.rows.iter().chain(&self.structures).map(|lock| lock.word.region());
+        let written = match &self.rest {
+            Rest::Install(copy) => copy.verbs(),
+            _ => &[],
+        };
+        let written = written.iter().filter(|verb| **verb != Verb::Fence);
+        let written = written.map(|verb| verb.target().region());
+        locks.chain(written).chain([shared.oracle.region()]).collect()
+    }
+
+    /// One attempt. If it fails, the next one goes on with what is left.
+    async fn decide<E: Env>(&mut self, env: &E, shared: &Shared<E>) -> Result<(), Delay> {
+        if !env.mutant(Mutant::DecideWithoutSettling) {
+            for region in self.regions(shared) {
+                env.settle(region).await?;
+            }
+        }
+        match &self.rest {
+            Rest::Release => {
+                self.release(env).await?;
+                self.rest = Rest::Withdraw;
+            }
+            Rest::Install(copy) => {
+                self.install(env, copy).await?;
+                self.rest = Rest::Publish;
+            }
+            Rest::Publish | Rest::Withdraw => {}
+        }
+        self.conclude(env, shared).await
+    }
+
+    /// Unlocks the words that hold the number's lock. Only its owner changes them.
+    async fn release<E: Env>(&self, env: &E) -> Result<(), Delay> {
+        let locks: Vec<MaybeLocked> = self.rows.iter().chain(&self.structures).copied().collect();
+        let (mut batch, found) = read_words(env, &locks).await?;
+        for (lock, found) in locks.iter().zip(found) {
+            if found == self.timestamp.locked().word() {
+                batch.write_word(lock.word, lock.unlocked);
+            }
+        }
+        if !batch.is_empty() {
+            env.execute(batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Carries out the writes of batch 2 that are not proved.
+    async fn install<E: Env>(&self, env: &E, copy: &Batch) -> Result<(), Delay> {
+        let own = self.timestamp.locked().word();
+        let (_, headers) = read_words(env, &self.rows).await?;
+        let installed = [own, self.timestamp.word(), self.timestamp.deleted().word()];
+        if !headers.iter().all(|header| installed.contains(header)) {
+            return Err(Delay::Lost);
+        }
+        let (_, found) = read_words(env, &self.structures).await?;
+        let locks = self.structures.iter().zip(found).filter(|(_, found)| *found != own);
+        let unlocked: BTreeSet<GlobalPtr> = locks.map(|(lock, _)| lock.word).collect();
+        let mut batch = copy.clone();
+        if !env.mutant(Mutant::DecideRewriteUnlocked) {
+            batch.retain_unproved(&unlocked);
+        }
+        env.execute(batch).await?;
+        Ok(())
+    }
+
+    /// Publishes a commit, and withdraws the lane's announcement.
+    async fn conclude<E: Env>(&self, env: &E, shared: &Shared<E>) -> Result<(), Delay> {
+        let (slot, counter) = (self.timestamp.slot(), self.timestamp.counter());
+        let is_commit = matches!(self.rest, Rest::Publish);
+        let lane = shared.oracle_layout.lane(shared.oracle, slot);
+        let mut batch = Batch::new();
+        if is_commit {
+            batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), counter);
+        }
+        batch.write_word(lane.add_words(u64::from(LANE_WORKING)), 0);
+        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        env.execute(batch).await?;
+        if is_commit {
+            shared.note_published(slot, counter);
+        }
+        Ok(())
+    }
+}
+
+/// Reads these words; also returns an empty batch.
+async fn read_words<E: Env>(
+    env: &E,
+    locks: &[MaybeLocked],
+) -> Result<(Batch, Vec<u64>), FabricError> {
+    let mut batch = Batch::new();
+    if locks.is_empty() {
+        return Ok((batch, Vec::new()));
+    }
+    let first = batch.arena_words() as u32;
+    for lock in locks {
+        batch.read(lock.word, 1);
+    }
+    let mut batch = env.execute(batch).await?;
+    let found = (0..locks.len() as u32).map(|number| batch.word(first + number)).collect();
+    batch.reset();
+    Ok((batch, found))
+}

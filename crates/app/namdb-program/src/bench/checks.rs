@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_lock_that_another_process_left_is_no_damage() {
         let locked = vec!["account: row 3".to_owned(), "account: row 4".to_owned()];
-        let structure = StructureReport { lines: Vec::new(), errors: Vec::new(), locked };
+        let structure = StructureReport { locked, ..StructureReport::default() };
         for has_others in [true, false] {
             let check = structure_check(&structure, has_others);
             assert_eq!((check.shows_damage(), check.shows_lock()), (!has_others, has_others));

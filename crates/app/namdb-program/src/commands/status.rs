@@ -2,6 +2,7 @@
 //!
 //! Decision: docs/decisions/0098-namdb-status-is-not-a-member.md
 
+use super::left_locks;
 use super::memory_server::{CLUSTER_FILE, ClusterArguments};
 use crate::Verdict;
 use crate::bench::json;
@@ -66,6 +67,9 @@ struct ClusterStatus {
     missing_compute: Vec<u16>,
     /// `None` if the database cannot be reached.
     tables: Option<Vec<TableStatus>>,
+    /// Rows, buckets and leaves that a commit has kept locked; `None` if the tables are too large
+    /// to count them.
+    left_locks: Option<u64>,
     /// Why the tables cannot be read.
     problem: Option<String>,
 }
@@ -137,6 +141,10 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
         _ if is_whole => State::Running,
         _ => State::Incomplete,
     };
+    let (tables, left_locks) = match tables {
+        Ok((tables, left_locks)) => (Ok(tables), left_locks),
+        Err(error) => (Err(error), None),
+    };
     let (tables, problem) = match tables {
         Ok(tables) => (Some(tables), None),
         Err(_) if state == State::Stopped => (None, Some(way_to_start(cluster, file))),
@@ -152,6 +160,7 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
         missing,
         missing_compute,
         tables,
+        left_locks,
         problem,
     })
 }
@@ -265,7 +274,7 @@ fn fetch(address: &str) -> Option<String> {
     Some(page)
 }
 
-fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
+fn tables(cluster: &ClusterFile) -> Result<(Vec<TableStatus>, Option<u64>)> {
     let mut visits = 1;
     loop {
         let client = ClusterClient::visit(cluster.clone())?;
@@ -276,18 +285,19 @@ fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
     }
 }
 
-/// Reads the memory of all tables and of the system.
+/// Reads the memory of all tables and of the system, and counts the locks that were left.
 struct Tables;
 
 impl SiteQuery for Tables {
-    type Output = Vec<TableStatus>;
+    type Output = (Vec<TableStatus>, Option<u64>);
 
-    fn look<S: Site>(self, site: &S) -> Result<Vec<TableStatus>> {
+    fn look<S: Site>(self, site: &S) -> Result<Self::Output> {
         let session = site.session()?;
         let database = session.handle();
         session.wait(database.refresh())?;
         let tables =
             session.wait(database.memory_usage()).context("cannot read the memory usage")?;
+        let left_locks = session.wait(left_locks::count(&database, &tables))?;
         let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
         let mut used = TableMemory::of_whole_tables(tables);
         // A partitioned table is listed at its first part and skipped at the others.
@@ -295,7 +305,7 @@ impl SiteQuery for Tables {
             let WholeMemory { used_bytes, parts, copies } = used.remove(&name)?;
             Some(TableStatus { name, used_bytes, parts, copies })
         };
-        Ok(names.into_iter().filter_map(status).collect())
+        Ok((names.into_iter().filter_map(status).collect(), left_locks))
     }
 }
 
@@ -337,6 +347,7 @@ fn draw(status: &ClusterStatus) -> String {
                 let parts = parts.map_or(String::new(), |said| format!("  {said}"));
                 text += &format!("  {name:<24} {:>12}{parts}\n", bytes(*used_bytes));
             }
+            text += &left_locks::told(status.left_locks);
         }
         (None, problem) => {
             text +=

@@ -23,6 +23,8 @@ pub struct StructureReport {
     pub errors: Vec<String>,
     /// Locks found held, each as `table: kind address`; the kinds are `row`, `bucket` and `leaf`.
     pub locked: Vec<String>,
+    /// Their words.
+    pub lock_words: Vec<GlobalPtr>,
 }
 
 impl StructureReport {
@@ -48,6 +50,7 @@ impl StructureReport {
 
     fn add(&mut self, name: &str, kind: &str, errors: Vec<String>, locked: Vec<GlobalPtr>) {
         self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
+        self.lock_words.extend_from_slice(&locked);
         self.locked.extend(locked.into_iter().map(|at| format!("{name}: {kind} {at:?}")));
     }
 }
@@ -133,6 +136,7 @@ impl<E: Env> Database<E> {
                 // in flight.
                 let is_half = !self.env.is_coherent() && header.word() != batch.word(at + VERSION);
                 if header.is_locked() || is_half {
+                    report.lock_words.push(*row);
                     report.locked.push(format!("{name}: row {row:?}"));
                 } else if header.word() != batch.word(at + VERSION) {
                     report.errors.push(format!("{name}: row {row:?}: header and version differ"));

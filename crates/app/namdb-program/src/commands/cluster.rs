@@ -89,21 +89,31 @@ const SERVER_BYTES: u64 = 1 << 30;
 pub fn run(arguments: &ClusterCommandArguments) -> Result<Verdict> {
     match &arguments.action {
         Action::Up(up) => start(up)?,
-        Action::Down(down) => output::say(&told(&development::stop(&down.file)?)),
+        Action::Down(down) => output::say(&told(&development::stop(&down.file)?, &down.file)),
     }
     Ok(Verdict::Sound)
 }
 
 /// Describes what `cluster down` did.
-fn told(stopped: &Stopped) -> String {
+fn told(stopped: &Stopped, file: &Path) -> String {
     let ended = match stopped.servers {
         0 => "no server was running".to_owned(),
         count => format!("{} stopped", counted(count as u64, "server")),
     };
-    let Some(logs) = &stopped.logs else { return ended };
+    let stays = match (&stopped.logs, &stopped.directory) {
+        (Some(logs), _) => format!(
+            "a server had died before, so the logs stay in {} until the next `namdb cluster down`",
+            logs.display()
+        ),
+        (None, Some(directory)) => format!(
+            "{} stays: it has files that the cluster did not make, or processes still use it",
+            directory.display()
+        ),
+        (None, None) => "its directory is removed".to_owned(),
+    };
     format!(
-        "{ended}; a server had died before, so the logs stay in {} until the next `namdb cluster down`",
-        logs.display()
+        "{ended}; {stays}. {} and its keys, if it has some, stay: `namdb cluster up` starts the cluster again",
+        file.display()
     )
 }
 

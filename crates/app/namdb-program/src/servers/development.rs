@@ -184,6 +184,9 @@ pub struct Stopped {
     pub servers: usize,
     /// The folder of the logs, if they were kept because a server had died before.
     pub logs: Option<PathBuf>,
+    /// The cluster's directory, if it stays for another reason: it has files that the cluster did
+    /// not make, or processes still use it.
+    pub directory: Option<PathBuf>,
 }
 
 /// Stops all servers on this host, waits until they have exited, and removes their files from the
@@ -193,7 +196,7 @@ pub fn stop(file: &Path) -> Result<Stopped> {
     let cluster = ClusterFile::load(file, &[])?;
     let Some(registry) = Registry::find(&cluster)? else {
         remove_files(&cluster, true)?;
-        return Ok(Stopped { servers: 0, logs: None });
+        return Ok(Stopped { servers: 0, logs: None, directory: kept(&cluster) });
     };
     let map = registry.map()?;
     let has_died = map.loss().is_some()
@@ -204,7 +207,13 @@ pub fn stop(file: &Path) -> Result<Stopped> {
         remove_files(&cluster, !has_died)?;
     }
     let logs = Some(logs(&cluster)).filter(|logs| has_died && logs.is_dir());
-    Ok(Stopped { servers: compute + memory, logs })
+    let directory = kept(&cluster).filter(|_| logs.is_none());
+    Ok(Stopped { servers: compute + memory, logs, directory })
+}
+
+/// The cluster's directory, if it still exists.
+fn kept(cluster: &ClusterFile) -> Option<PathBuf> {
+    Some(cluster.directory.clone()).filter(|directory| directory.exists())
 }
 
 /// Numbers of the memory servers in the file that have not joined.
@@ -276,5 +285,41 @@ fn remove(path: &Path, how: impl Fn(&Path) -> io::Result<()>) -> Result<()> {
             Err(error).with_context(|| format!("cannot remove {}", path.display()))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use membership::FabricKind;
+
+    #[test]
+    fn regions_beyond_the_hosts_memory_are_refused() {
+        let of = |memory: &[u64]| ClusterFile::development("dev", FabricKind::Shm, memory, 0);
+        let all = room::available_bytes();
+        let error = ensure_room(&of(&[all, all])).expect_err("one of them would fit, both do not");
+        assert!(error.to_string().contains("reduce their memory"), "{error}");
+        assert!(ensure_room(&of(&[1 << 20, 1 << 20])).is_ok());
+    }
+
+    #[test]
+    fn files_of_users_stay_and_those_of_the_cluster_go() {
+        let mut cluster = ClusterFile::development("dev", FabricKind::Shm, &[1 << 20], 0);
+        let name = format!("namdb-down-{}", std::process::id());
+        cluster.directory = std::env::temp_dir().join(name).join("dev");
+        let directory = cluster.directory.clone();
+        fs::create_dir_all(logs(&cluster)).expect("a new folder");
+        for file in ["memory-server-0.socket", "memory-server-0.lock", "log/memory-0.log", "mine"] {
+            fs::write(directory.join(file), "x").expect("a new file");
+        }
+        remove_files(&cluster, true).expect("they can be removed");
+        let left = fs::read_dir(&directory).expect("it stays").flatten();
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["mine"]);
+        assert_eq!(kept(&cluster), Some(directory.clone()));
+        fs::remove_file(directory.join("mine")).expect("it is there");
+        remove_files(&cluster, true).expect("there is nothing left");
+        assert_eq!(kept(&cluster), None);
+        assert!(!directory.parent().expect("it has one").exists(), "the folder above is ours, too");
     }
 }

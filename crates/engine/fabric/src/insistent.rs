@@ -18,6 +18,7 @@ use crate::counters::Counters;
 use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
 use crate::mutant::Mutant;
+use crate::note::Note;
 use crate::service::ServiceId;
 use crate::verb::Verb;
 use layout::{GlobalPtr, NodeId, RegionId, VersionWord};
@@ -237,6 +238,10 @@ impl<E: Env> Env for Insistent<E> {
 
     fn reach(&self, point: impl FailurePoint) -> impl Future<Output = ()> {
         self.env.reach(point)
+    }
+
+    fn note<'a>(&self, note: impl FnOnce() -> Note<'a>) {
+        Env::note(&self.env, note);
     }
 
     fn mutant(&self, mutant: Mutant) -> bool {

@@ -16,6 +16,7 @@ mod generated;
 mod hosts;
 mod kill_test;
 mod mutants;
+mod mutation;
 mod nightly;
 mod peers_durable;
 mod process;
@@ -61,6 +62,10 @@ enum Task {
     Times(times::Options),
     /// Search every planted bug for a world in which the judge of histories notices it
     Mutants(mutants::Options),
+    /// Hunt mutants of the sources of `txn`, `index` and `memory` in simulated worlds and tests
+    Mutate(mutation::Options),
+    /// List the branches of these crates that simulated runs hardly take
+    Reach(mutation::Options),
     /// Kill a process that commits, again and again, and check what the next opening finds
     KillTest(kill_test::Options),
     /// Measure durable updates of namdb beside RocksDB, redb and SQLite, on one disk
@@ -96,6 +101,8 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Release => release::run(&root),
         Task::Times(options) => times::run(&root, options),
         Task::Mutants(options) => mutants::run(&root, options),
+        Task::Mutate(options) => mutation::run(&root, "mutate", options),
+        Task::Reach(options) => mutation::run(&root, "reach", options),
         Task::KillTest(options) => kill_test::run(&root, options),
         Task::PeersDurable(options) => peers_durable::run(&root, options),
         Task::SoftRoce(options) => soft_roce::run(&root, options).map(drop),

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::done::Done;
-use crate::{counts, figures, hosts, kill_test, process, soft_roce, workspace};
+use crate::{counts, figures, hosts, kill_test, mutation, process, soft_roce, workspace};
 
 /// Seeds of each fast scenario in one round.
 const SEEDS: u64 = 1_000;
@@ -29,10 +29,22 @@ pub struct Part {
 }
 
 /// In the order in which they run.
-pub const PARTS: [Part; 10] = [
+pub const PARTS: [Part; 12] = [
     Part { name: "tests", what: "all tests, optimised as the program is", seeds: 0, run: tests },
     Part { name: "seeds", what: "1,000 seeds of every fast scenario", seeds: SEEDS, run: seeds },
     Part { name: "mutants", what: "a search for every planted bug", seeds: 0, run: mutants },
+    Part {
+        name: "mutation",
+        what: "a sample of the mutants of the sources",
+        seeds: 0,
+        run: mutants_of_sources,
+    },
+    Part {
+        name: "reach",
+        what: "branches that simulated runs hardly take",
+        seeds: mutation::NIGHTLY_RUNS,
+        run: reach,
+    },
     Part {
         name: "kills",
         what: "1,000 kills of a process that commits",
@@ -91,6 +103,14 @@ fn mutants(root: &Path, _rounds: u64) -> Result<Done> {
     let mut command = process::cargo(root, &search);
     command.args(["--seeds", &MUTANT_SEEDS.to_string(), "--minutes", "10"]);
     ran(&mut command)
+}
+
+fn mutants_of_sources(root: &Path, rounds: u64) -> Result<Done> {
+    mutation::nightly_mutants(root, &super::commit(root)?, rounds).map(|()| Done::Ran)
+}
+
+fn reach(root: &Path, rounds: u64) -> Result<Done> {
+    mutation::nightly_reach(root, rounds).map(|()| Done::Ran)
 }
 
 fn kills(root: &Path, rounds: u64) -> Result<Done> {

@@ -32,6 +32,8 @@ const WINGS: [(&str, &[&str]); 6] = [
             "workload",
             "scenario",
             "mutants",
+            "portfolio",
+            "mutation",
         ],
     ),
     (

@@ -99,18 +99,20 @@ fn is_library(file: &File) -> bool {
     folders.next() == Some("crates") && folders.nth(2) == Some("src")
 }
 
-/// The modules of programs, which may print: the product's, the kill test, the search for mutants,
-/// and the suite.
+/// The modules of programs, which may print: the product's, the kill test, the searches for
+/// mutants, and the suite.
 struct BinaryModules {
     prefixes: Vec<String>,
 }
 
 impl BinaryModules {
-    const FOLDERS: [&str; 5] = [
+    const FOLDERS: [&str; 7] = [
         "crates/app/namdb-program/src/",
         "crates/app/namdb-lab/src/",
         "crates/app/kill_test/src/",
         "crates/proving/mutants/src/",
+        "crates/proving/portfolio/src/",
+        "crates/proving/mutation/src/",
         "crates/proving/fabric_conformance/src/",
     ];
 

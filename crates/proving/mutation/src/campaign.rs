@@ -5,7 +5,7 @@ use crate::hunt::Hunter;
 use crate::prepared::Prepared;
 use crate::profile::Profile;
 use crate::report::Score;
-use crate::results::{self, MutantResult};
+use crate::results::{self, MutantResult, Verdict};
 use crate::site::Site;
 use crate::test_programs::TestPrograms;
 use anyhow::{Context, Result};
@@ -27,6 +27,8 @@ pub struct Campaign {
     pub file: PathBuf,
     /// Whether the results that it has count.
     pub is_resumed: bool,
+    /// Whether the survivors among them are hunted again.
+    pub is_again: bool,
 }
 
 /// Mutants that wait, and results.
@@ -60,13 +62,7 @@ pub fn run(
         tests,
         seconds: campaign.seconds,
     };
-    let mut earlier = BTreeMap::new();
-    if campaign.is_resumed {
-        earlier = results::read(&campaign.file)?;
-    } else if campaign.file.exists() {
-        std::fs::remove_file(&campaign.file)
-            .with_context(|| format!("cannot remove {}", campaign.file.display()))?;
-    }
+    let earlier = earlier(campaign)?;
     let is_new = |site: &&&Site| !earlier.contains_key(&site.identity());
     let waiting: VecDeque<&Site> = chosen.iter().filter(is_new).copied().collect();
     let results = chosen.iter().filter_map(|site| earlier.get(&site.identity()).cloned()).collect();
@@ -91,6 +87,23 @@ pub fn run(
     Ok(state.into_inner().expect("no holder panics").results)
 }
 
+/// The results that count already, by identity.
+fn earlier(campaign: &Campaign) -> Result<BTreeMap<String, MutantResult>> {
+    let file = &campaign.file;
+    if !campaign.is_resumed {
+        if file.exists() {
+            std::fs::remove_file(file)
+                .with_context(|| format!("cannot remove {}", file.display()))?;
+        }
+        return Ok(BTreeMap::new());
+    }
+    let mut earlier = results::read(file)?;
+    if campaign.is_again {
+        earlier.retain(|_, result| result.verdict != Verdict::Survived);
+    }
+    Ok(earlier)
+}
+
 fn next<'a>(state: &Mutex<State<'a>>, start: Instant, limit: Option<Duration>) -> Option<&'a Site> {
     if limit.is_some_and(|limit| start.elapsed() > limit) {
         return None;
@@ -109,4 +122,44 @@ fn show_progress(state: &State<'_>, all: usize, spent: Duration) {
          {seconds:.1} s {mutant}",
         state.done
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_results_count_if_resumed_and_survivors_are_hunted_again_if_wanted() {
+        let file = std::env::temp_dir().join(format!("campaign-{}.jsonl", std::process::id()));
+        let result = |identity: &str, verdict| MutantResult {
+            identity: identity.to_owned(),
+            mutant: identity.to_owned(),
+            verdict,
+            by: String::new(),
+            detail: String::new(),
+            runs: 1,
+            seconds: 1.0,
+            visits: 1,
+        };
+        results::append(&file, &result("a", Verdict::Survived)).expect("it can be written");
+        results::append(&file, &result("b", Verdict::Survived)).expect("it can be written");
+        results::append(&file, &result("b", Verdict::Caught)).expect("it can be written");
+        let mut campaign = Campaign {
+            processes: 1,
+            seconds: 1.0,
+            limit: None,
+            with_tests: false,
+            file: file.clone(),
+            is_resumed: true,
+            is_again: false,
+        };
+        let names = |campaign: &Campaign| -> Vec<String> {
+            earlier(campaign).expect("it can be read").into_keys().collect()
+        };
+        assert_eq!(names(&campaign), ["a", "b"]);
+        campaign.is_again = true;
+        assert_eq!(names(&campaign), ["b"], "the last line of a mutant counts");
+        campaign.is_resumed = false;
+        assert!(names(&campaign).is_empty() && !file.exists());
+    }
 }

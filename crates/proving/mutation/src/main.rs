@@ -64,7 +64,8 @@ Examples:
   cargo xtask mutate --sample 100 --seed 7           another 100
   cargo xtask mutate --only tree/split.rs            those of a file
   cargo xtask mutate --only rewrite_left --list      print those of a function
-  cargo xtask mutate --resume results.jsonl          all; those in the file are not hunted again";
+  cargo xtask mutate --resume results.jsonl          all; those in the file are not hunted again
+  cargo xtask mutate --resume results.jsonl --again  the survivors in it once more";
 
 const REACH_EXAMPLES: &str = "\
 Examples:
@@ -126,6 +127,9 @@ struct Mutate {
     /// Take the results in this file as they are, and add those of other mutants
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
+    /// Hunt the survivors in that file again, for example for longer
+    #[arg(long, requires = "resume")]
+    again: bool,
     /// Fail if less than this percentage is caught
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     least: f64,
@@ -186,6 +190,7 @@ fn mutate(prepared: &Prepared, options: &Mutate, processes: usize, is_json: bool
         with_tests: !options.without_tests,
         file: options.resume.clone().unwrap_or_else(|| prepared.folder.join("results.jsonl")),
         is_resumed: options.resume.is_some(),
+        is_again: options.again,
     };
     let results = campaign::run(prepared, profile, equivalent, &chosen, &campaign)?;
     print(&if is_json { report::json(&results)? } else { report::text(&results) })?;

@@ -50,9 +50,11 @@ impl Prepared {
         );
         let built = compile::build(&copy.folder, &BUILD)?;
         let (_, program) = built.first().context("cargo built no portfolio")?;
-        // A build of the workspace itself would write its own program to this place.
-        let portfolio = folder.join("portfolio");
-        std::fs::copy(program, &portfolio)
+        // A build of the workspace itself would write its own program to the place of this one. It
+        // is renamed, because another campaign may be running the one before.
+        let (new, portfolio) = (folder.join("portfolio.new"), folder.join("portfolio"));
+        std::fs::copy(program, &new)
+            .and_then(|_| std::fs::rename(&new, &portfolio))
             .with_context(|| format!("cannot copy {}", program.display()))?;
         Ok(Self { copy, portfolio, folder: folder.to_owned() })
     }

@@ -131,36 +131,32 @@ fn profile(world: &World, first_seed: u64, seeds: u64, seconds: f64) -> Result<(
     say(&line.to_string())
 }
 
-/// Prints a line before each run, so that the parent sees progress, and one at the end.
+/// Runs worlds until one fails or the time is over, and says at the end which.
 fn hunt(worlds: &[World], mut schedule: Schedule, seconds: f64) -> Result<()> {
     let start = now();
-    let mut runs = 0_u64;
-    let mut result = Ok(());
-    let mut is_over = false;
-    while !is_over && result.is_ok() {
+    let mut runs = 0;
+    while start.elapsed().as_secs_f64() < seconds {
+        runs += 1;
+        let mut caught = Ok(false);
         schedule.step(|name, seed| {
             let begin = now();
-            runs += 1;
-            let mut turn = || {
-                say(&json!({ "run": runs, "world": name, "seed": seed }).to_string())?;
-                if let Some(failure) = failure(named(worlds, name)?, seed) {
-                    is_over = true;
-                    let caught = json!({
-                        "caught": failure, "world": name, "seed": seed, "runs": runs,
-                    });
-                    say(&caught.to_string())?;
-                }
-                Ok(())
-            };
-            result = turn();
+            caught = turn(worlds, name, seed, runs);
             begin.elapsed().as_secs_f64()
         });
-        if !is_over && start.elapsed().as_secs_f64() > seconds {
-            is_over = true;
-            say(&json!({ "survived": true, "runs": runs }).to_string())?;
+        if caught? {
+            return Ok(());
         }
     }
-    result
+    say(&json!({ "survived": true, "runs": runs }).to_string())
+}
+
+/// One run, and whether it fails. A line before it shows the parent progress.
+fn turn(worlds: &[World], name: &str, seed: u64, runs: u64) -> Result<bool> {
+    say(&json!({ "run": runs, "world": name, "seed": seed }).to_string())?;
+    let Some(failure) = failure(named(worlds, name)?, seed) else { return Ok(false) };
+    let caught = json!({ "caught": failure, "world": name, "seed": seed, "runs": runs });
+    say(&caught.to_string())?;
+    Ok(true)
 }
 
 /// Prints a line at once.

@@ -130,6 +130,9 @@ struct Mutate {
     /// Hunt the survivors in that file again, for example for longer
     #[arg(long, requires = "resume")]
     again: bool,
+    /// Only worlds whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    worlds: Option<String>,
     /// Fail if less than this percentage is caught
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     least: f64,
@@ -181,8 +184,12 @@ fn mutate(prepared: &Prepared, options: &Mutate, processes: usize, is_json: bool
         return chosen.iter().try_for_each(|site| print(&(site.describe() + "\n")));
     }
     let seeds = Seeds { first: 0, count: PROFILE_SEEDS, seconds: PROFILE_SECONDS };
-    let profile = prepared.profile(seeds, processes)?;
+    let mut profile = prepared.profile(seeds, processes)?;
     warn_of_failures(&profile);
+    if let Some(text) = &options.worlds {
+        profile.worlds.retain(|world| world.world.contains(text));
+        ensure!(!profile.worlds.is_empty(), "no world's name contains {text:?}");
+    }
     let campaign = Campaign {
         processes,
         seconds: options.seconds,

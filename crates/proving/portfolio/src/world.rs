@@ -1,7 +1,7 @@
 //! The list of worlds: each turns a seed into a run and its verdict.
 
 use anyhow::{Context, Result};
-use mutants::kind::{self, Kind};
+use mutants::kind::{self, Finding, Kind};
 use mutants::run::run;
 use scenario::{RunOptions, Scenario};
 use std::path::Path;
@@ -65,6 +65,8 @@ const KINDS: [(&str, Kind); 31] = [
 pub fn worlds(scenarios: &Path) -> Result<Vec<World>> {
     let mut worlds: Vec<World> =
         KINDS.iter().map(|&(name, kind)| of_kind(name, move |_| kind)).collect();
+    let lone = KINDS.iter().filter(|(_, kind)| never_refuses(kind));
+    worlds.extend(lone.map(|&(name, kind)| of_lone_session(name, kind)));
     worlds.extend(read_scenarios(scenarios)?);
     worlds.extend(read_scenarios(&scenarios.join("regressions"))?);
     Ok(worlds)
@@ -75,6 +77,27 @@ fn of_kind(name: &str, kind: impl Fn(u64) -> Kind + 'static) -> World {
     World::new(name, move |seed| {
         let caught = run(&kind(seed), seed, &[]).caught?;
         Some(format!("{}: {caught:?}", caught.name()))
+    })
+}
+
+/// Whether a session that is alone in a world of this kind never aborts. Completions get lost;
+/// inserts by kept leaves are refused where the key exists; and an index entry of a deleted row
+/// refuses the next row with its key until it is collected.
+fn never_refuses(kind: &Kind) -> bool {
+    kind.lost_batch_one_in == 0 && !kind.keeps_leaves && kind.finding == Finding::Keys
+}
+
+/// The world of a kind with one session. Nothing conflicts with it, so a transaction that aborts is
+/// a failure: guards that refuse too much are found here, and only here.
+fn of_lone_session(name: &str, kind: Kind) -> World {
+    let kind = Kind { sessions: 1, is_staggered: false, ..kind };
+    World::new(format!("{name}-alone"), move |seed| {
+        let ran = run(&kind, seed, &[]);
+        if let Some(caught) = ran.caught {
+            return Some(format!("{}: {caught:?}", caught.name()));
+        }
+        let aborted = ran.aborted;
+        (aborted > 0).then(|| format!("progress: {aborted} transactions of the only session abort"))
     })
 }
 
@@ -122,5 +145,16 @@ mod tests {
     fn a_run_of_the_engine_as_it_is_has_no_failure() {
         let world = of_kind("roomy", |_| kind::ROOMY);
         assert_eq!(world.run(3), None);
+        let alone = of_lone_session("roomy", kind::ROOMY);
+        assert_eq!((alone.name.as_str(), alone.run(3)), ("roomy-alone", None));
+    }
+
+    #[test]
+    fn an_abort_of_a_lone_session_is_a_failure() {
+        // Lost completions abort transactions, which is why such kinds are left out.
+        assert!(!never_refuses(&kind::LOSSY));
+        let lossy = of_lone_session("lossy", kind::LOSSY);
+        let failure = (0..20).find_map(|seed| lossy.run(seed)).expect("some completion is lost");
+        assert!(failure.starts_with("progress: "), "{failure}");
     }
 }

@@ -74,8 +74,10 @@ Examples:
 
 /// Mutants of the protocol's sources, and the branches that runs reach
 #[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
-    /// The folder for the copy, its build and results
+    /// The folder for the copy, its program and results; by default `mutation` in cargo's target
+    /// directory
     #[arg(long, global = true, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Number of concurrent processes; by default that of cores
@@ -124,7 +126,8 @@ struct Mutate {
     /// Do not run the tests of the crates for mutants that no world shows
     #[arg(long)]
     without_tests: bool,
-    /// Take the results in this file as they are, and add those of other mutants
+    /// Take the results in this file as they are, and add those of other mutants; without it they
+    /// are in results.jsonl of the folder
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Hunt the survivors in that file again, for example for longer

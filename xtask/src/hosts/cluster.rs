@@ -1,5 +1,8 @@
 //! Clusters on the hosts: a registry, three memory servers, and programs that use them.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -58,6 +61,7 @@ impl Lab {
         std::fs::create_dir(&folder).context("make a cluster's folder")?;
         let file = folder.join("cluster.toml");
         std::fs::write(&file, self.text()).context("write a cluster's file")?;
+        write_secret(&file.with_extension("secret")).context("write a cluster's secret")?;
         let mut cluster =
             Cluster { file, folder, program: self.program.clone(), servers: Vec::new(), runs: 0 };
         for number in 0..MEMORY_HOSTS.len() {
@@ -73,7 +77,7 @@ impl Lab {
     fn text(&self) -> String {
         let mut text = format!(
             "name = \"hosts\"\nid = \"{:016x}\"\nfabric = \"tcp\"\ndirectory = \"run\"\nlease_seconds = {LEASE_S}\n\
-             transaction_time_ms = 2000\n\
+             transaction_time_ms = 2000\nallow_unencrypted = true\n\
              [registry]\nkind = \"etcd\"\nendpoints = [\"http://{}:2379\"]\n",
             self.started,
             THIRD_PLACE.address()
@@ -97,6 +101,12 @@ impl Lab {
     pub fn mend(&self) -> Result<()> {
         self.network.mend_all()
     }
+}
+
+/// Writes the secret of a cluster that exists for a test only.
+fn write_secret(path: &Path) -> std::io::Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file?.write_all(&[b'5'; 64])
 }
 
 /// A cluster; its servers stop on drop.

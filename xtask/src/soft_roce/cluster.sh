@@ -7,6 +7,7 @@ id = "$(printf %016x 7471)"
 fabric = "verbs"
 directory = "state"
 lease_seconds = 60
+allow_unencrypted = true
 [registry]
 kind = "etcd"
 endpoints = ["http://10.9.0.1:2379"]
@@ -17,3 +18,5 @@ bytes = "64 MiB"
 listen = "10.9.0.1:7472"
 bytes = "64 MiB"
 END
+# Both guests have the same secret.
+(umask 077; printf %064x 7471 > cluster.secret)

@@ -149,6 +149,7 @@ fn admission() -> Admission {
     Admission {
         node: NodeId(0),
         cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
         server: 2,
         key: 3,
         region_bytes: REGION_BYTES,
@@ -163,6 +164,7 @@ fn connect(address: SocketAddr, endpoint: u64) -> Engine<TcpTransport> {
     let mut config = TcpConfig::new(Caller {
         servers: vec![server],
         cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
         epoch: Arc::default(),
         identity: 4,
         endpoint,

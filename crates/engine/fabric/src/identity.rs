@@ -1,4 +1,5 @@
-//! The handshake: the first message of every connection, and its answer.
+//! The handshake: the first message of a caller that has proven the cluster's secret (see
+//! [`crate::proof`]), and its answer.
 //!
 //! A caller names the server that it expects; the server answers with a welcome or with a refusal
 //! that says which field does not match. This detects restarted servers, programs of another
@@ -7,23 +8,20 @@
 //! All numbers are little-endian. Both messages have a fixed size, so that readers need no length
 //! check.
 
+use crate::secret::{Secret, random};
 use layout::NodeId;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// "namdbHLO" in ASCII, the first bytes of every connection.
-const HELLO_MAGIC: u64 = u64::from_le_bytes(*b"namdbHLO");
+const HELLO_MAGIC: u64 = u64::from_le_bytes(*b"namdbWHO");
 const WELCOME_MAGIC: u64 = u64::from_le_bytes(*b"namdbWLC");
 const REFUSAL_MAGIC: u64 = u64::from_le_bytes(*b"namdbREF");
-/// The first bytes of a TLS handshake record, of any version. A caller that expects encryption
-/// sends them.
-const TLS_HANDSHAKE: [u8; 2] = [22, 3];
 
 /// Raised with every change of the messages on a connection; peers with different versions refuse
 /// each other.
-pub const WIRE_VERSION: u32 = 1;
+pub const WIRE_VERSION: u32 = 2;
 pub const HELLO_BYTES: usize = 128;
 /// Bytes of the answer, either a [`Welcome`] or a [`Refusal`].
 pub const ANSWER_BYTES: usize = 256;
@@ -42,20 +40,14 @@ const _: () = assert!(SENTENCE < ANSWER_BYTES && ANSWER_BYTES.is_multiple_of(8))
 /// Draws an unpredictable number for identities and keys, which no other server, caller or region
 /// has.
 pub fn draw() -> std::io::Result<u64> {
-    let mut bytes = [0; 8];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        filled +=
-            rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(u64::from_le_bytes(bytes))
+    random().map(u64::from_le_bytes)
 }
 
 /// The first message of a caller.
 ///
 /// ```text
 /// byte | field    | bytes | meaning
-///    0 | magic    |     8 | "namdbHLO"
+///    0 | magic    |     8 | "namdbWHO"
 ///    8 | wire     |     4 | WIRE_VERSION of the caller
 ///   12 | node     |     2 | the intended server
 ///   14 | reserved |     2 | 0
@@ -115,11 +107,6 @@ impl Hello {
 
     /// Decodes the message of a caller with the same wire version and format.
     pub fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, Refusal> {
-        if bytes.starts_with(&TLS_HANDSHAKE) {
-            return Err(Refusal::new(
-                "the caller uses TLS, this server does not; only one of their cluster files has a section `tls`",
-            ));
-        }
         if long(bytes, 0) != HELLO_MAGIC {
             return Err(Refusal::new(
                 "this is a namdb server, but the caller does not speak its protocol",
@@ -236,8 +223,13 @@ impl Refusal {
         let sentence = bytes.get(SENTENCE..SENTENCE + int(bytes, 8) as usize);
         match sentence.and_then(|text| std::str::from_utf8(text).ok()) {
             Some(sentence) if long(bytes, 0) == REFUSAL_MAGIC => Self::new(sentence),
-            _ => Self::new("the program at this address is not a namdb server"),
+            _ => Self::foreign(),
         }
+    }
+
+    /// The refusal of an answer that no server gives.
+    pub(crate) fn foreign() -> Self {
+        Self::new("the program at this address is not a namdb server")
     }
 }
 
@@ -256,6 +248,8 @@ pub struct Admission {
     /// The server: a memory server, or a compute server that offers services.
     pub node: NodeId,
     pub cluster: u64,
+    /// The cluster's secret, which callers prove before anything else.
+    pub secret: Secret,
     /// The server's identity, new at each start.
     pub server: u64,
     /// The key of its region, new at each start; the server's identity if it has no region.
@@ -367,6 +361,7 @@ mod tests {
         Admission {
             node: NodeId(2),
             cluster: 7,
+            secret: Secret::new([7; 32]),
             server: 11,
             key: 13,
             region_bytes: 1 << 20,
@@ -431,7 +426,7 @@ mod tests {
             admission().admit(&bytes).expect_err("it does not fit").to_string()
         };
         assert!(changed(0).contains("the caller does not speak its protocol"));
-        assert!(changed(8).contains("uses version 65 of the protocol"));
+        assert!(changed(8).contains("uses version 66 of the protocol"));
         assert!(changed(16).contains("reads format"));
         assert!(changed(76).contains("is not text"));
         let answer = Welcome::decode(&[0; ANSWER_BYTES]).expect_err("nothing stands there");

@@ -4,6 +4,7 @@
 //! Decision: docs/decisions/0100-events-use-tracing-the-lines-are-ours.md
 
 use crate::identity::{Hello, named};
+use crate::line_limit::LineLimit;
 use std::fmt::Display;
 
 #[cold]
@@ -13,10 +14,26 @@ pub(crate) fn connected(peer: &dyn Display, hello: &Hello) {
     tracing::info!(%peer, caller, endpoint, process, epoch, "caller connected");
 }
 
-/// A caller was refused, or is no longer served.
+/// Refusals of this process: strangers cause as many as they like.
+static REFUSALS: LineLimit = LineLimit::new();
+
+/// A caller was refused, or is no longer served. Of many refusals only some are logged, and the
+/// next line counts the others.
 #[cold]
-pub(crate) fn refused(peer: &dyn Display, reason: &dyn Display) {
-    tracing::warn!(%peer, %reason, "caller refused");
+pub fn refused(peer: &dyn Display, reason: &dyn Display) {
+    match REFUSALS.pass() {
+        None => {}
+        Some(0) => tracing::warn!(%peer, %reason, "caller refused"),
+        Some(suppressed) => tracing::warn!(%peer, %reason, suppressed, "caller refused"),
+    }
+}
+
+/// Logs how many refusals were not logged, once that is due. Ports call it now and then, since no
+/// further refusal may come.
+pub fn refused_before() {
+    if let Some(suppressed) = REFUSALS.overdue() {
+        tracing::warn!(suppressed, "more callers refused");
+    }
 }
 
 /// An admitted connection has ended; `name` is its caller's identity and the connection's number.

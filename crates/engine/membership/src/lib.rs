@@ -76,6 +76,7 @@ mod random;
 mod record;
 mod registry;
 mod root;
+mod secret_file;
 mod store;
 
 pub use cluster_file::{
@@ -88,3 +89,4 @@ pub use lease::{Lease, LeaseClock};
 pub use member::{Addresses, Member, Program, Role, server_addresses};
 pub use registry::Registry;
 pub use root::DatabaseRoot;
+pub use secret_file::SecretError;

@@ -18,8 +18,9 @@ Every server has an HTTP endpoint at its `control` address; the cluster's file a
 | `/healthz` | 200 while the server works, 503 with a sentence otherwise |
 
 Counters start at 0 with their server. Histograms have buckets up to 1, 2 and 5 of each decade from 1 us to 10 s, and one \
-for longer latencies. Numbers are read at the time of the request. The endpoint accepts at most 32 connections of at most \
-5 s each. It has no access control: bind it to an address that only authorized users can reach.
+for longer latencies. Numbers are read at the time of the request. The endpoint accepts at most 64 connections, \
+32 of one address, of at most 5 s each. Every page needs the header `Authorization: Bearer TOKEN`; `namdb cluster token` \
+prints the token, and [operating](operating.md#monitor) has examples.
 ";
 
 fn main() {

@@ -8,7 +8,7 @@
 //! server.
 //!
 //! ```no_run
-//! use metrics::{Registry, Status, catalog};
+//! use metrics::{Access, Registry, Status, catalog};
 //! use std::sync::Arc;
 //! use std::sync::atomic::AtomicU64;
 //!
@@ -17,7 +17,7 @@
 //! registry.add_cell(&catalog::POLLING_SLEEPS, &[], &sleeps);
 //! registry.add(&catalog::REGION_BYTES, &[], || 1_u64 << 30);
 //! let status = || Status::healthy("{\"node\":0}".to_owned());
-//! let endpoint = metrics::serve("127.0.0.1:0", &registry, status)?;
+//! let endpoint = metrics::serve("127.0.0.1:0", Access::Everybody, &registry, status)?;
 //! println!("metrics at http://{}/metrics", endpoint.address());
 //! endpoint.stop();
 //! # Ok::<(), metrics::EndpointError>(())
@@ -35,7 +35,7 @@ mod text;
 mod value;
 
 pub use definition::{Definition, Kind, Label, Unit};
-pub use endpoint::{Bounds, Endpoint, EndpointError, Status, serve, serve_within};
+pub use endpoint::{Access, Bounds, Endpoint, EndpointError, Status, serve, serve_within};
 pub use latency::{LatencyHistogram, LatencyTally};
 pub use registry::{Registry, Samples};
 pub use value::Value;

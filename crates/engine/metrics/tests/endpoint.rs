@@ -1,7 +1,7 @@
 //! The endpoint with clients that are slow, silent, numerous, or do not speak HTTP.
 #![allow(clippy::disallowed_methods, reason = "real clients have real clocks and threads")]
 
-use metrics::{Bounds, Endpoint, Registry, Status, catalog};
+use metrics::{Access, Bounds, Endpoint, Registry, Status, catalog};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -11,13 +11,16 @@ use std::time::{Duration, Instant};
 /// Longer than any answer on a busy machine, and far shorter than a connection's time limit where
 /// tests depend on the difference.
 const SOON: Duration = Duration::from_secs(20);
-const LONG: Bounds = Bounds { connections: 8, connection_time: Duration::from_secs(300) };
-const SHORT: Bounds = Bounds { connections: 8, connection_time: Duration::from_millis(200) };
+const LONG: Bounds =
+    Bounds { connections: 8, per_peer: 8, connection_time: Duration::from_secs(300) };
+const SHORT: Bounds =
+    Bounds { connections: 8, per_peer: 8, connection_time: Duration::from_millis(200) };
 
 fn endpoint(bounds: Bounds, status: impl Fn() -> Status + Send + 'static) -> Endpoint {
     let registry = Registry::new();
     registry.add(&catalog::COMMITS, &[], || 7_u64);
-    metrics::serve_within(bounds, "127.0.0.1:0", &registry, status).expect("a free port")
+    metrics::serve_within(bounds, "127.0.0.1:0", Access::Everybody, &registry, status)
+        .expect("a free port")
 }
 
 fn well() -> Status {
@@ -139,7 +142,8 @@ fn a_source_that_panics_breaks_its_page_only() {
         assert!(!broken.load(Relaxed), "this panic is part of the test");
         1_u64
     });
-    let endpoint = metrics::serve("127.0.0.1:0", &registry, well).expect("a free port");
+    let endpoint =
+        metrics::serve("127.0.0.1:0", Access::Everybody, &registry, well).expect("a free port");
     assert!(get(&endpoint, "/metrics").starts_with("HTTP/1.1 500 "));
     assert!(get(&endpoint, "/healthz").starts_with("HTTP/1.1 200 "));
     is_broken.store(false, Relaxed);
@@ -152,7 +156,7 @@ fn an_endpoint_that_is_stopped_frees_its_port_at_once() {
     let address = endpoint.address();
     let mut silent = connect(&endpoint);
     assert!(get(&endpoint, "/healthz").ends_with("healthy\n"));
-    let taken = metrics::serve(&address.to_string(), &Registry::new(), well);
+    let taken = metrics::serve(&address.to_string(), Access::Everybody, &Registry::new(), well);
     let sentence = taken.err().expect("the port is taken").to_string();
     assert!(
         sentence.contains(&address.to_string()) && sentence.contains("`control`"),

@@ -10,6 +10,7 @@ use crate::names::{kept, kept_all};
 use crate::residence::Residence;
 use crate::rows::RowCounts;
 use crate::rules::Rules;
+use crate::shipped_folder::ShippedFolder;
 use crate::shipping::{Opening, Owners};
 use crate::terminal::Callee;
 use benchmark::refused;
@@ -311,8 +312,8 @@ impl Stored {
         servers > 1 && self.homes(servers).iter().flatten().any(|home| home.is_shipped)
     }
 
-    /// The owners to which calls are shipped, by memory server. Owners must have the folder at the
-    /// same path. See [`Opening`] for `plans_only` and `is_dated`.
+    /// The owners to which calls are shipped, by memory server, with the files of the folder. See
+    /// [`Opening`] for `plans_only` and `is_dated`.
     pub fn owners(
         &self,
         servers: Vec<Option<NodeId>>,
@@ -320,7 +321,7 @@ impl Stored {
         is_dated: bool,
     ) -> Arc<Owners> {
         let opening = Opening {
-            folder: self.folder.display().to_string(),
+            files: self.shipped_files(),
             name: self.name.to_owned(),
             fingerprint: self.ready.fingerprint(),
             plans_only,
@@ -328,6 +329,14 @@ impl Stored {
             is_serializable: self.isolation() == Isolation::Serializable,
         };
         Owners::new(self.homes(servers.len()), servers, &opening)
+    }
+
+    /// The files for owners. Without them owners refuse, and callers execute their own calls.
+    fn shipped_files(&self) -> ShippedFolder {
+        ShippedFolder::of_procedures(&self.folder).unwrap_or_else(|error| {
+            tracing::warn!("calls of {} are not shipped: {error}", self.name);
+            ShippedFolder::default()
+        })
     }
 
     /// Opens the procedures for calls of one thread.

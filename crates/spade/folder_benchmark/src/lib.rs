@@ -15,6 +15,7 @@
 //! residence  draws calls near their rows
 //! rows       checks that row counts match the calls
 //! rules      errors that procedures raise on purpose
+//! shipped_folder  a folder as files that travel with an order or a call
 //! shipping   calls executed by the owner of their rows
 //! ```
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ mod prepared;
 mod residence;
 mod rows;
 mod rules;
+mod shipped_folder;
 pub mod shipping;
 mod terminal;
 
@@ -43,4 +45,5 @@ pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design, ens
 pub use linked::LinkedCode;
 pub use prepared::{Arguments, Prepared};
 pub use rules::Rules;
+pub use shipped_folder::{ShippedFolder, ShippedFolderError, UnpackedFolder};
 pub use terminal::{Callee, Terminal};

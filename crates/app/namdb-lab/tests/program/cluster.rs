@@ -1,7 +1,7 @@
 //! Clusters of processes on this host: start, use, status, failures, and stop.
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
-use super::support::{get, namdb, number, temporary, text};
+use super::support::{get, namdb, number, temporary, text, token, write_secret};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -23,6 +23,17 @@ impl Cluster {
         let directory = told.lines().next().and_then(|line| line.split("registry in ").nth(1));
         let directory = PathBuf::from(directory.expect("it says where"));
         Self { file, directory }
+    }
+
+    /// The value of a sample in the metrics at this address.
+    pub fn metric(&self, address: &str, sample: &str) -> f64 {
+        let page = get(address, "/metrics", &token(&self.file));
+        let mut lines =
+            page.lines().filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+        lines
+            .next()
+            .and_then(|count| count.parse().ok())
+            .unwrap_or_else(|| panic!("{sample} in {page}"))
     }
 
     pub fn run(&self, command: &str) -> std::process::Output {
@@ -62,6 +73,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         namdb(&format!("cluster down --file {}", self.file.display()));
         let _ = std::fs::remove_file(&self.file);
+        let _ = std::fs::remove_file(self.file.with_extension("secret"));
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
@@ -178,7 +190,7 @@ fn compute_servers_share_a_run() {
     assert_eq!(compute.len(), 2, "{status:#}");
     for server in compute {
         let address = server["control"].as_str().expect("it tells");
-        assert!(commits(address) > 0.0, "{server:#}");
+        assert!(cluster.metric(address, COMMITS) > 0.0, "{server:#}");
     }
     let third = cluster.run("bench bank --compute-servers 3");
     assert!(text(&third.stderr).contains("has 2 compute servers, not 3"), "{third:?}");
@@ -197,20 +209,8 @@ fn compute_servers_run_a_folder() {
     assert!(number(&report, "/per_type/pay/count") > 0.0, "{report:#}");
 }
 
-/// Number of transactions that a compute server has committed, from its metrics.
-fn commits(address: &str) -> f64 {
-    metric(address, "namdb_commits_total")
-}
-
-/// The value of a sample in the metrics at this address.
-pub fn metric(address: &str, sample: &str) -> f64 {
-    let page = get(address, "/metrics");
-    let mut lines = page.lines().filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
-    lines
-        .next()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or_else(|| panic!("{sample} in {page}"))
-}
+/// The metric with the transactions that a compute server has committed.
+const COMMITS: &str = "namdb_commits_total";
 
 /// A compute server that dies does not invalidate the others' results: the report names it, and
 /// `status` and `doctor` list it as missing.
@@ -223,16 +223,19 @@ fn a_dead_compute_server_is_missed_and_the_others_are_reported() {
     let is_it = |one: &&Value| one["role"] == "compute" && one["number"] == 1;
     let address = servers.iter().find(is_it).and_then(|one| one["control"].as_str());
     let address = address.expect("it tells").to_owned();
-    let killer = std::thread::spawn(move || {
-        let begun = Instant::now();
-        while commits(&address) == 0.0 {
-            assert!(begun.elapsed() < Duration::from_secs(60), "it runs no transactions");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        kill_process(server, Signal::KILL).expect("it runs");
+    let output = std::thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            let begun = Instant::now();
+            while cluster.metric(&address, COMMITS) == 0.0 {
+                assert!(begun.elapsed() < Duration::from_secs(60), "it runs no transactions");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            kill_process(server, Signal::KILL).expect("it runs");
+        });
+        let output = cluster.run("bench bank --records 2000 --seconds 3 --json -");
+        killer.join().expect("it was killed");
+        output
     });
-    let output = cluster.run("bench bank --records 2000 --seconds 3 --json -");
-    killer.join().expect("it was killed");
     let (told, report) = (text(&output.stderr), text(&output.stdout));
     assert_eq!(output.status.code(), Some(3), "{told}");
     for words in ["compute server 1 is lost", "COMPUTE SERVER 1 WAS LOST", "NOT DONE"] {
@@ -340,6 +343,7 @@ fn more_memory_than_the_host_has_is_refused() {
         assert_eq!(up.status.code(), Some(2), "{refused}");
         assert!(refused.contains("available") && refused.contains(".00 TiB"), "{refused}");
         assert!(!file.exists() && !file.with_extension("tls").exists(), "{refused}");
+        assert!(!file.with_extension("secret").exists(), "{refused}");
     }
     std::fs::write(
         &file,
@@ -364,9 +368,11 @@ fn names_tables_in_metrics(fabric: &str) {
     let servers = status["servers"].as_array().expect("a list").iter();
     let addresses: Vec<&str> = servers.filter_map(|server| server["control"].as_str()).collect();
     assert_eq!(addresses.len(), 2, "{status:#}");
+    let token = token(&cluster.file);
     let start = Instant::now();
     loop {
-        let pages = addresses.iter().map(|address| get(address, "/metrics")).collect::<String>();
+        let pages =
+            addresses.iter().map(|address| get(address, "/metrics", &token)).collect::<String>();
         let used = pages.lines().filter(|line| line.starts_with("namdb_region_used_bytes{"));
         let mut named = used.filter(|line| !line.contains("label=\"system\""));
         if named.all(|line| !line.contains("table=\"\"")) {
@@ -398,9 +404,11 @@ fn the_state_of_a_server_says_whether_it_is_healthy() {
     let cluster = Cluster::up("healthy", "--memory 64M");
     let status = cluster.report("status");
     let control = status["servers"][0]["control"].as_str().expect("it has one");
-    let state = get(control, "/status");
+    let token = token(&cluster.file);
+    let state = get(control, "/status", &token);
     assert!(state.contains("\"healthy\":true") && !state.contains("problem"), "{state}");
-    assert!(get(control, "/healthz").ends_with("healthy\n"), "{}", get(control, "/healthz"));
+    let health = get(control, "/healthz", &token);
+    assert!(health.ends_with("healthy\n"), "{health}");
 }
 
 /// All commands for clusters use the same default file.
@@ -498,6 +506,7 @@ fn a_host_without_rdma_is_told_which_check_looks_into_that() {
         directory.display()
     );
     std::fs::write(&file, cluster).expect("a temporary file");
+    write_secret(&file);
     for command in [
         format!("memory-server --number 0 --cluster {}", file.display()),
         format!("cluster up --file {}", file.display()),
@@ -508,6 +517,7 @@ fn a_host_without_rdma_is_told_which_check_looks_into_that() {
         assert!(errors.contains("fabric `verbs`") && errors.contains("D01-rdma"), "{errors}");
     }
     std::fs::remove_file(&file).expect("it is ours");
+    std::fs::remove_file(file.with_extension("secret")).expect("it is ours");
     std::fs::remove_dir_all(&directory).expect("it is ours");
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
 use super::server::{Server, Site};
-use super::support::{get, namdb, number, temporary, text};
+use super::support::{get, namdb, number, temporary, text, token};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -175,10 +175,10 @@ fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
     let mut server = Server::start(&format!("{arguments} --log-format json"), &log);
     server.wait_for("joined");
     let control = server.wait_for("started")["control"].as_str().expect("it tells").to_owned();
-    assert!(get(&control, "/healthz").starts_with("HTTP/1.1 200 "));
+    assert!(get(&control, "/healthz", &token(&site.file)).starts_with("HTTP/1.1 200 "));
     etcd.signal(Signal::STOP);
     server.wait_for("lease nearly lost: the registry has not renewed it");
-    let ill = get(&control, "/healthz");
+    let ill = get(&control, "/healthz", &token(&site.file));
     assert!(ill.starts_with("HTTP/1.1 503 ") && ill.contains("the lease ends in"), "{ill}");
     assert_eq!(server.ended().code(), Some(4), "{}", server.log());
     let last = server.events().pop().expect("it says why");

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::server::{Server, Site};
-use super::support::{get, namdb, text};
+use super::support::{get, namdb, text, token};
 use membership::{ClusterFile, Registry};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -19,10 +19,11 @@ fn control(server: &Server, event: &str) -> String {
 }
 
 /// Waits until the probe's answer contains these words.
-fn await_health(control: &str, words: &str) {
+fn await_health(site: &Site, control: &str, words: &str) {
+    let token = token(&site.file);
     let start = Instant::now();
     loop {
-        let told = get(control, "/healthz");
+        let told = get(control, "/healthz", &token);
         if told.contains(words) {
             return;
         }
@@ -43,15 +44,15 @@ fn a_compute_server_joins_when_there_is_a_database() {
     let _zero = start(&site, "memory", 0);
     let server = start(&site, "compute", 0);
     let control = control(&server, "started");
-    await_health(&control, "503 Service Unavailable");
-    await_health(&control, "not yet a member of its cluster");
+    await_health(&site, &control, "503 Service Unavailable");
+    await_health(&site, &control, "not yet a member of its cluster");
     std::thread::sleep(Duration::from_millis(300));
     let cluster = ClusterFile::load(&site.file, &[]).expect("it was written");
     let registry = Registry::open(&cluster).expect("it is a folder");
     assert_eq!(registry.map().expect("it answers").compute_servers().count(), 0);
     let _one = start(&site, "memory", 1);
     server.wait_for("joined");
-    await_health(&control, "200 OK");
+    await_health(&site, &control, "200 OK");
 }
 
 /// A process that joins but has nothing to do leaves at once, so that no member waits for its
@@ -76,11 +77,11 @@ fn a_database_that_is_lost_is_told_of_and_worked_on_no_more() {
     let mut compute = start(&site, "compute", 0);
     compute.wait_for("joined");
     let probes = [control(&zero, "port opened"), control(&compute, "started")];
-    probes.iter().for_each(|control| await_health(control, "200 OK"));
+    probes.iter().for_each(|control| await_health(&site, control, "200 OK"));
     one.signal(Signal::KILL);
     let sentence = "the database is lost with memory server 1";
-    await_health(&probes[0], sentence);
-    await_health(&probes[0], "503 Service Unavailable");
+    await_health(&site, &probes[0], sentence);
+    await_health(&site, &probes[0], "503 Service Unavailable");
     assert_eq!(compute.ended().code(), Some(4), "{}", compute.log());
     let last = compute.events().pop().expect("it says why");
     assert_eq!(

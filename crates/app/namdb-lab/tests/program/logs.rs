@@ -113,7 +113,7 @@ fn who_is_refused_is_told_with_the_reason() {
     let refused = server.wait_for("caller refused");
     assert_eq!(refused["level"], "warn");
     let reason = refused["reason"].as_str().expect("a reason");
-    assert!(reason.contains("the caller does not speak its protocol"), "{refused}");
+    assert!(reason.contains("the caller does not speak the protocol of namdb"), "{refused}");
     assert_eq!(refused["peer"], stream.local_addr().expect("it has one").to_string());
     server.signal(Signal::TERM);
     server.ended();

@@ -1,7 +1,7 @@
 //! Procedures shipped to the compute servers beside their rows, as designs say.
 #![allow(clippy::disallowed_methods, reason = "servers are hurt at moments of the real clock")]
 
-use super::cluster::{Cluster, metric};
+use super::cluster::Cluster;
 use super::parts::{assert_sound, partitioned};
 use super::support::{number, text};
 use namdb::procedures::{CallFailure, Database, Options, Tables};
@@ -60,7 +60,8 @@ fn are_carried_out_over(fabric: &str) {
     let calls = number(&report, "/per_type/balance/calls");
     assert!((0.0..1.0).contains(&calls), "{calls}");
     let servers = tell(&cluster);
-    let carried_out = || servers.iter().map(|server| metric(server, CALLS)).collect::<Vec<f64>>();
+    let carried_out =
+        || servers.iter().map(|server| cluster.metric(server, CALLS)).collect::<Vec<f64>>();
     let before = carried_out();
     assert!(before.iter().all(|&count| count > 0.0), "{before:?}");
 
@@ -85,7 +86,7 @@ fn are_carried_out_over(fabric: &str) {
     let after = carried_out();
     assert!(after.iter().zip(&before).all(|(after, before)| after > before), "{after:?}");
     for server in &servers {
-        assert_eq!(metric(server, REFUSED), 0.0);
+        assert_eq!(cluster.metric(server, REFUSED), 0.0);
     }
     let output = cluster.run(&format!("{by_this_process} --remote-calls 20"));
     let (told, said) = (text(&output.stdout), text(&output.stderr));
@@ -120,7 +121,7 @@ fn calls_go_on_without_an_owner_that_died() {
     command.args(arguments.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the program was built");
     let start = Instant::now();
-    while metric(&addresses[1], CALLS) < 5.0 {
+    while cluster.metric(&addresses[1], CALLS) < 5.0 {
         assert!(start.elapsed() < PATIENCE, "nothing is shipped");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -175,7 +176,8 @@ fn programs_ship_over(fabric: &str) {
         matches!(&refused, Some(CallFailure::Refused { sqlstate, .. }) if sqlstate == "P0001"),
         "{refused:?}"
     );
-    let counts: Vec<f64> = tell(&cluster).iter().map(|server| metric(server, CALLS)).collect();
+    let counts: Vec<f64> =
+        tell(&cluster).iter().map(|server| cluster.metric(server, CALLS)).collect();
     assert_eq!(counts, [3.0, 4.0]);
 }
 

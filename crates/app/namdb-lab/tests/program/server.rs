@@ -1,7 +1,7 @@
 //! Memory servers as processes of one test, which reads their events.
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
-use super::support::{temporary, text};
+use super::support::{temporary, text, write_secret};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ impl Site {
         let folder = temporary(name);
         std::fs::create_dir_all(&folder).expect("room for a folder");
         let file = folder.join("cluster.toml");
+        write_secret(&file);
         let site = Self { folder, file };
         site.write(&format!(
             "name = \"{name}\"\nid = \"{:016x}\"\nfabric = \"{fabric}\"\ndirectory = \"run\"\n{lines}\n\

@@ -1,7 +1,7 @@
 //! Operations shipped to compute servers of a real cluster.
 #![allow(clippy::disallowed_methods, reason = "a process is hurt at a moment of the real clock")]
 
-use crate::cluster::{Cluster, metric};
+use crate::cluster::Cluster;
 use crate::support::{temporary, text};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -64,14 +64,14 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     let mut servers = status["servers"].as_array().expect("a list").iter();
     let server = servers.find(|one| one["role"] == "compute").expect("it runs");
     let address = server["control"].as_str().expect("it tells");
-    let answered = metric(address, "namdb_call_seconds_count{service=\"shipped\"}");
+    let answered = cluster.metric(address, "namdb_call_seconds_count{service=\"shipped\"}");
     assert!(answered > 100.0, "{answered}");
     for (sample, expected) in [
         ("namdb_refused_calls_total{service=\"shipped\"}", 0.0),
         ("namdb_calls_under_way", 0.0),
         ("namdb_callers", 0.0),
     ] {
-        assert_eq!(metric(address, sample), expected, "{sample}");
+        assert_eq!(cluster.metric(address, sample), expected, "{sample}");
     }
 
     for process in cluster.processes("compute") {

@@ -57,7 +57,49 @@ fn a_port_in_use_of_a_compute_server() {
 fn an_address_of_another_host() {
     let site = Site::new("elsewhere", "tcp", "");
     let words = ["D11-ports", "cannot listen at 192.0.2.1:7400", "Cannot assign"];
+    let listen = "--set memory.0.listen=192.0.2.1:7400 --set allow_unencrypted=true";
+    refuses(&site, listen, &words);
+}
+
+/// Without TLS a server serves its own host only, unless the file allows more.
+#[test]
+fn an_address_that_others_reach_without_encryption() {
+    let site = Site::new("exposed", "tcp", "[[compute]]");
+    let place = "memory server 0 would listen at 192.0.2.1:7400 (`memory.0.listen`)";
+    let words = ["D18-encryption", place, "add `[tls]`", "`allow_unencrypted = true`"];
     refuses(&site, "--set memory.0.listen=192.0.2.1:7400", &words);
+    let place = "listen at 0.0.0.0:0 (`memory.0.control`)";
+    refuses(&site, "--set memory.0.control=0.0.0.0:0", &["D18-encryption", place]);
+    let (file, listen) = (site.file.display(), "--set compute.0.listen=192.0.2.1:7400");
+    let command = format!("compute-server --cluster {file} --number 0 {listen}");
+    let output = namdb(&format!("{command} --log-format json"));
+    assert_eq!(output.status.code(), Some(2));
+    let place = "compute server 0 would listen at 192.0.2.1:7400 (`compute.0.listen`)";
+    says(&text(&output.stderr), &["D18-encryption", place]);
+    let up = namdb(&format!("cluster up --file {file}"));
+    assert_eq!(up.status.code(), Some(0), "on this host nothing is exposed: {up:?}");
+    assert_eq!(namdb(&format!("cluster down --file {file}")).status.code(), Some(0));
+}
+
+#[test]
+fn a_secret_that_is_missing_or_open_to_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = Site::new("secret", "tcp", "");
+    let secret = site.file.with_extension("secret");
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).expect("our file");
+    let fix = format!("chmod 600 {}", secret.display());
+    refuses(&site, "", &["D17-secret", "(mode 644)", &fix]);
+    std::fs::remove_file(&secret).expect("our file");
+    refuses(&site, "", &["D17-secret", "is missing", "openssl rand -hex 32"]);
+    let doctor = namdb(&format!("doctor --cluster {}", site.file.display()));
+    let told = text(&doctor.stdout);
+    let found = told.lines().find(|line| line.contains("D17-secret")).expect("a check");
+    assert!(found.starts_with("problem") && found.contains("is missing"), "{told}");
+    let other = site.folder.join("other");
+    std::fs::write(&other, "no secret").expect("room for a file");
+    std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o600)).expect("our file");
+    let named = format!("--set secret={}", other.display());
+    refuses(&site, &named, &["D17-secret", "other is not the secret", "64 hexadecimal digits"]);
 }
 
 #[test]
@@ -157,7 +199,9 @@ fn a_user_without_privileges() {
     for fabric in ["shm", "tcp"] {
         let site = Site::new(&format!("user-{fabric}"), fabric, "");
         if is_root {
-            std::os::unix::fs::chown(&site.folder, Some(65534), Some(65534)).expect("root may");
+            for path in [&site.folder, &site.file.with_extension("secret")] {
+                std::os::unix::fs::chown(path, Some(65534), Some(65534)).expect("root may");
+            }
         }
         // Other users may not be able to read the build folder.
         let copy = site.folder.join("namdb");

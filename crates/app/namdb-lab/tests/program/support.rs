@@ -3,7 +3,8 @@
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 pub fn namdb(arguments: &str) -> Output {
@@ -25,10 +26,27 @@ pub fn number(report: &Value, pointer: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no number at {pointer} of {report:#}"))
 }
 
-/// A server's answer at its control address, including the head.
-pub fn get(address: &str, path: &str) -> String {
+/// The token of a cluster, as its operators get it.
+pub fn token(cluster: &Path) -> String {
+    let output = namdb(&format!("cluster token --cluster {}", cluster.display()));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stdout).trim().to_owned()
+}
+
+/// Writes a secret beside a cluster's file.
+pub fn write_secret(cluster: &Path) {
+    let path = cluster.with_extension("secret");
+    let file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(&[b'5'; 64])).expect("room for a file");
+}
+
+/// A server's answer at its control address to a holder of the token, including the head.
+pub fn get(address: &str, path: &str, token: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    let request = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut page = String::new();
     stream.read_to_string(&mut page).expect("it answers");

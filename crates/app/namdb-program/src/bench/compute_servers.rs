@@ -6,7 +6,9 @@ use super::part::Part;
 use crate::output;
 use crate::servers::PROGRAM;
 use anyhow::{Context, Result, anyhow, bail};
+use fabric::Secret;
 use fabric::tcp::TlsKeys;
+use folder_benchmark::ShippedFolder;
 use membership::{ClusterId, Member};
 use namdb::host::{Moment, sleep_ms};
 use serde::Serialize;
@@ -21,10 +23,20 @@ const SILENCE_S: f64 = 15.0;
 /// Interval at which the compute servers' messages are read.
 const POLL_MS: u64 = 20;
 
+/// The run that compute servers are ordered to execute.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OrderedWords {
+    /// Command line after `namdb bench`, without paths.
+    pub arguments: Vec<String>,
+    /// The workload, if it is a folder.
+    pub folder: Option<ShippedFolder>,
+}
+
 /// The compute servers that execute the benchmark's orders.
 pub struct ComputeServers {
     members: Vec<Member>,
     cluster: ClusterId,
+    secret: Secret,
     /// Keys for encrypted connections; `None` if the cluster does not encrypt.
     keys: Option<TlsKeys>,
     /// Threads and lanes of each compute server.
@@ -109,9 +121,13 @@ pub struct Share {
 impl ComputeServers {
     /// Asks all `members` for their threads and lanes. It closes the connections again, since the
     /// order may come much later.
-    pub fn gather(members: &[&Member], cluster: ClusterId, keys: Option<TlsKeys>) -> Result<Self> {
+    pub fn gather(
+        members: &[&Member],
+        (cluster, secret): (ClusterId, Secret),
+        keys: Option<TlsKeys>,
+    ) -> Result<Self> {
         let members: Vec<Member> = members.iter().copied().cloned().collect();
-        let mut compute_servers = Self { members, cluster, keys, ready: Vec::new() };
+        let mut compute_servers = Self { members, cluster, secret, keys, ready: Vec::new() };
         let greet = |member| compute_servers.greet(member).map(|(_, ready)| ready);
         compute_servers.ready = compute_servers.members.iter().map(greet).collect::<Result<_>>()?;
         Ok(compute_servers)
@@ -124,7 +140,7 @@ impl ComputeServers {
 
     /// Connects to a compute server and requests its threads and lanes.
     fn greet(&self, member: &Member) -> Result<(Line, Ready)> {
-        greet(member, self.cluster, self.keys.as_ref())
+        greet(member, self.cluster, (&self.secret, self.keys.as_ref()))
             .with_context(|| format!("compute server {} cannot be given work", member.number))
     }
 
@@ -154,44 +170,44 @@ impl ComputeServers {
         !name.is_empty() && self.ready.iter().all(|ready| ready.clock == name)
     }
 
-    /// Runs `arguments` on all compute servers and returns their results by number.
+    /// Runs `ordered` on all compute servers and returns their results by number.
     pub fn run(
         &self,
-        arguments: &[String],
+        ordered: &OrderedWords,
         threads: Option<u32>,
         lanes: Option<u32>,
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
     ) -> Result<Vec<Share>> {
         let duties = self.duties(threads, lanes);
-        Ok(self.carry_out(arguments, duties, AfterLoss::End, (stop, watcher))?.done)
+        Ok(self.carry_out(ordered, duties, AfterLoss::End, (stop, watcher))?.done)
     }
 
     /// Like [`ComputeServers::run`], but the others continue if a compute server is lost.
     pub fn run_despite_losses(
         &self,
-        arguments: &[String],
+        ordered: &OrderedWords,
         threads: Option<u32>,
         lanes: Option<u32>,
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
     ) -> Result<ServerResults> {
         let duties = self.duties(threads, lanes);
-        self.carry_out(arguments, duties, AfterLoss::GoOn, (stop, watcher))
+        self.carry_out(ordered, duties, AfterLoss::GoOn, (stop, watcher))
     }
 
-    /// Runs `arguments` on one lane of the first compute server while the others are idle. Its
+    /// Runs `ordered` on one lane of the first compute server while the others are idle. Its
     /// worker number differs from the `workers` of an earlier run, whose counters belong to them.
     pub fn run_alone(
         &self,
-        arguments: &[String],
+        ordered: &OrderedWords,
         workers: u32,
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Share>> {
         let part = Part { workers_before: workers, ..Part::WHOLE };
         let duties = vec![PartPlan { threads: 1, lanes: 1, part }];
-        Ok(self.carry_out(arguments, duties, AfterLoss::End, (stop, watcher))?.done.pop())
+        Ok(self.carry_out(ordered, duties, AfterLoss::End, (stop, watcher))?.done.pop())
     }
 
     fn duties(&self, threads: Option<u32>, lanes: Option<u32>) -> Vec<PartPlan> {
@@ -204,7 +220,7 @@ impl ComputeServers {
 
     fn carry_out(
         &self,
-        arguments: &[String],
+        ordered: &OrderedWords,
         duties: Vec<PartPlan>,
         after_loss: AfterLoss,
         (stop, watcher): (&AtomicBool, &mut dyn Watcher),
@@ -213,8 +229,8 @@ impl ComputeServers {
         let (mut hands, mut lost) = (Vec::new(), Vec::new());
         for (member, duty) in self.members.iter().zip(duties) {
             let PartPlan { threads, lanes, part } = duty;
-            let order =
-                Order { arguments: arguments.to_vec(), threads, threads_in_all, lanes, part };
+            let OrderedWords { arguments, folder } = ordered.clone();
+            let order = Order { arguments, folder, threads, threads_in_all, lanes, part };
             match self.order(member, duty, order) {
                 Ok(hand) => hands.push(hand),
                 Err(error) if after_loss == AfterLoss::End => return Err(error),
@@ -309,14 +325,18 @@ impl RunningServers {
 }
 
 /// Connects to a compute server and requests its threads and lanes.
-fn greet(member: &Member, cluster: ClusterId, keys: Option<&TlsKeys>) -> Result<(Line, Ready)> {
+fn greet(
+    member: &Member,
+    cluster: ClusterId,
+    (secret, keys): (&Secret, Option<&TlsKeys>),
+) -> Result<(Line, Ready)> {
     let address = member.addresses.work.as_deref().context("it has no work address")?;
     let found = address.to_socket_addrs().ok().and_then(|mut found| found.next());
     let found =
         found.with_context(|| format!("the registry lists the invalid address {address}"))?;
     let stream = TcpStream::connect_timeout(&found, ANSWER_TIME)
         .with_context(|| format!("it does not answer at {address}"))?;
-    let mut line = Line::connect(stream, keys, member.number)?;
+    let mut line = Line::connect(stream, keys, secret, member.number)?;
     line.say(&Request::Greeting(Greeting {
         program: PROGRAM.to_owned(),
         cluster: cluster.0,

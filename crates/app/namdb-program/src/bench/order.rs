@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! benchmark                compute server
+//! proof of the secret <->
 //! Greeting            ->
 //!                     <-   Ready, or Refused
 //! Order               ->
 //!                     <-   Standing repeatedly, then Done or Failed
 //! End (at any time)   ->
 //! ```
-//! If the benchmark disconnects, the run ends, too.
+//! If the benchmark disconnects, the run ends, too. Before the proof (see [`fabric::proof`]) the
+//! server says the version of the protocol and nothing else.
 //!
 //! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
@@ -16,7 +18,10 @@ use super::driver::Standing;
 use super::part::Part;
 use super::run_record::RunRecord;
 use anyhow::{Context, Result, bail, ensure};
+use fabric::Secret;
+use fabric::proof::{Purpose, demand, prove};
 use fabric::tcp::{TlsKeys, TlsStream};
+use folder_benchmark::ShippedFolder;
 use namdb::host::Moment;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,16 +29,19 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Maximal length of a benchmark's line in bytes.
-const REQUEST_BYTES_MAX: usize = 64 << 10;
+/// Maximal length of a benchmark's line in bytes; it may have the files of a workload, escaped.
+const REQUEST_BYTES_MAX: usize = 48 << 20;
 /// Maximal length of a compute server's line in bytes; histories are long.
 const ANSWER_BYTES_MAX: usize = 1 << 30;
 /// First bytes of the alert that a TLS peer sends on unencrypted input, in any TLS version.
 const TLS_ALERT: [u8; 2] = [21, 3];
-/// Maximal duration of the TLS handshake.
+/// Maximal duration of the handshake: TLS, and the proof of the secret.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 /// Maximal time for the peer to read what is sent.
 const WRITE_TIME: Duration = Duration::from_secs(10);
+
+/// Stands for the shipped folder in an order's arguments.
+pub const SHIPPED: &str = "shipped-with-the-order";
 
 /// Messages of a benchmark.
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,8 +68,11 @@ pub struct Greeting {
 /// A part of a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Order {
-    /// Command line after `namdb bench`.
+    /// Command line after `namdb bench`. It names no path: [`SHIPPED`] stands for the files of
+    /// `folder`.
     pub arguments: Vec<String>,
+    /// The workload, if it is a folder.
+    pub folder: Option<ShippedFolder>,
     /// Threads of this part.
     pub threads: u32,
     /// Threads of all parts.
@@ -152,24 +163,43 @@ impl Wire {
 }
 
 impl Line {
-    /// A compute server's end of a new connection. With `keys`, the peer must prove that it belongs
-    /// to the cluster.
-    pub fn accept(socket: TcpStream, keys: Option<&TlsKeys>) -> Result<Self> {
+    /// A compute server's end of a new connection, whose peer must prove the cluster's secret and,
+    /// with `keys`, that it has a certificate. Calls `spoken` once the peer has sent something.
+    pub fn accept(
+        socket: TcpStream,
+        keys: Option<&TlsKeys>,
+        secret: &Secret,
+        spoken: impl FnOnce(),
+    ) -> Result<Self> {
         prepare(&socket)?;
-        let wire = match keys {
+        let start = Moment::now();
+        socket.set_read_timeout(Some(HANDSHAKE_TIME))?;
+        socket.peek(&mut [0]).map_err(in_time)?;
+        spoken();
+        let mut wire = match keys {
             None => Wire::Plain(socket),
             Some(keys) => {
-                Wire::Encrypted(Box::new(TlsStream::accept(keys, socket, HANDSHAKE_TIME)?))
+                let left = HANDSHAKE_TIME.saturating_sub(start.instant().elapsed());
+                Wire::Encrypted(Box::new(TlsStream::accept(keys, socket, left)?))
             }
         };
+        let mut handshake = Handshake { wire: &mut wire, start, first: Vec::new() };
+        let proven = demand(&mut handshake, secret, Purpose::Work, &mut []).map_err(in_time)?;
+        handshake.write_all(&proven.seal(secret, &[]))?;
         Ok(Self::over(wire, REQUEST_BYTES_MAX))
     }
 
     /// A benchmark's end of a connection to compute server `number`. With `keys`, the peer must
-    /// prove that it is this server.
-    pub fn connect(socket: TcpStream, keys: Option<&TlsKeys>, number: u16) -> Result<Self> {
+    /// prove that it is this server; without, that it knows the cluster's secret.
+    pub fn connect(
+        socket: TcpStream,
+        keys: Option<&TlsKeys>,
+        secret: &Secret,
+        number: u16,
+    ) -> Result<Self> {
         prepare(&socket)?;
-        let wire = match keys {
+        let start = Moment::now();
+        let mut wire = match keys {
             None => Wire::Plain(socket),
             Some(keys) => {
                 let name = TlsKeys::compute_server_name(number);
@@ -178,6 +208,14 @@ impl Line {
                 Wire::Encrypted(Box::new(stream))
             }
         };
+        let mut handshake = Handshake { wire: &mut wire, start, first: Vec::new() };
+        if let Err(error) = prove(&mut handshake, secret, Purpose::Work, &[], &mut []) {
+            ensure!(
+                !handshake.first.starts_with(&TLS_ALERT),
+                "it accepts TLS only; add a section `tls` to the cluster's file"
+            );
+            return Err(in_time(error).into());
+        }
         Ok(Self::over(wire, ANSWER_BYTES_MAX))
     }
 
@@ -226,9 +264,6 @@ impl Line {
             self.wire.socket().set_read_timeout(Some(left.max(Duration::from_micros(1))))?;
             let mut bytes = [0; 64 << 10];
             match self.wire.read(&mut bytes) {
-                Ok(0) if self.arrived.starts_with(&TLS_ALERT) => {
-                    bail!("it accepts TLS only; add a section `tls` to the cluster's file")
-                }
                 Ok(0) => bail!("it has closed the connection"),
                 Ok(count) => {
                     self.arrived.extend_from_slice(&bytes[..count]);
@@ -244,6 +279,49 @@ impl Line {
             }
         }
     }
+}
+
+/// A connection during its handshake: reading ends with the handshake's time, however the peer cuts
+/// what it sends.
+struct Handshake<'a> {
+    wire: &'a mut Wire,
+    start: Moment,
+    /// The first bytes of the peer.
+    first: Vec<u8>,
+}
+
+impl Read for Handshake<'_> {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        let left = HANDSHAKE_TIME.saturating_sub(self.start.instant().elapsed());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.wire.socket().set_read_timeout(Some(left))?;
+        let count = self.wire.read(room)?;
+        let missing = TLS_ALERT.len().saturating_sub(self.first.len());
+        self.first.extend(room[..count].iter().take(missing));
+        Ok(count)
+    }
+}
+
+impl Write for Handshake<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.wire.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Says what the ends of a handshake mean.
+fn in_time(error: std::io::Error) -> std::io::Error {
+    let sentence = match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "it has not completed the handshake in time",
+        ErrorKind::UnexpectedEof => "it has closed the connection",
+        _ => return error,
+    };
+    std::io::Error::new(error.kind(), sentence)
 }
 
 fn prepare(socket: &TcpStream) -> Result<()> {

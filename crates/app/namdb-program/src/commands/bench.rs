@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, CodeName, Job};
 use super::memory_server::{CLUSTER_FILE, parse_setting};
-use super::part_run::ordered_arguments;
+use super::part_run::ordered_words;
 use super::remote_calls::{RemoteCalls, parse_remote_calls};
 use super::simulated::SimulatedArguments;
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
@@ -27,7 +27,7 @@ use crate::servers::keys::keys;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use membership::{ClusterFile, Member};
-use metrics::Status;
+use metrics::{Access, Status};
 use namdb::host;
 use namdb::procedures::Code;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ pub struct BenchArguments {
     pub json: Option<PathBuf>,
     /// Expose Prometheus metrics at this address during the run, such as 127.0.0.1:9100
     #[arg(long, global = true, value_name = "ADDRESS")]
-    metrics: Option<String>,
+    pub metrics: Option<String>,
     #[command(flatten)]
     pub cluster_run: ClusterRunArguments,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub struct ClusterRunArguments {
     /// Run on the memory servers of the cluster that FILE describes [default: namdb.toml]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE,
           conflicts_with_all = ["servers", "memory", "oracle"])]
-    cluster: Option<PathBuf>,
+    pub cluster: Option<PathBuf>,
     /// Override a setting of the file
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]
     set: Vec<(String, String)>,
@@ -197,8 +197,9 @@ pub fn run(mut arguments: BenchArguments, code: &[Code], lab: Option<&Lab>) -> R
 fn tell(address: &str) -> Result<(RunMetrics, metrics::Endpoint)> {
     let registry = metrics::Registry::new();
     let run_metrics = RunMetrics::enter(&registry);
-    let endpoint = metrics::serve(address, &registry, || Status::healthy("{}".to_owned()))
-        .with_context(|| format!("cannot expose metrics at {address}"))?;
+    let endpoint =
+        metrics::serve(address, Access::Everybody, &registry, || Status::healthy("{}".to_owned()))
+            .with_context(|| format!("cannot expose metrics at {address}"))?;
     output::say(&format!("  metrics at http://{}/metrics", endpoint.address()));
     Ok((run_metrics, endpoint))
 }
@@ -248,7 +249,8 @@ pub fn compute_servers(
     Ok(match there {
         [] => None,
         members => {
-            Some(ComputeServers::gather(members, client.cluster.id, keys(&client.cluster)?)?)
+            let cluster = (client.cluster.id, client.secret.clone());
+            Some(ComputeServers::gather(members, cluster, keys(&client.cluster)?)?)
         }
     })
 }
@@ -351,7 +353,7 @@ impl<W> SiteJob<W> for RunOnCluster<'_> {
             return self.measure.run_at(site, workload, self.parameters);
         };
         let (threads, lanes) = (self.measure.world.threads, self.arguments.lanes);
-        let ordered = ordered_arguments(CodeName::of(&self.parameters.options));
+        let ordered = ordered_words(CodeName::of(&self.parameters.options))?;
         self.measure.run_by(site, workload, self.parameters, |stop, watcher| {
             compute_servers.run_despite_losses(&ordered, threads, lanes, stop, watcher)
         })

@@ -296,13 +296,6 @@ pub trait Job {
 }
 
 impl Choice {
-    /// Clears the paths of files written beside the report.
-    pub fn forget_files(&mut self) {
-        if let Self::Append(arguments) = self {
-            arguments.history = None;
-        }
-    }
-
     /// Adds linked generated code to a folder workload.
     pub fn link(&mut self, code: &[namdb::procedures::Code]) {
         if let Self::Folder(arguments) = self {

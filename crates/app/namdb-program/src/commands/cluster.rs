@@ -1,6 +1,6 @@
 //! `namdb cluster`: starts and stops a development cluster on this host.
 
-use super::memory_server::CLUSTER_FILE;
+use super::memory_server::{CLUSTER_FILE, ClusterArguments};
 use crate::Verdict;
 use crate::bench::text::{bytes, counted, parse_bytes};
 use crate::output;
@@ -20,10 +20,20 @@ Examples:
   namdb cluster up --compute-servers 2              and two that run transactions
   namdb bench tpcc --cluster                        a benchmark on it
   namdb status                                      its servers and tables
+  namdb cluster token                               opens status and metrics of its servers to a monitor
   namdb cluster down                                ends it, and its data
 
-The servers run in the background. Their logs are in the folder `log` of the cluster's directory, which \
+`cluster up` makes the cluster's secret, a file beside the cluster's file that only its owner can read. Every server and \
+client must have it. The servers run in the background. Their logs are in the folder `log` of the cluster's directory, which \
 `cluster down` removes; if a server has died, it keeps the logs.";
+
+const TOKEN_EXAMPLES: &str = "\
+Examples:
+  curl -H \"Authorization: Bearer $(namdb cluster token)\" http://127.0.0.1:7401/metrics
+  namdb cluster token --cluster prod.toml > prometheus.token
+
+The token is derived from the cluster's secret. It lets its holder read /status, /metrics and /healthz of every \
+server, and nothing else. A new secret makes a new token.";
 
 /// Arguments of `namdb cluster`.
 #[derive(Args)]
@@ -39,6 +49,8 @@ enum Action {
     Up(UpArguments),
     /// Stop all servers of a cluster on this host
     Down(DownArguments),
+    /// Print the token with which status and metrics of the cluster's servers can be read
+    Token(TokenArguments),
 }
 
 #[derive(Args)]
@@ -71,6 +83,13 @@ struct DownArguments {
     file: PathBuf,
 }
 
+#[derive(Args)]
+#[command(after_help = TOKEN_EXAMPLES)]
+struct TokenArguments {
+    #[command(flatten)]
+    cluster: ClusterArguments,
+}
+
 /// Fabrics of clusters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum FabricName {
@@ -90,6 +109,10 @@ pub fn run(arguments: &ClusterCommandArguments) -> Result<Verdict> {
     match &arguments.action {
         Action::Up(up) => start(up)?,
         Action::Down(down) => output::say(&told(&development::stop(&down.file)?, &down.file)),
+        Action::Token(TokenArguments { cluster: ClusterArguments { cluster, set } }) => {
+            let secret = ClusterFile::load(cluster, set)?.read_secret()?;
+            output::print(&(secret.token() + "\n"))?;
+        }
     }
     Ok(Verdict::Sound)
 }
@@ -130,12 +153,13 @@ fn start(arguments: &UpArguments) -> Result<()> {
         || arguments.fabric.is_some()
         || arguments.tls;
     let is_new = describes || !file.exists();
+    let has_secret = is_new && file.with_extension("secret").exists();
     if is_new {
         development::write(file, described(arguments), arguments.tls)?;
     }
     let started = development::start(file);
     if is_new && started.is_err() {
-        forget(file, arguments.tls);
+        forget(file, arguments.tls, has_secret);
     }
     let (cluster, map) = started?;
     output::print(&tell(&cluster, &map, file, begin.elapsed_s()))
@@ -143,8 +167,14 @@ fn start(arguments: &UpArguments) -> Result<()> {
 
 /// Removes the description of a new cluster that failed to start, so that it does not affect the
 /// next start. Ignores errors: the failure of the start is more informative.
-fn forget(file: &Path, encrypted: bool) {
-    if let Ok(cluster) = ClusterFile::load(file, &[])
+fn forget(file: &Path, encrypted: bool, had_secret: bool) {
+    let cluster = ClusterFile::load(file, &[]);
+    if let Ok(cluster) = &cluster
+        && !had_secret
+    {
+        let _ = std::fs::remove_file(&cluster.secret);
+    }
+    if let Ok(cluster) = cluster
         && let Ok(Some(registry)) = Registry::find(&cluster)
         && registry.clear().unwrap_or_default()
     {

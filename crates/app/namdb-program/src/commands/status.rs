@@ -127,6 +127,8 @@ pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
 
 fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
     let tables = tables(cluster);
+    // Without the secret, servers tell nothing, and the tables' problem says why.
+    let token = cluster.read_secret().map(|secret| secret.token()).unwrap_or_default();
     // Read after the tables, so that a server lost meanwhile is reported as missing.
     let map = match Registry::find(cluster)? {
         Some(registry) => registry.map()?,
@@ -156,7 +158,7 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
         fabric: cluster.fabric.name(),
         epoch: map.epoch,
         state,
-        servers: servers(&map),
+        servers: servers(&map, &token),
         missing,
         missing_compute,
         tables,
@@ -184,10 +186,10 @@ fn way_to_start(cluster: &ClusterFile, file: &Path) -> String {
     }
 }
 
-fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
-    let before = Counters::of_all(&map.members);
+fn servers(map: &ClusterMap, token: &str) -> Vec<ServerStatus> {
+    let before = Counters::of_all(&map.members, token);
     sleep_ms(RATE_MS);
-    let after = Counters::of_all(&map.members);
+    let after = Counters::of_all(&map.members, token);
     let all = map.members.iter().zip(before.iter().zip(&after));
     all.map(|(member, (before, after))| {
         let rates = before.as_ref().zip(after.as_ref());
@@ -229,8 +231,9 @@ struct Counters {
 
 impl Counters {
     /// Reads all servers' metrics concurrently, so that a slow server does not delay the others.
-    fn of_all(members: &[Member]) -> Vec<Option<Self>> {
-        let ask = |member: &Member| Self::read(&fetch(member.addresses.control.as_deref()?)?);
+    fn of_all(members: &[Member], token: &str) -> Vec<Option<Self>> {
+        let ask =
+            |member: &Member| Self::read(&fetch(member.addresses.control.as_deref()?, token)?);
         let mut told = Vec::new();
         for asked in members.chunks(ASKED_MAX) {
             std::thread::scope(|scope| {
@@ -264,10 +267,13 @@ impl Counters {
     }
 }
 
-fn fetch(address: &str) -> Option<String> {
+/// Reads the metrics of the server with this control address.
+fn fetch(address: &str, token: &str) -> Option<String> {
     let mut stream = TcpStream::connect_timeout(&address.parse().ok()?, TELL_TIME).ok()?;
     stream.set_read_timeout(Some(TELL_TIME)).ok()?;
-    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "GET /metrics HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).ok()?;
     let mut page = String::new();
     stream.read_to_string(&mut page).ok()?;

@@ -16,7 +16,9 @@ use fabric::identity::Admission;
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
-use fabric::{Env, LocalEnv, LocalWorld, Service, ServiceId, TcpPort, WorldConfig, run_now};
+use fabric::{
+    Env, LocalEnv, LocalWorld, Secret, Service, ServiceId, TcpPort, WorldConfig, run_now,
+};
 use folder_benchmark::shipping;
 use membership::{ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::{Registry, catalog, sources};
@@ -68,12 +70,13 @@ impl Calls {
     pub fn open(
         cluster: &ClusterFile,
         settings: &ComputeSettings,
-        member: &mut Member,
+        (member, secret): (&mut Member, &Secret),
         (told, code): (&Registry, Vec<Code>),
     ) -> Result<Self> {
         let admission = Arc::new(Admission {
             node: member.node(),
             cluster: cluster.id.0,
+            secret: secret.clone(),
             server: member.identity,
             key: member.key(),
             region_bytes: 0,
@@ -295,8 +298,8 @@ mod tests {
             let cluster = ClusterFile::development("calls", fabric, &[1 << 24], 1);
             let mut member = Member::compute_server(0, Addresses::default());
             let told = control::registry(&cluster, &member, &Arc::default());
-            let calls =
-                Calls::open(&cluster, &cluster.compute[0], &mut member, (&told, Vec::new()));
+            let parties = (&mut member, &Secret::new([7; 32]));
+            let calls = Calls::open(&cluster, &cluster.compute[0], parties, (&told, Vec::new()));
             let Arrival::Messages(listener) = calls.expect("a free port").way else {
                 panic!("a network has an address")
             };

@@ -6,6 +6,7 @@ use super::lease_watch::{LeaseTime, watch};
 use super::{MEMBERS_POLL, PROGRAM};
 use crate::output;
 use anyhow::{Context, Result};
+use fabric::Secret;
 use fabric::identity::{self, Admission, Hello};
 use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry};
 use namdb::host::spawn;
@@ -23,6 +24,8 @@ pub struct ClusterClient {
     pub cluster: ClusterFile,
     /// The cluster map at the time of joining.
     pub map: ClusterMap,
+    /// The cluster's secret.
+    pub secret: Secret,
     /// The database's root.
     pub root: Root,
     /// The current epoch.
@@ -111,7 +114,7 @@ impl ClusterClient {
         identity: u64,
         (epoch, health, admission): (Arc<AtomicU64>, Arc<Health>, Option<Arc<Admission>>),
     ) -> Result<Self> {
-        let map = registry.map()?;
+        let (secret, map) = (cluster.read_secret()?, registry.map()?);
         let database = map.database()?.context("the database is gone")?.clone();
         let root = namdb::root_of(&database);
         epoch.fetch_max(map.epoch, Ordering::AcqRel);
@@ -133,6 +136,7 @@ impl ClusterClient {
         Ok(Self {
             cluster,
             map,
+            secret,
             root,
             epoch,
             identity,

@@ -6,8 +6,10 @@
 use super::calls::Calls;
 use super::cluster_client::ClusterClient;
 use super::error::ServerError;
+use super::exposure::check_compute_server;
+use super::guests::{GuestPlace, Guests};
 use super::health::Health;
-use super::keys::keys;
+use super::keys::server_keys;
 use super::{PROGRAM, control, events};
 use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, Ready, Request};
@@ -15,6 +17,7 @@ use crate::bench::text::counted;
 use crate::bench::worker_metrics::RunMetrics;
 use anyhow::{Context, Result, bail, ensure};
 use fabric::tcp::TlsKeys;
+use fabric::{Secret, tell};
 use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::Endpoint;
 use namdb::host::{Moment, sleep_ms, spawn};
@@ -29,7 +32,7 @@ use std::time::Duration;
 const POLL_MS: u64 = 50;
 /// Maximal wait for a client's greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
-/// Maximal number of connections; one of them may have the work.
+/// Maximal number of connections that have proven the secret; one of them may have the work.
 const CONVERSATIONS_MAX: u64 = 8;
 /// Interval of a run's progress reports.
 const STANDING_S: f64 = 0.2;
@@ -63,8 +66,11 @@ struct Shared {
     surroundings: Surroundings,
     settings: ComputeSettings,
     work: Box<Work>,
+    secret: Secret,
     /// Keys for encrypted connections; `None` if the cluster does not encrypt.
     keys: Option<TlsKeys>,
+    /// Connections that have not proven the secret.
+    guests: Arc<Guests>,
     /// Held by the connection whose order is being executed.
     busy: Mutex<()>,
     conversations: AtomicU64,
@@ -87,7 +93,9 @@ impl ComputeServer {
                 counted(count as u64, "compute server")
             )
         })?;
-        let keys = keys(&cluster)?;
+        check_compute_server(&cluster, number)?;
+        let secret = cluster.read_secret()?;
+        let keys = server_keys(&cluster, TlsKeys::compute_server_name(number))?;
         let listen = settings.listen.as_str();
         let listener = TcpListener::bind(listen).with_context(|| {
             format!("compute server {number} cannot listen at {listen}; is the port in use?")
@@ -97,14 +105,15 @@ impl ComputeServer {
         let mut member = Member::compute_server(number, addresses);
         let epoch = Arc::<AtomicU64>::default();
         let told = control::registry(&cluster, &member, &epoch);
-        let calls = Calls::open(&cluster, &settings, &mut member, (&told, code))?;
+        let calls = Calls::open(&cluster, &settings, (&mut member, &secret), (&told, code))?;
         let run_metrics = RunMetrics::enter(&told);
         let threads = settings.threads;
         let state = move |told: &mut serde_json::Map<_, _>| {
             told.insert("threads".to_owned(), threads.into());
         };
         let health = Arc::new(Health::new(stop));
-        let control = control::serve(&settings.control, &told, &member, (&epoch, &health), state)?;
+        let known = (&epoch, &health, &secret);
+        let control = control::serve(&settings.control, &told, &member, known, state)?;
         member.addresses.control = Some(control.address().to_string());
         events::takes_work(&cluster, &member.addresses);
         let admission = Some(calls.admission.clone());
@@ -115,8 +124,18 @@ impl ComputeServer {
         events::joined(&client.cluster, client.identity());
         let surroundings = Surroundings { client, run_metrics };
         let (busy, conversations) = (Mutex::default(), AtomicU64::new(0));
-        let shared =
-            Shared { number, surroundings, settings, work, keys, busy, conversations, health };
+        let shared = Shared {
+            number,
+            surroundings,
+            settings,
+            work,
+            secret,
+            keys,
+            guests: Arc::default(),
+            busy,
+            conversations,
+            health,
+        };
         Ok(Self { shared: Arc::new(shared), listener, calls, _control: control })
     }
 
@@ -128,6 +147,7 @@ impl ComputeServer {
         let callee = shared.clone().take_calls(calls)?;
         while !health.is_over() {
             sleep_ms(POLL_MS);
+            tell::refused_before();
         }
         // If all servers are stopped together, others may have left first, which is no loss.
         let loss = health.loss().filter(|_| !health.is_stopped());
@@ -157,22 +177,42 @@ impl Shared {
                 sleep_ms(POLL_MS);
                 continue;
             };
-            if self.conversations.fetch_add(1, Relaxed) >= CONVERSATIONS_MAX {
-                self.conversations.fetch_sub(1, Relaxed);
-                continue;
-            }
+            let Ok(place) = self.guests.enter(&stream) else { continue };
             let shared = self.clone();
-            let talk = move || {
-                if let Err(error) = shared.talk(stream) {
-                    // Clients that only query the server's capacity also close the connection.
-                    tracing::debug!("a conversation about work ended: {error:#}");
-                }
-                shared.conversations.fetch_sub(1, Relaxed);
-            };
-            if spawn("conversation", talk).is_err() {
-                self.conversations.fetch_sub(1, Relaxed);
-            }
+            // If there is no thread for it, the connection is closed.
+            let _ = spawn("conversation", move || shared.receive(stream, place));
         }
+    }
+
+    /// Serves a connection once its peer has proven the secret.
+    fn receive(&self, stream: TcpStream, place: GuestPlace) {
+        let peer = stream.peer_addr();
+        let peer = peer.map_or_else(|_| "a peer that has gone".to_owned(), |peer| peer.to_string());
+        let first = || place.note_spoken();
+        let line = match Line::accept(stream, self.keys.as_ref(), &self.secret, first) {
+            Ok(line) => line,
+            // One that has closed the connection was not refused.
+            Err(error) if has_left(&error) => return,
+            Err(error) => return tell::refused(&peer, &format!("{error:#}")),
+        };
+        drop(place);
+        if let Err(error) = self.converse(line) {
+            // Clients that only query the server's capacity also close the connection.
+            tracing::debug!("a conversation about work ended: {error:#}");
+        }
+    }
+
+    /// Talks with a member, if there is room for another one.
+    fn converse(&self, mut line: Line) -> Result<()> {
+        let result = match self.conversations.fetch_add(1, Relaxed) < CONVERSATIONS_MAX {
+            true => self.talk(line),
+            false => {
+                let why = format!("it talks with {CONVERSATIONS_MAX} others, which is its limit");
+                line.say(&refused(&why))
+            }
+        };
+        self.conversations.fetch_sub(1, Relaxed);
+        result
     }
 
     /// Executes calls on a separate thread, which ends when the server stops.
@@ -211,8 +251,7 @@ impl Shared {
         }
     }
 
-    fn talk(&self, stream: TcpStream) -> Result<()> {
-        let mut line = Line::accept(stream, self.keys.as_ref())?;
+    fn talk(&self, mut line: Line) -> Result<()> {
         let Some(Request::Greeting(greeting)) = line.hear(GREETING_TIME)? else {
             return Ok(());
         };
@@ -261,6 +300,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// Whether the error says that the peer has closed the connection.
+fn has_left(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    matches!(kind, Some(BrokenPipe | ConnectionReset | UnexpectedEof))
 }
 
 fn refused(why: &str) -> Answer {

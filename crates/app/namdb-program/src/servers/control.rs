@@ -2,8 +2,9 @@
 
 use super::health::Health;
 use anyhow::{Context, Result};
+use fabric::Secret;
 use membership::{ClusterFile, LeaseClock, Member};
-use metrics::{Endpoint, Registry, Status, catalog};
+use metrics::{Access, Endpoint, Registry, Status, catalog};
 use namdb::host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,13 +36,13 @@ pub fn enter_lease(registry: &Registry, clock: LeaseClock) {
     });
 }
 
-/// Serves the control address at `address`; `state` extends the server's JSON. Health probes read
-/// `health`.
+/// Serves the control address at `address` to holders of the token of `secret`; `state` extends the
+/// server's JSON. Health probes read `health`.
 pub fn serve(
     address: &str,
     registry: &Registry,
     member: &Member,
-    (epoch, health): (&Arc<AtomicU64>, &Arc<Health>),
+    (epoch, health, secret): (&Arc<AtomicU64>, &Arc<Health>, &Secret),
     state: impl Fn(&mut serde_json::Map<String, serde_json::Value>) + Send + 'static,
 ) -> Result<Endpoint> {
     let (role, number, identity) = (role(member), member.number, member.identity);
@@ -60,7 +61,9 @@ pub fn serve(
         }
         Status { json: serde_json::Value::Object(told).to_string(), problem }
     };
-    metrics::serve(address, registry, status).with_context(|| {
+    let secret = secret.clone();
+    let access = Access::Token(Box::new(move |token| secret.is_token(token)));
+    metrics::serve(address, access, registry, status).with_context(|| {
         format!("{role} server {number} cannot open its control address {address}")
     })
 }

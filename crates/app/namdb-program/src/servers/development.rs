@@ -2,7 +2,7 @@
 //!
 //! Decision: docs/decisions/0094-development-clusters-over-shared-memory-read-the-vector.md
 
-use super::{keys, room};
+use super::{exposure, keys, room};
 use crate::bench::text::{bytes, counted};
 use anyhow::{Context, Result, bail, ensure};
 use layout::NodeId;
@@ -42,6 +42,10 @@ pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<(
 pub fn start(file: &Path) -> Result<(ClusterFile, ClusterMap)> {
     let cluster = ClusterFile::load(file, &[])?;
     ensure_room(&cluster)?;
+    exposure::check_all(&cluster)?;
+    keys::check_all(&cluster)?;
+    cluster.make_secret()?;
+    cluster.read_secret()?;
     let registry = Registry::open(&cluster)?;
     let running = registry.map()?;
     if !running.members.is_empty() {

@@ -3,9 +3,10 @@
 //! Decision: docs/decisions/0101-a-memory-server-that-has-run-is-not-restarted.md
 
 use super::error::ServerError;
+use super::exposure::check_memory_server;
 use super::founder::{Founder, found};
 use super::health::Health;
-use super::keys::keys;
+use super::keys::server_keys;
 use super::lease_watch::{LeaseTime, watch};
 use super::{MEMBERS_POLL, PROGRAM, control, events, names, room, verbs};
 use crate::bench::text::counted;
@@ -15,8 +16,8 @@ use fabric::local::{ServerConfig, Sharing};
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
-use fabric::tcp::TcpPort;
-use fabric::{Fabric, LocalEnv, LocalWorld};
+use fabric::tcp::{TcpPort, TlsKeys};
+use fabric::{Fabric, LocalEnv, LocalWorld, Secret};
 use layout::{NodeId, RegionId};
 use membership::{Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, Role};
 use metrics::{Endpoint, sources};
@@ -58,22 +59,15 @@ impl MemoryServer {
         })?;
         let bytes = mine.bytes / PAGE_BYTES * PAGE_BYTES;
         ensure_room(number, bytes)?;
+        check_memory_server(&cluster, number)?;
+        let secret = cluster.read_secret()?;
         let registry = Registry::open(&cluster)?;
         let mut member = Member::memory_server(NodeId(number), bytes, Addresses::default());
-        let Role::Memory { region_key, region_bytes } = member.role else {
+        let Role::Memory { region_bytes, .. } = member.role else {
             unreachable!("a memory server has a region")
         };
         let services = Arc::new(ServiceCounts::new(RegionId(number), region_bytes));
-        let admission = Arc::new(Admission {
-            node: NodeId(number),
-            cluster: cluster.id.0,
-            server: member.identity,
-            key: region_key,
-            region_bytes,
-            program: PROGRAM.to_owned(),
-            epoch: AtomicU64::new(0),
-            members: Default::default(),
-        });
+        let admission = admission(&cluster, &secret, &member, region_bytes);
         let opened = open(&cluster, &admission, &services, &mut member)?;
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let told = control::registry(&cluster, &member, &epoch);
@@ -96,7 +90,8 @@ impl MemoryServer {
             told.insert("used_bytes".to_owned(), used_bytes.into());
         };
         let health = Arc::new(Health::new(stop));
-        let control = control::serve(&mine.control, &told, &member, (&epoch, &health), state)?;
+        let control =
+            control::serve(&mine.control, &told, &member, (&epoch, &health, &secret), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::opened(&cluster, &member.addresses);
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
@@ -180,6 +175,26 @@ impl MemoryServer {
     }
 }
 
+/// Admits callers of the cluster to the region of this member.
+fn admission(
+    cluster: &ClusterFile,
+    secret: &Secret,
+    member: &Member,
+    region_bytes: u64,
+) -> Arc<Admission> {
+    Arc::new(Admission {
+        node: member.node(),
+        cluster: cluster.id.0,
+        secret: secret.clone(),
+        server: member.identity,
+        key: member.key(),
+        region_bytes,
+        program: PROGRAM.to_owned(),
+        epoch: AtomicU64::new(0),
+        members: Default::default(),
+    })
+}
+
 /// Rejects a region that exceeds the host's memory: it would be reserved, and the server killed
 /// once it fills up.
 fn ensure_room(number: u16, region_bytes: u64) -> Result<(), ServerError> {
@@ -257,7 +272,7 @@ fn open_tcp(
     let number = admission.node.0;
     let listen = &cluster.memory[usize::from(number)].listen;
     let (own, admission) = (world.clone(), admission.clone());
-    let port = match keys(cluster)? {
+    let port = match server_keys(cluster, TlsKeys::server_name(admission.node))? {
         None => TcpPort::bind(listen.as_str(), own, admission),
         Some(keys) => TcpPort::bind_encrypted(listen.as_str(), own, admission, keys),
     };

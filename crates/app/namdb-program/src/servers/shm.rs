@@ -25,7 +25,7 @@ impl ShmSite {
         let needs_peers = peers.are_needed;
         let peers = client.hellos(peers.members.iter().copied(), endpoint);
         let hellos = client.hellos(client.map.memory_servers(), endpoint);
-        let config = ConnectConfig::new(&client.cluster.directory, hellos);
+        let config = ConnectConfig::new(&client.cluster.directory, client.secret.clone(), hellos);
         let world = connect(&ConnectConfig { peers, needs_peers, ..config })?;
         let database = Database::open(world.endpoint(), &client.root).nearest_to(client.nearest());
         run_now(database.refresh())?;

@@ -22,6 +22,7 @@ pub fn site(client: &ClusterClient, lanes: u32, peers: &Peers<'_>) -> Result<Rem
     let mut config = TcpConfig::new(Caller {
         servers: server_addresses(client.map.memory_servers(), FabricKind::Tcp)?,
         cluster: client.cluster.id.0,
+        secret: client.secret.clone(),
         epoch: client.epoch.clone(),
         identity: client.identity(),
         endpoint: 0,

@@ -60,6 +60,7 @@ fn config(
     let caller = Caller {
         servers: server_addresses(map.memory_servers(), FabricKind::Verbs)?,
         cluster: cluster.id.0,
+        secret: cluster.read_secret()?,
         epoch,
         identity,
         endpoint: 0,

@@ -66,6 +66,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         self.down();
         let _ = std::fs::remove_file(&self.file);
+        let _ = std::fs::remove_file(self.file.with_extension("secret"));
     }
 }
 

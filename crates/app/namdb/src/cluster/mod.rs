@@ -81,10 +81,15 @@ const LANES_MAPPED: u32 = 16;
 ///
 /// A registry in etcd needs the feature `etcd`; a cluster on one host has its registry in files.
 ///
+/// This process proves that it knows the cluster's secret: a file beside the cluster file, with the
+/// ending `.secret`, or the one that `secret` in the file or the variable `NAMDB_CLUSTER_SECRET`
+/// names.
+///
 /// # Errors
-/// [`OpenError::Connect`] if the file cannot be read or is wrong, if the cluster is not running
-/// (each step waits 5 s), if it has lost a memory server, if its servers run another version of
-/// namdb, if this host cannot reach them, or if all numbers of compute servers are taken.
+/// [`OpenError::Connect`] if the file or the secret cannot be read or is wrong, if the cluster is
+/// not running (each step waits 5 s), if it has lost a memory server, if its servers run another
+/// version of namdb, if this host cannot reach them, or if all numbers of compute servers are
+/// taken.
 ///
 /// Later, [`TransactionError::ClusterLost`](crate::TransactionError::ClusterLost) says that a
 /// memory server has died or that this process has lost its lease; connect again once the cluster

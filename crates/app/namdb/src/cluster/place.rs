@@ -5,7 +5,7 @@ use crate::database::Db;
 use crate::host::{self, sleep_ms, spawn};
 use fabric::identity::Hello;
 use fabric::shm::{ConnectConfig, connect};
-use fabric::{Caller, run_now};
+use fabric::{Caller, Secret, run_now};
 use membership::{
     ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock, Member,
     Registry, Role, server_addresses,
@@ -36,6 +36,7 @@ pub(crate) struct Place {
     /// For each memory server, the compute server that executes operations shipped to it, if any.
     owners: Vec<Option<Member>>,
     pub root: Root,
+    secret: Secret,
     epoch: Arc<AtomicU64>,
     identity: u64,
     lease: Option<Lease>,
@@ -51,6 +52,7 @@ impl Place {
         cluster: ClusterFile,
         is_shipped: impl FnOnce(usize) -> bool,
     ) -> Result<Self, Fault> {
+        let secret = cluster.read_secret()?;
         let registry = Registry::await_open(&cluster, START_TIME)?;
         registry.wait_for_database(cluster.memory.len(), START_TIME)?;
         let lease = registry.join(Member::client(), Duration::ZERO)?;
@@ -72,6 +74,7 @@ impl Place {
             map,
             owners,
             root,
+            secret,
             epoch,
             identity,
             lease,
@@ -89,7 +92,7 @@ impl Place {
     /// Maps the regions of memory servers on this host, for this number of lanes.
     pub fn map_regions(self, lanes: u32) -> Result<Db, Fault> {
         let hellos = self.hellos(self.map.memory_servers());
-        let config = ConnectConfig::new(&self.cluster.directory, hellos);
+        let config = ConnectConfig::new(&self.cluster.directory, self.secret.clone(), hellos);
         let peers = self.hellos(self.peers());
         let world = connect(&ConnectConfig { peers, needs_peers: false, ..config })?;
         let database = Database::open(world.endpoint(), &self.root).nearest_to(self.nearest());
@@ -158,6 +161,7 @@ impl Place {
         Ok(Caller {
             servers: server_addresses(self.map.memory_servers(), self.cluster.fabric)?,
             cluster: self.cluster.id.0,
+            secret: self.secret.clone(),
             epoch: self.epoch.clone(),
             identity: self.identity,
             endpoint: 0,

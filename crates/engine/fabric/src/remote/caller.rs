@@ -2,6 +2,7 @@
 //! addresses.
 
 use crate::identity::Hello;
+use crate::secret::Secret;
 use layout::NodeId;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub struct Caller {
     /// All memory servers, by number.
     pub servers: Vec<ServerAddress>,
     pub cluster: u64,
+    /// The cluster's secret.
+    pub secret: Secret,
     /// The caller's epoch, raised by the membership service.
     pub epoch: Arc<AtomicU64>,
     /// The caller's identity, the same for all its connections.

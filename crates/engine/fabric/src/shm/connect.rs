@@ -3,16 +3,19 @@
 
 use crate::identity::{ANSWER_BYTES, Hello, Refusal, Welcome, named};
 use crate::local::{Callers, LocalWorld};
+use crate::proof::{self, CHALLENGE_BYTES, Claim, Purpose, SEAL_BYTES};
 use crate::raw::Memory;
+use crate::secret::Secret;
 use crate::shm::caller::SegmentCaller;
 use crate::shm::directory::socket_path;
 use crate::shm::segment::Segment;
 use crate::shm::socket::{connect as connect_socket, peer, receive, send};
 use crate::shm::watch::{Watch, Watched};
 use layout::NodeId;
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +25,8 @@ use std::time::Duration;
 pub struct ConnectConfig {
     /// The folder with the servers' sockets.
     pub directory: PathBuf,
+    /// The cluster's secret.
+    pub secret: Secret,
     /// The first message to each memory server: entry n is for node n.
     pub hellos: Vec<Hello>,
     /// The first message to each called compute server.
@@ -39,11 +44,20 @@ pub struct ConnectConfig {
 
 impl ConnectConfig {
     /// A configuration with default time-outs.
-    pub fn new(directory: impl Into<PathBuf>, hellos: Vec<Hello>) -> Self {
+    pub fn new(directory: impl Into<PathBuf>, secret: Secret, hellos: Vec<Hello>) -> Self {
         let (connect_timeout, call_timeout) = (Duration::from_secs(5), Duration::from_secs(30));
         let (directory, peers) = (directory.into(), Vec::new());
         let needs_peers = true;
-        Self { directory, hellos, peers, needs_peers, seed: 1, connect_timeout, call_timeout }
+        Self {
+            directory,
+            secret,
+            hellos,
+            peers,
+            needs_peers,
+            seed: 1,
+            connect_timeout,
+            call_timeout,
+        }
     }
 }
 
@@ -117,15 +131,15 @@ fn connect_to(config: &ConnectConfig, hello: &Hello) -> Result<ServerResources, 
     let path = socket_path(&config.directory, node);
     let (socket, pidfd) = open_socket(config, node, &path)?;
     let absent = |error: io::Error| ConnectError::Absent { node, path: path.clone(), error };
-    let mut bytes = [0; ANSWER_BYTES];
-    let (length, descriptors) = send(socket.as_fd(), &hello.encode(), &[])
-        .and_then(|()| receive(socket.as_fd(), &mut bytes))
-        .map_err(|error| absent(answer_error(error, config.connect_timeout)))?;
-    if length == 0 {
-        return Err(absent(io::ErrorKind::ConnectionReset.into()));
-    }
+    let (answer, descriptors) = match prove(config, hello, socket.as_fd()) {
+        Ok(answered) => answered,
+        Err(Failure::Socket(error)) => {
+            return Err(absent(answer_error(error, config.connect_timeout)));
+        }
+        Err(Failure::Refused(refusal)) => return Err(ConnectError::Refused { node, refusal }),
+    };
     let welcome =
-        Welcome::decode(&bytes).map_err(|refusal| ConnectError::Refused { node, refusal })?;
+        Welcome::decode(&answer).map_err(|refusal| ConnectError::Refused { node, refusal })?;
     let unusable = |error| ConnectError::Region { node, error };
     let has_region = node.compute_server().is_none();
     let expected = if has_region { 3 } else { 2 };
@@ -145,6 +159,53 @@ fn connect_to(config: &ConnectConfig, hello: &Hello) -> Result<ServerResources, 
     })
 }
 
+/// Why there is no answer to a hello.
+enum Failure {
+    Socket(Errno),
+    Refused(Refusal),
+}
+
+impl From<Errno> for Failure {
+    fn from(error: Errno) -> Self {
+        Self::Socket(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Proves the secret and sends the hello; returns the server's answer with its descriptors.
+fn prove(
+    config: &ConnectConfig,
+    hello: &Hello,
+    socket: BorrowedFd<'_>,
+) -> Result<([u8; ANSWER_BYTES], Vec<OwnedFd>), Failure> {
+    send(socket, &proof::opening(), &[])?;
+    let mut challenge = [0; CHALLENGE_BYTES];
+    let (length, _) = receive(socket, &mut challenge)?;
+    ensure_heard(length)?;
+    Claim::is_challenge(challenge.first_chunk().expect("a challenge begins so"))?;
+    let hello = hello.encode();
+    let (claim, proof) = Claim::to(&challenge, &config.secret, Purpose::Verbs, &hello);
+    send(socket, &[&proof[..], &hello].concat(), &[])?;
+    let mut sealed = [0; ANSWER_BYTES + SEAL_BYTES];
+    let (length, descriptors) = receive(socket, &mut sealed)?;
+    ensure_heard(length)?;
+    let head = sealed.first_chunk().expect("an answer has more bytes than a head");
+    Claim::refusal(head).map_or(Ok(()), Err)?;
+    let (answer, seal) = sealed.split_first_chunk().expect("an answer is first");
+    claim.check(&config.secret, answer, seal.try_into().expect("the seal is last"))?;
+    Ok((*answer, descriptors))
+}
+
+/// A message without bytes is the end of the connection.
+fn ensure_heard(length: usize) -> Result<(), Errno> {
+    if length == 0 { Err(Errno::CONNRESET) } else { Ok(()) }
+}
+
 /// Connects to the server at `path` if it is a process of the same user; returns its descriptor
 /// too.
 fn open_socket(
@@ -152,7 +213,7 @@ fn open_socket(
     node: NodeId,
     path: &Path,
 ) -> Result<(OwnedFd, OwnedFd), ConnectError> {
-    let absent = |error: rustix::io::Errno| {
+    let absent = |error: Errno| {
         let error = answer_error(error, config.connect_timeout);
         ConnectError::Absent { node, path: path.to_owned(), error }
     };
@@ -165,9 +226,9 @@ fn open_socket(
 }
 
 /// Names the time-out in the error.
-fn answer_error(error: rustix::io::Errno, timeout: Duration) -> io::Error {
+fn answer_error(error: Errno, timeout: Duration) -> io::Error {
     match error {
-        rustix::io::Errno::AGAIN => {
+        Errno::AGAIN => {
             let sentence = format!("no answer within {} ms", timeout.as_millis());
             io::Error::new(io::ErrorKind::TimedOut, sentence)
         }

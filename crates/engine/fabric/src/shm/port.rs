@@ -3,11 +3,11 @@
 use crate::identity::Admission;
 use crate::local::{LocalEnv, LocalWorld, run_now};
 use crate::port::Port;
+use crate::proof::Challenge;
 use crate::service::{Answer, ServiceId};
 use crate::shm::callers::Callers;
 use crate::shm::calls::Calls;
 use crate::shm::directory::{ClaimedName, ListenError, claim};
-use crate::shm::socket::send;
 use crate::tell;
 use layout::{NodeId, RegionId};
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
@@ -89,6 +89,8 @@ pub(super) struct Client {
 struct Guest {
     id: u64,
     socket: OwnedFd,
+    /// `None` before its opening.
+    challenge: Option<Challenge>,
     since: Instant,
 }
 
@@ -205,6 +207,7 @@ impl ShmPort {
             }
         }
         self.dismiss_guests();
+        tell::refused_before();
         self.callers.set_connection_count(self.connections.len());
         admitted
     }
@@ -242,9 +245,11 @@ impl ShmPort {
                 continue;
             }
             if self.guests.len() == GUEST_COUNT_MAX {
-                self.guests.remove(0);
+                // Silent ones first: a caller of namdb speaks first.
+                let silent = self.guests.iter().position(|guest| guest.challenge.is_none());
+                self.guests.remove(silent.unwrap_or(0));
             }
-            self.guests.push(Guest { id, socket, since: now() });
+            self.guests.push(Guest { id, socket, challenge: None, since: now() });
         }
     }
 
@@ -253,29 +258,26 @@ impl ShmPort {
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
     }
 
-    /// Handles a readable connection: a guest has sent its first message; any other connection was
-    /// closed.
+    /// Handles a readable connection: a guest has sent a message of its handshake; any other
+    /// connection was closed. Returns the number of accepted callers.
     fn handle_readable(&mut self, id: u64) -> usize {
         let Some(index) = self.guests.iter().position(|guest| guest.id == id) else {
             self.disconnect("the connection was closed", |connection| connection.id == id);
             return 0;
         };
-        let socket = self.guests.remove(index).socket;
-        match self.welcome(id, socket.as_fd()) {
-            Ok(Some(client)) => {
-                // A second connection with the same name replaces the first.
-                self.disconnect("it has reconnected", |known| known.client.name == client.name);
-                self.connections.push(Connection { id, client, _socket: socket });
-                1
+        let Guest { socket, challenge, since, .. } = self.guests.remove(index);
+        let Some(challenge) = challenge else {
+            let challenge = self.challenge(socket.as_fd());
+            if challenge.is_some() {
+                self.guests.insert(index, Guest { id, socket, challenge, since });
             }
-            Ok(None) => 0,
-            Err(refusal) => {
-                tell::refused(&"a process of this host", &refusal);
-                // A caller that has ended does not read it.
-                let _ = send(socket.as_fd(), &refusal.encode(), &[]);
-                0
-            }
-        }
+            return 0;
+        };
+        let Some(client) = self.welcome(id, socket.as_fd(), challenge) else { return 0 };
+        // A second connection with the same name replaces the first.
+        self.disconnect("it has reconnected", |known| known.client.name == client.name);
+        self.connections.push(Connection { id, client, _socket: socket });
+        1
     }
 
     /// Removes a process that has ended, with all its calls.
@@ -361,6 +363,7 @@ mod tests {
         let admission = Admission {
             node,
             cluster: 1,
+            secret: crate::secret::Secret::new([7; 32]),
             server: 2,
             key: 3,
             region_bytes: bytes,

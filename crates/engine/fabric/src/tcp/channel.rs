@@ -60,6 +60,11 @@ impl Channel {
         self.session.as_ref().is_some_and(|session| session.is_unsent())
     }
 
+    /// Whether the peer of an encrypted connection has sent anything.
+    pub fn has_received(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.has_received())
+    }
+
     /// The stream's pending error, if there is one.
     pub fn check(&self) -> io::Result<()> {
         self.stream.take_error()?.map_or(Ok(()), Err)

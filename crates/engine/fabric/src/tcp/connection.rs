@@ -2,11 +2,13 @@
 //!
 //! Decision: docs/decisions/0077-back-pressure-means-not-reading.md
 
-use crate::identity::{HELLO_BYTES, Refusal};
+use crate::identity::{ANSWER_BYTES, HELLO_BYTES, Refusal, named};
+use crate::proof::{self, Challenge, OPENING_BYTES, PROOF_BYTES, Proven, Purpose, Stranger};
 use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
 use crate::tcp::carry::{Carried, Carry, Origin, no_request, refuse};
 use crate::tcp::channel::Channel;
 use crate::tcp::frame::REQUEST_HEADER;
+use crate::tcp::port::CONNECTIONS_MAX;
 use crate::tell;
 use rustix::event::epoll::EventFlags;
 use std::io;
@@ -31,6 +33,10 @@ pub(super) struct Connection {
     outbox: Outbox,
     /// `None` before the handshake.
     name: Option<Name>,
+    /// The challenge that a guest has to answer; `None` before its opening.
+    challenge: Option<Challenge>,
+    /// Whether it has sent anything.
+    has_spoken: bool,
     /// Index in its port, and number among all connections that the port ever had.
     number: (usize, u64),
     /// Requests whose answers come later.
@@ -67,6 +73,8 @@ impl Connection {
             inbox: Inbox::new(),
             outbox: Outbox::default(),
             name: None,
+            challenge: None,
+            has_spoken: false,
             has_left: false,
             is_ending: false,
             interest: EventFlags::IN,
@@ -79,6 +87,11 @@ impl Connection {
 
     pub fn name(&self) -> Option<Name> {
         self.name
+    }
+
+    /// Whether it has sent anything, which in a handshake of TLS are no bytes for this server.
+    pub fn has_spoken(&self) -> bool {
+        self.has_spoken || self.channel.has_received()
     }
 
     /// The events that the connection waits for: requests, room for answers, or both.
@@ -111,26 +124,29 @@ impl Connection {
     }
 
     /// Sends unsent answers, receives once, executes complete frames, and sends their answers.
+    /// `has_room`: the port has a place for another member.
     #[inline]
-    pub fn serve(&mut self, carrier: &mut impl Carry) -> Served {
-        match self.try_serve(carrier) {
+    pub fn serve(&mut self, carrier: &mut impl Carry, has_room: bool) -> Served {
+        match self.try_serve(carrier, has_room) {
             Ok(served) => served,
             Err(error) => self.fail(&error),
         }
     }
 
-    /// Logs a failed connection. Before the handshake the cause is wrong keys or a foreign client.
+    /// Logs a failed connection. Before the handshake the cause is wrong keys or a foreign client,
+    /// unless it has just left.
     #[cold]
     fn fail(&self, error: &io::Error) -> Served {
         match self.name {
             Some(name) => tell::gone(&self.peer, name, error),
+            None if has_left(error) => {}
             None => tell::refused(&self.peer, error),
         }
         Served::Failed
     }
 
     #[inline]
-    fn try_serve(&mut self, carrier: &mut impl Carry) -> io::Result<Served> {
+    fn try_serve(&mut self, carrier: &mut impl Carry, has_room: bool) -> io::Result<Served> {
         if self.has_unsent() && !self.send()? && (self.is_ending || self.is_full()) {
             return Ok(Served::Requests(0));
         }
@@ -149,7 +165,7 @@ impl Connection {
                 Err(error) => return Err(error),
             }
             if self.name.is_none() {
-                return self.greet(carrier);
+                return self.greet(carrier, has_room);
             }
             let may_be_more = self.inbox.is_full();
             served += self.carry_out(carrier);
@@ -196,32 +212,76 @@ impl Connection {
         served
     }
 
-    fn greet(&mut self, carrier: &impl Carry) -> io::Result<Served> {
-        let Some(hello) = self.inbox.bytes(HELLO_BYTES) else { return Ok(Served::Requests(0)) };
-        let hello = hello.try_into().expect("as many bytes as were asked for");
-        let served = match carrier.admission().admit(hello) {
+    /// Continues a guest's handshake with what has arrived.
+    #[cold]
+    fn greet(&mut self, carrier: &impl Carry, has_room: bool) -> io::Result<Served> {
+        self.has_spoken = true;
+        let Some(challenge) = self.challenge.take() else { return self.challenge() };
+        let Some(bytes) = self.inbox.bytes(PROOF_BYTES + HELLO_BYTES) else {
+            self.challenge = Some(challenge);
+            return Ok(Served::Requests(0));
+        };
+        let (proof, hello) = bytes.split_first_chunk().expect("a proof is first");
+        let hello: &[u8; HELLO_BYTES] = hello.try_into().expect("as many bytes as were asked for");
+        let admission = carrier.admission();
+        let proven = match challenge.check(&admission.secret, Purpose::Verbs, proof, hello) {
+            Ok(proven) => proven,
+            Err(stranger) => return self.turn_away(&stranger),
+        };
+        let served = match admission.admit(hello) {
+            Ok(_) if !has_room => {
+                let node = named(admission.node);
+                let full = format!("{node} has {CONNECTIONS_MAX} connections, which is its limit");
+                self.refuse(&Refusal::new(full), &proven, carrier)
+            }
             Ok((hello, welcome)) => {
                 tell::connected(&self.peer, &hello);
                 let name = (hello.caller, hello.endpoint);
                 self.name = Some(name);
-                self.outbox.put_bytes(&welcome.encode());
+                self.answer(&welcome.encode(), &proven, carrier);
                 Served::Joined(name)
             }
-            Err(refusal) => {
-                self.end(&refusal);
-                Served::Requests(1)
-            }
+            Err(refusal) => self.refuse(&refusal, &proven, carrier),
         };
-        self.inbox.consume(HELLO_BYTES / 8);
+        self.inbox.consume((PROOF_BYTES + HELLO_BYTES) / 8);
         // A refused caller sends nothing that is still needed.
         if self.send()? && self.is_ending { Ok(Served::Over) } else { Ok(served) }
     }
 
-    /// Closes a connection before its handshake.
-    pub fn end(&mut self, refusal: &Refusal) {
-        tell::refused(&self.peer, refusal);
-        self.outbox.put_bytes(&refusal.encode());
+    /// Answers a guest's opening with a challenge.
+    fn challenge(&mut self) -> io::Result<Served> {
+        let Some(opening) = self.inbox.bytes(OPENING_BYTES) else { return Ok(Served::Requests(0)) };
+        let opening = opening.try_into().expect("as many bytes as were asked for");
+        match Challenge::to(opening) {
+            Ok(challenge) => {
+                self.inbox.consume(OPENING_BYTES / 8);
+                self.outbox.put_bytes(&challenge.encode());
+                self.challenge = Some(challenge);
+                self.send()?;
+                Ok(Served::Requests(0))
+            }
+            Err(stranger) => self.turn_away(&stranger),
+        }
+    }
+
+    /// Ends the connection of a stranger, who learns the version of the protocol and nothing else.
+    fn turn_away(&mut self, stranger: &Stranger) -> io::Result<Served> {
+        tell::refused(&self.peer, stranger);
+        self.outbox.put_bytes(&proof::version());
         self.is_ending = true;
+        Ok(if self.send()? { Served::Over } else { Served::Requests(1) })
+    }
+
+    fn refuse(&mut self, refusal: &Refusal, proven: &Proven, carrier: &impl Carry) -> Served {
+        tell::refused(&self.peer, refusal);
+        self.answer(&refusal.encode(), proven, carrier);
+        self.is_ending = true;
+        Served::Requests(1)
+    }
+
+    fn answer(&mut self, answer: &[u8; ANSWER_BYTES], proven: &Proven, carrier: &impl Carry) {
+        self.outbox.put_bytes(answer);
+        self.outbox.put_bytes(&proven.seal(&carrier.admission().secret, answer));
     }
 
     /// Sends as much as possible without blocking; returns whether nothing is left.
@@ -233,6 +293,11 @@ impl Connection {
         self.channel.flush()?;
         Ok(!self.has_unsent())
     }
+}
+
+/// Whether the error says that the peer has closed the connection.
+fn has_left(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }
 
 impl AsFd for Connection {

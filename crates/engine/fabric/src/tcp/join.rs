@@ -1,6 +1,8 @@
 //! Establishes a connection: attempts, each with its handshake.
 
-use crate::identity::{ANSWER_BYTES, Hello, Welcome};
+use crate::identity::{ANSWER_BYTES, Hello, Refusal, Welcome};
+use crate::proof::{self, CHALLENGE_BYTES, Claim, Purpose, SEAL_BYTES, VERSION_BYTES};
+use crate::secret::Secret;
 use crate::tcp::buffer::{Inbox, Outbox, is_temporary};
 use crate::tcp::channel::Channel;
 use crate::tcp::tls::{Session, begins_alert};
@@ -9,10 +11,15 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 
+/// Why conversions of received bytes cannot fail.
+const AS_ASKED: &str = "as many bytes as were asked for";
+
 /// A running attempt.
 pub(super) struct Joining {
     pub channel: Channel,
     is_connected: bool,
+    /// The proof whose answer the server must seal; `None` before its challenge.
+    claim: Option<Claim>,
     /// When the attempt times out.
     pub deadline_ns: u64,
 }
@@ -49,13 +56,13 @@ impl Joining {
             Err(error) => return Err(error.into()),
         }
         let channel = Channel::new(TcpStream::from(socket), session)?;
-        Ok(Self { channel, is_connected: false, deadline_ns })
+        Ok(Self { channel, is_connected: false, claim: None, deadline_ns })
     }
 
     /// Continues the attempt as far as possible without blocking; a welcome completes it.
     pub fn progress(
         &mut self,
-        hello: &Hello,
+        (secret, hello): (&Secret, &Hello),
         inbox: &mut Inbox,
         outbox: &mut Outbox,
     ) -> Result<Option<Welcome>, Failure> {
@@ -67,31 +74,57 @@ impl Joining {
             self.is_connected = true;
             inbox.clear();
             outbox.clear();
-            outbox.put_bytes(&hello.encode());
+            outbox.put_bytes(&proof::opening());
         }
+        self.send(outbox)?;
+        let is_closed = match inbox.receive(|room| self.channel.read(room)) {
+            Ok(count) => count == 0,
+            Err(error) if is_temporary(&error) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if is_closed && inbox.bytes(2).is_some_and(begins_alert) {
+            return Err(Failure::Refused(
+                "the server accepts TLS only; add a section `tls` to the cluster's file".to_owned(),
+            ));
+        }
+        let answer = match &self.claim {
+            None => self.prove(secret, hello, inbox, outbox).map(|()| None),
+            Some(claim) => welcome(claim, secret, inbox),
+        };
+        let answer = answer.map_err(|refusal| Failure::Refused(refusal.to_string()))?;
+        if is_closed && answer.is_none() {
+            return Err(Failure::Temporary("the server has closed the connection".to_owned()));
+        }
+        self.send(outbox)?;
+        Ok(answer)
+    }
+
+    fn send(&mut self, outbox: &mut Outbox) -> io::Result<()> {
         if !outbox.is_empty() {
             outbox.send(|bytes| self.channel.write(bytes))?;
         }
-        self.channel.flush()?;
-        match inbox.receive(|room| self.channel.read(room)) {
-            Ok(0) if inbox.bytes(2).is_some_and(begins_alert) => {
-                return Err(Failure::Refused(
-                    "the server accepts TLS only; add a section `tls` to the cluster's file"
-                        .to_owned(),
-                ));
-            }
-            Ok(0) => {
-                return Err(Failure::Temporary("the server has closed the connection".to_owned()));
-            }
-            Ok(_) => {}
-            Err(error) if is_temporary(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let Some(answer) = inbox.bytes(ANSWER_BYTES) else { return Ok(None) };
-        let answer = answer.try_into().expect("as many bytes as were asked for");
-        let welcome = Welcome::decode(answer);
-        inbox.consume(ANSWER_BYTES / 8);
-        welcome.map(Some).map_err(|refusal| Failure::Refused(refusal.to_string()))
+        self.channel.flush()
+    }
+
+    /// Answers the server's challenge, if it has arrived.
+    fn prove(
+        &mut self,
+        secret: &Secret,
+        hello: &Hello,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+    ) -> Result<(), Refusal> {
+        let Some(head) = inbox.bytes(VERSION_BYTES) else { return Ok(()) };
+        Claim::is_challenge(head.try_into().expect(AS_ASKED))?;
+        let Some(challenge) = inbox.bytes(CHALLENGE_BYTES) else { return Ok(()) };
+        let hello = hello.encode();
+        let challenge = challenge.try_into().expect(AS_ASKED);
+        let (claim, proof) = Claim::to(challenge, secret, Purpose::Verbs, &hello);
+        inbox.consume(CHALLENGE_BYTES / 8);
+        outbox.put_bytes(&proof);
+        outbox.put_bytes(&hello);
+        self.claim = Some(claim);
+        Ok(())
     }
 
     /// The events to poll for.
@@ -102,6 +135,18 @@ impl Joining {
             false => PollFlags::OUT,
         }
     }
+}
+
+/// The server's welcome, if it has arrived.
+fn welcome(claim: &Claim, secret: &Secret, inbox: &mut Inbox) -> Result<Option<Welcome>, Refusal> {
+    let Some(head) = inbox.bytes(VERSION_BYTES) else { return Ok(None) };
+    Claim::refusal(head.try_into().expect(AS_ASKED)).map_or(Ok(()), Err)?;
+    let Some(sealed) = inbox.bytes(ANSWER_BYTES + SEAL_BYTES) else { return Ok(None) };
+    let (answer, seal) = sealed.split_first_chunk().expect(AS_ASKED);
+    claim.check(secret, answer, seal.try_into().expect(AS_ASKED))?;
+    let welcome = Welcome::decode(answer)?;
+    inbox.consume((ANSWER_BYTES + SEAL_BYTES) / 8);
+    Ok(Some(welcome))
 }
 
 /// A socket becomes writable when its connection is established or has failed.

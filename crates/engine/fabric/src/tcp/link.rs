@@ -301,7 +301,8 @@ impl Link {
         }
         let State::Joining(joining) = &mut self.state else { return };
         let hello = config.caller.hello(&self.server);
-        match joining.progress(&hello, &mut self.inbox, &mut self.outbox) {
+        let proven = (&config.caller.secret, &hello);
+        match joining.progress(proven, &mut self.inbox, &mut self.outbox) {
             Ok(Some(welcome)) => self.open(&welcome, config, now_ns),
             Ok(None) if joining.deadline_ns >= now_ns => {}
             Ok(None) => self.failed("the server does not answer", config, now_ns),

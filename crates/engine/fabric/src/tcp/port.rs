@@ -5,7 +5,8 @@
 //! - docs/decisions/0079-a-lost-connection-ends-its-requests-and-is-replaced.md
 
 use crate::env::Env;
-use crate::identity::{Admission, Refusal, named};
+use crate::guests::{GUEST_TIME_MAX, Guest, GuestLimits};
+use crate::identity::Admission;
 use crate::local::{LocalEnv, LocalWorld};
 use crate::port::Port;
 use crate::service::Services;
@@ -19,16 +20,16 @@ use layout::RegionId;
 use rustix::event::{Timespec, epoll};
 use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Limit on the connections of a server; further ones are refused.
+/// Limit on the connections of callers that have proven the secret; further ones are refused.
 pub const CONNECTIONS_MAX: u64 = 512;
-/// Time-out of a caller's handshake.
-const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
+/// Connections accepted between two rounds of serving, so that a flood leaves time for members.
+const ACCEPTED_AT_ONCE: usize = 16;
 /// Up to this many connections are all read in each round, with one system call each; above it,
 /// `epoll` reports which of them are readable.
 const DIRECT_COUNT_MAX: u64 = 3;
@@ -55,7 +56,11 @@ pub struct TcpPort<C = Carrier> {
     places: Vec<Option<Entry>>,
     /// Number of connections so far.
     entered: u64,
-    /// Number of open connections, for other threads.
+    /// Places that are in use.
+    open: u64,
+    /// Places of guests, in the order in which they entered.
+    guests: Vec<usize>,
+    /// Number of open connections of members, for other threads.
     count: Arc<AtomicU64>,
     /// Indexes of connections to serve in this round.
     ready: Vec<usize>,
@@ -140,6 +145,8 @@ impl<C: Carry> TcpPort<C> {
             carrier,
             places: Vec::new(),
             entered: 0,
+            open: 0,
+            guests: Vec::new(),
             count: Arc::default(),
             ready: Vec::new(),
             rounds: 0,
@@ -150,7 +157,7 @@ impl<C: Carry> TcpPort<C> {
         self.listener.local_addr()
     }
 
-    /// The number of open connections, kept up to date.
+    /// The number of open connections of callers that have proven the secret, kept up to date.
     pub fn connections(&self) -> &Arc<AtomicU64> {
         &self.count
     }
@@ -175,11 +182,13 @@ impl<C: Carry> TcpPort<C> {
             self.accept();
         }
         self.end_late_handshakes();
+        tell::refused_before();
     }
 
     #[cold]
     fn accept(&mut self) {
-        loop {
+        // The listener stays readable, so the next round accepts further ones.
+        for _ in 0..ACCEPTED_AT_ONCE {
             let (stream, peer) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -196,20 +205,33 @@ impl<C: Carry> TcpPort<C> {
             let session = self.keys.as_ref().map(Session::accept).transpose();
             let channel = session.and_then(|session| Channel::new(stream, session));
             let Ok(channel) = channel else { continue };
+            self.make_room(peer.ip());
             let free = self.places.iter().position(Option::is_none);
             let place = free.unwrap_or(self.places.len());
             self.entered += 1;
-            let mut connection = Connection::new(channel, peer, (place, self.entered));
-            if self.count.load(Relaxed) == CONNECTIONS_MAX {
-                connection.end(&Refusal::new(format!(
-                    "{} has {CONNECTIONS_MAX} connections, which is its limit",
-                    named(self.carrier.admission().node)
-                )));
-                connection.serve(&mut self.carrier);
-                continue;
-            }
-            self.enter(place, connection);
+            self.enter(place, Connection::new(channel, peer, (place, self.entered)));
         }
+    }
+
+    /// Closes a guest if there would be too many with another one from this address.
+    fn make_room(&mut self, peer: IpAddr) {
+        let guest = |place: &usize| {
+            let connection =
+                &self.places[*place].as_ref().expect("guests are connected").connection;
+            Guest { peer: connection.peer().ip(), has_spoken: connection.has_spoken() }
+        };
+        let guests: Vec<Guest> = self.guests.iter().map(guest).collect();
+        if let Some(index) = GuestLimits::VERBS.displaced(&guests, peer) {
+            self.dismiss(self.guests[index], "too many connections have not proven the secret");
+        }
+    }
+
+    /// Closes the connection of a guest.
+    fn dismiss(&mut self, place: usize, reason: &str) {
+        if let Some(guest) = &self.places[place] {
+            tell::refused(&guest.connection.peer(), &reason);
+        }
+        self.remove(place);
     }
 
     fn enter(&mut self, place: usize, connection: Connection) {
@@ -222,22 +244,17 @@ impl<C: Carry> TcpPort<C> {
             Some(free) => *free = entry,
             None => self.places.push(entry),
         }
-        self.count.fetch_add(1, Relaxed);
+        self.open += 1;
+        self.guests.push(place);
         self.ready.push(place);
     }
 
     fn end_late_handshakes(&mut self) {
-        for place in 0..self.places.len() {
-            let late = self.places[place].as_ref().filter(|place| {
-                place.connection.name().is_none() && place.since.elapsed() > HANDSHAKE_TIME_MAX
-            });
-            if let Some(late) = late {
-                tell::refused(
-                    &late.connection.peer(),
-                    &"it has not completed the handshake in time",
-                );
-                self.remove(place);
-            }
+        // They are in the order of their deadlines.
+        while let Some(&oldest) = self.guests.first()
+            && self.places[oldest].as_ref().is_some_and(|it| it.since.elapsed() > GUEST_TIME_MAX)
+        {
+            self.dismiss(oldest, "it has not completed the handshake in time");
         }
     }
 
@@ -253,9 +270,26 @@ impl<C: Carry> TcpPort<C> {
 
     /// Closes a connection; `epoll` forgets a closed descriptor by itself.
     fn remove(&mut self, place: usize) {
-        if self.places[place].take().is_some() {
-            self.count.fetch_sub(1, Relaxed);
+        if self.places[place].take().is_none() {
+            return;
         }
+        self.open -= 1;
+        // A handshake that fails with its last message leaves a guest with a name.
+        match self.guests.iter().position(|&guest| guest == place) {
+            Some(index) => {
+                self.guests.remove(index);
+            }
+            None => {
+                self.count.fetch_sub(1, Relaxed);
+            }
+        }
+    }
+
+    /// A guest has become a member's connection.
+    fn admit(&mut self, place: usize, name: Name) {
+        self.guests.retain(|&guest| guest != place);
+        self.count.fetch_add(1, Relaxed);
+        self.replace(name, place);
     }
 
     /// Closes connections with the same name: a caller that joins again has given up on the earlier
@@ -286,14 +320,18 @@ impl<C: Carry> TcpPort<C> {
 
     #[inline]
     fn serve_place(&mut self, place: usize) -> usize {
+        let has_room = self.count.load(Relaxed) < CONNECTIONS_MAX;
         let Some(entry) = self.places.get_mut(place).and_then(Option::as_mut) else { return 0 };
         let connection = &mut entry.connection;
-        let served = connection.serve(&mut self.carrier);
+        let served = connection.serve(&mut self.carrier, has_room);
         let wanted = connection.wanted();
         if wanted != connection.interest {
             connection.interest = wanted;
             let data = epoll::EventData::new_u64(place as u64);
             if epoll::modify(&self.epoll, &*connection, data, wanted).is_err() {
+                if let Served::Joined(name) = served {
+                    self.admit(place, name);
+                }
                 self.disconnect(place, "the kernel no longer watches it");
                 return 0;
             }
@@ -301,7 +339,7 @@ impl<C: Carry> TcpPort<C> {
         match served {
             Served::Requests(count) => count,
             Served::Joined(name) => {
-                self.replace(name, place);
+                self.admit(place, name);
                 1
             }
             Served::Over => {
@@ -319,7 +357,7 @@ impl<C: Carry> TcpPort<C> {
 impl<C: Carry> Port for TcpPort<C> {
     fn serve(&mut self) -> usize {
         self.rounds = self.rounds.wrapping_add(1);
-        let is_direct = self.count.load(Relaxed) <= DIRECT_COUNT_MAX;
+        let is_direct = self.open <= DIRECT_COUNT_MAX;
         let must_poll = !is_direct || self.rounds.is_multiple_of(POLL_ROUNDS);
         if must_poll {
             self.poll_sockets();

@@ -11,9 +11,11 @@
 
 use crate::tcp::tls_error::TlsError;
 use layout::NodeId;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::server::WebPkiClientVerifier;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::version::TLS13;
 use rustls::{
     AlertDescription, CertificateError, ClientConfig, ClientConnection, Connection, Error,
@@ -35,8 +37,7 @@ impl TlsKeys {
     /// those between it and the authority, and this process' private key.
     pub fn from_pem(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let roots = Arc::new(roots(authority)?);
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
-        let chain = chain.map_err(|error| TlsError::Pem("certificate", error.to_string()))?;
+        let chain = chain(certificate)?;
         let key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|error| TlsError::Pem("private key", error.to_string()))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -59,6 +60,33 @@ impl TlsKeys {
         Ok(Self { server: Arc::new(server), client: Arc::new(client) })
     }
 
+    /// Checks that others will accept a certificate now: it was signed by the authority, has not
+    /// expired, may be used by callers, and is for each of `names`, which are those of servers.
+    ///
+    /// # Errors
+    /// The first flaw, with the remedy.
+    pub fn check(authority: &[u8], certificate: &[u8], names: &[String]) -> Result<(), TlsError> {
+        let roots = Arc::new(roots(authority)?);
+        let chain = chain(certificate)?;
+        let (own, above) = chain.split_first().expect("a chain has a certificate");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let unusable = |error: VerifierBuilderError| TlsError::Keys(error.to_string());
+        let callers = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone());
+        let servers = WebPkiServerVerifier::builder_with_provider(roots, provider);
+        let (callers, servers) =
+            (callers.build().map_err(unusable)?, servers.build().map_err(unusable)?);
+        let (now, nobody) = (UnixTime::now(), "a caller");
+        let as_caller = callers.verify_client_cert(own, above, now);
+        as_caller.map_err(|error| TlsError::Certificate(flaw(&error, nobody)))?;
+        for name in names {
+            let server = ServerName::try_from(name.as_str())
+                .map_err(|error| TlsError::Certificate(format!("cannot be for {name}: {error}")))?;
+            let as_server = servers.verify_server_cert(own, above, &server, &[], now);
+            as_server.map_err(|error| TlsError::Certificate(flaw(&error, name)))?;
+        }
+        Ok(())
+    }
+
     /// The name in the certificate of server `node`.
     pub fn server_name(node: NodeId) -> String {
         match node.compute_server() {
@@ -70,6 +98,43 @@ impl TlsKeys {
     /// The name in the certificate of compute server `number`.
     pub fn compute_server_name(number: u16) -> String {
         format!("compute-server-{number}.namdb")
+    }
+}
+
+/// The certificates of a PEM file, at least one.
+fn chain(certificate: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+    match chain {
+        Ok(chain) if chain.is_empty() => {
+            Err(TlsError::Pem("certificate", "it contains none".to_owned()))
+        }
+        Ok(chain) => Ok(chain),
+        Err(error) => Err(TlsError::Pem("certificate", error.to_string())),
+    }
+}
+
+/// Why a certificate does not prove that its holder is `name`, and the remedy.
+fn flaw(error: &Error, name: &str) -> String {
+    use CertificateError as Flaw;
+    match error {
+        Error::InvalidCertificate(Flaw::Expired | Flaw::ExpiredContext { .. }) => {
+            format!("has expired; make a new one and restart the servers ({error})")
+        }
+        Error::InvalidCertificate(Flaw::NotValidYet | Flaw::NotValidYetContext { .. }) => {
+            format!("is not valid yet; check the clock of this host, or make a new one ({error})")
+        }
+        Error::InvalidCertificate(Flaw::NotValidForName | Flaw::NotValidForNameContext { .. }) => {
+            format!("is not for {name}; make one with this subject alternative name ({error})")
+        }
+        Error::InvalidCertificate(Flaw::UnknownIssuer | Flaw::BadSignature) => {
+            format!(
+                "was not signed by the authority in `tls.ca`; use files of one authority ({error})"
+            )
+        }
+        Error::InvalidCertificate(Flaw::InvalidPurpose | Flaw::InvalidPurposeContext { .. }) => {
+            format!("may not be used by {name}; make one for servers and clients ({error})")
+        }
+        _ => format!("cannot be used ({error}); make a new one"),
     }
 }
 
@@ -87,13 +152,17 @@ fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {
 }
 
 /// The TLS state of a connection.
-pub(super) struct Session(Connection);
+pub(super) struct Session {
+    connection: Connection,
+    /// Whether the peer has sent anything.
+    has_received: bool,
+}
 
 impl Session {
     /// The accepting side.
     pub fn accept(keys: &TlsKeys) -> io::Result<Self> {
         let connection = ServerConnection::new(keys.server.clone()).map_err(io::Error::other)?;
-        Ok(Self(connection.into()))
+        Ok(Self { connection: connection.into(), has_received: false })
     }
 
     /// The connecting side, which expects server `node`.
@@ -106,13 +175,13 @@ impl Session {
         let name = ServerName::try_from(name).map_err(io::Error::other)?;
         let connection =
             ClientConnection::new(keys.client.clone(), name).map_err(io::Error::other)?;
-        Ok(Self(connection.into()))
+        Ok(Self { connection: connection.into(), has_received: false })
     }
 
     /// Reads decrypted bytes; 0 means that the peer has closed the connection.
     pub fn read(&mut self, stream: &mut TcpStream, room: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.0.reader().read(room) {
+            match self.connection.reader().read(room) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,
             }
@@ -124,10 +193,11 @@ impl Session {
 
     /// Receives once, and continues the handshake; `false` if the peer has closed the connection.
     pub fn receive(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
-        if self.0.read_tls(stream)? == 0 {
+        if self.connection.read_tls(stream)? == 0 {
             return Ok(false);
         }
-        let processed = self.0.process_new_packets();
+        self.has_received = true;
+        let processed = self.connection.process_new_packets();
         // Sends the handshake's next message, or the alert with its error.
         let flushed = self.flush(stream);
         processed.map_err(|error| {
@@ -137,9 +207,14 @@ impl Session {
         Ok(true)
     }
 
+    /// Whether the peer has sent anything.
+    pub fn has_received(&self) -> bool {
+        self.has_received
+    }
+
     /// Whether the handshake is still running.
     pub fn is_handshaking(&self) -> bool {
-        self.0.is_handshaking()
+        self.connection.is_handshaking()
     }
 
     /// Encrypts bytes, unless earlier ones are still buffered.
@@ -148,15 +223,15 @@ impl Session {
         if self.is_unsent() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let count = self.0.writer().write(bytes)?;
+        let count = self.connection.writer().write(bytes)?;
         self.flush(stream)?;
         if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
     }
 
     /// Sends encrypted bytes as far as possible without blocking.
     pub fn flush(&mut self, stream: &mut TcpStream) -> io::Result<()> {
-        while self.0.wants_write() {
-            match self.0.write_tls(stream) {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(stream) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
@@ -167,11 +242,11 @@ impl Session {
 
     /// Whether encrypted bytes are still buffered.
     pub fn is_unsent(&self) -> bool {
-        self.0.wants_write()
+        self.connection.wants_write()
     }
 
     fn is_server(&self) -> bool {
-        matches!(self.0, Connection::Server(_))
+        matches!(self.connection, Connection::Server(_))
     }
 }
 

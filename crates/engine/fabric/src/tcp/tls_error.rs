@@ -10,6 +10,9 @@ pub enum TlsError {
     /// Certificate and key do not match, or their kind is not supported.
     #[error("certificate and key cannot be used: {0}")]
     Keys(String),
+    /// The certificate is not one with which this process can prove its identity now.
+    #[error("the certificate {0}")]
+    Certificate(String),
     /// The program has no code for encryption.
     #[error(
         "the cluster is encrypted, and this program was built without TLS; build it with the feature `tls` of `namdb`"

@@ -122,8 +122,9 @@ impl Connections {
         let mut line = Line::new(&config.place, &self.queue, number as u32 + 1, false)?;
         let offer = Offer { endpoint: line.endpoint(), region: Region::default() };
         let time_max = Duration::from_nanos(config.answer_time_max_ns);
+        let hello = config.caller.hello(server);
         let (control, theirs) =
-            introduce(server.address, &config.caller.hello(server), &offer, time_max)?;
+            introduce(server.address, (&config.caller.secret, &hello), &offer, time_max)?;
         line.connect(&theirs.endpoint)?;
         self.ways.lines[number] = Some(line);
         if let Some(region) = self.ways.regions.get_mut(number) {

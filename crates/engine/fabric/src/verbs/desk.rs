@@ -108,6 +108,7 @@ mod tests {
         let caller = Caller {
             servers: Vec::new(),
             cluster: 1,
+            secret: crate::secret::Secret::new([7; 32]),
             epoch: Arc::new(1.into()),
             identity: 1,
             endpoint: 0,

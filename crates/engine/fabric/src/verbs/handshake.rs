@@ -7,7 +7,8 @@
 use super::flight::Region;
 use super::{Endpoint, VerbsError};
 use crate::identity::{ANSWER_BYTES, Hello, Refusal, Welcome};
-use std::io::{Read, Write};
+use crate::proof::{Purpose, prove};
+use crate::secret::Secret;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -74,34 +75,36 @@ impl Offer {
     }
 }
 
-/// Connects to a server and exchanges offers with it. Waits at most `time_max` for each step.
+/// Bytes of a server's answer: a welcome and its offer, or a refusal padded with zeros.
+pub(super) const OFFERED_BYTES: usize = ANSWER_BYTES + OFFER_BYTES;
+
+/// Connects to a server, proves the cluster's secret, and exchanges offers with it. Waits at most
+/// `time_max` for each step.
 pub(super) fn introduce(
     address: SocketAddr,
-    hello: &Hello,
+    (secret, hello): (&Secret, &Hello),
     offer: &Offer,
     time_max: Duration,
 ) -> Result<(TcpStream, Offer), VerbsError> {
     let node = hello.node;
     let refused = |source| VerbsError::Peer { node, address, reason: format!("{source}") };
-    let connect = || -> std::io::Result<(TcpStream, [u8; ANSWER_BYTES])> {
+    let connect = || -> std::io::Result<(TcpStream, [u8; OFFERED_BYTES])> {
         let mut stream = TcpStream::connect_timeout(&address, time_max)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(time_max))?;
         stream.set_write_timeout(Some(time_max))?;
-        let mut message = hello.encode().to_vec();
-        message.extend(offer.encode());
-        stream.write_all(&message)?;
-        let mut answer = [0; ANSWER_BYTES];
-        stream.read_exact(&mut answer)?;
+        let message = [&hello.encode()[..], &offer.encode()].concat();
+        let mut answer = [0; OFFERED_BYTES];
+        prove(&mut stream, secret, Purpose::Verbs, &message, &mut answer)?;
+        stream.set_nonblocking(true)?;
         Ok((stream, answer))
     };
-    let (mut stream, answer) = connect().map_err(refused)?;
+    let (stream, answer) = connect().map_err(refused)?;
+    let (welcome, offer) = answer.split_first_chunk().expect("a welcome is first");
+    let offer = offer.try_into().expect("an offer is last");
     let name = |refusal: Refusal| VerbsError::Peer { node, address, reason: refusal.to_string() };
-    Welcome::decode(&answer).map_err(name)?;
-    let mut offer = [0; OFFER_BYTES];
-    stream.read_exact(&mut offer).map_err(refused)?;
-    stream.set_nonblocking(true).map_err(refused)?;
-    Ok((stream, Offer::decode(&offer).map_err(name)?))
+    Welcome::decode(welcome).map_err(name)?;
+    Ok((stream, Offer::decode(offer).map_err(name)?))
 }
 
 /// Whether the other side has closed the connection. It sends nothing more after the handshake.

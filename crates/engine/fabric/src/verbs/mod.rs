@@ -12,6 +12,7 @@ mod desk;
 mod error;
 mod flaw;
 mod flight;
+mod guest;
 mod handshake;
 mod line;
 mod members;

@@ -9,6 +9,7 @@ use super::callers::{Living, VerbsCallers};
 use super::connections::send;
 use super::desk::Desk;
 use super::flight::Region;
+use super::guest::{Greeting, Guest, GuestProgress};
 use super::handshake::{OFFER_BYTES, Offer, is_closed};
 use super::line::{Line, Signal, serial_of};
 use super::message::{self, Message};
@@ -17,6 +18,7 @@ use super::staging::{Range, Staging};
 use super::transport::VerbsTransport;
 use super::{Completion, CompletionQueue, Place, Registered, VerbsError};
 use crate::env::Env;
+use crate::guests::GuestLimits;
 use crate::identity::{Admission, HELLO_BYTES, Hello, Refusal, named};
 use crate::patience::Patience;
 use crate::port::Port;
@@ -24,7 +26,7 @@ use crate::remote::{Engine, RemoteEnv};
 use crate::service::{Answer, CallId, ServiceId, Services};
 use crate::tell;
 use layout::RegionId;
-use std::io::{ErrorKind, Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -37,10 +39,8 @@ const COMPLETIONS: u32 = 16_384;
 const CALLERS_MAX: usize = 100;
 /// Limit on running and unanswered calls of a connection, above which it posts no further receives.
 const BEGUN_MAX: usize = 64;
-/// Concurrent handshakes; further callers wait in the listener's queue.
-const HANDSHAKES_MAX: usize = 16;
-/// Time-out of a caller's handshake.
-const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(2);
+/// Connections accepted at a check, so that a flood leaves time for callers.
+const ACCEPTED_AT_ONCE: usize = 16;
 /// Interval of checks for new and ended callers while the server is busy.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -73,13 +73,6 @@ impl VerbsServer {
     }
 }
 
-/// A connection before its handshake.
-struct Handshake {
-    stream: TcpStream,
-    bytes: Vec<u8>,
-    since: Instant,
-}
-
 struct Caller {
     control: TcpStream,
     hello: Hello,
@@ -95,7 +88,8 @@ pub struct VerbsPort<E: Env = VerbsEnv> {
     listener: TcpListener,
     queue: Arc<CompletionQueue>,
     staging: Staging,
-    handshakes: Vec<Handshake>,
+    /// Connections before their handshake, in the order in which they entered.
+    guests: Vec<Guest>,
     callers: Vec<Caller>,
     serials: u32,
     desk: Desk<E>,
@@ -148,7 +142,7 @@ impl<E: Env> VerbsPort<E> {
             listener,
             queue,
             staging: Staging::new(&place.device),
-            handshakes: Vec::new(),
+            guests: Vec::new(),
             callers: Vec::new(),
             serials: 0,
             desk: Desk::new(admission.node, env, services),
@@ -203,24 +197,34 @@ impl<E: Env> VerbsPort<E> {
     fn check_callers(&mut self) {
         self.retain_callers(|caller| !is_closed(&caller.control));
         self.remove_outdated();
-        while self.handshakes.len() < HANDSHAKES_MAX
-            && let Ok((stream, _)) = self.listener.accept()
-        {
-            // Dropping a stream closes it, which its caller notices.
-            if stream.set_nonblocking(true).and(stream.set_nodelay(true)).is_ok() {
-                let bytes = Vec::with_capacity(HELLO_BYTES + OFFER_BYTES);
-                self.handshakes.push(Handshake { stream, bytes, since: now() });
+        self.accept();
+        let mut index = 0;
+        while index < self.guests.len() {
+            match self.guests[index].read(&self.admission.secret) {
+                GuestProgress::Nothing => index += 1,
+                GuestProgress::Gone => drop(self.guests.remove(index)),
+                GuestProgress::Proven(greeting) => {
+                    let guest = self.guests.remove(index);
+                    self.answer_handshake(guest.stream, &greeting);
+                }
             }
         }
-        let mut index = 0;
-        while index < self.handshakes.len() {
-            match self.handshakes[index].read() {
-                HandshakeProgress::Nothing => index += 1,
-                HandshakeProgress::Gone => drop(self.handshakes.swap_remove(index)),
-                HandshakeProgress::All => {
-                    let handshake = self.handshakes.swap_remove(index);
-                    self.answer_handshake(handshake);
-                }
+        tell::refused_before();
+    }
+
+    /// Accepts guests; those that are too many displace others.
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTED_AT_ONCE {
+            let Ok((stream, address)) = self.listener.accept() else { return };
+            let known: Vec<_> = self.guests.iter().map(Guest::known).collect();
+            if let Some(index) = GuestLimits::VERBS.displaced(&known, address.ip()) {
+                let displaced = self.guests.remove(index);
+                let reason = "too many connections have not proven the secret";
+                tell::refused(&peer(&displaced.stream), &reason);
+            }
+            // Dropping a stream closes it, which its caller notices.
+            if stream.set_nonblocking(true).and(stream.set_nodelay(true)).is_ok() {
+                self.guests.push(Guest::new(stream, address.ip()));
             }
         }
     }
@@ -256,34 +260,25 @@ impl<E: Env> VerbsPort<E> {
         }
     }
 
-    fn answer_handshake(&mut self, mut handshake: Handshake) {
-        let (hello, offer) = handshake.bytes.split_at(HELLO_BYTES);
+    fn answer_handshake(&mut self, mut stream: TcpStream, greeting: &Greeting) {
+        let (hello, offer) = greeting.message.split_at(HELLO_BYTES);
         let hello = hello.try_into().expect("the length was waited for");
         let offer = offer.try_into().expect("the length was waited for");
-        let answer = match self.admit(hello, offer) {
-            Ok((caller, welcome, ours)) => {
-                let mut answer = welcome.to_vec();
-                answer.extend(ours.encode());
-                Ok((caller, answer))
-            }
+        let (caller, answer) = match self.admit(hello, offer) {
+            Ok((caller, welcome, ours)) => (Some(caller), [&welcome[..], &ours.encode()].concat()),
             Err(refusal) => {
-                tell::refused(&peer(&handshake.stream), &refusal);
-                Err(refusal.encode())
+                tell::refused(&peer(&stream), &refusal);
+                (None, [&refusal.encode()[..], &[0; OFFER_BYTES]].concat())
             }
         };
-        match answer {
-            // The answer is far shorter than the system's buffer, so a caller that does not receive
-            // it has ended.
-            Ok(((line, hello), answer)) => {
-                if handshake.stream.write_all(&answer).is_ok() {
-                    tell::connected(&peer(&handshake.stream), &hello);
-                    self.callers.push(Caller { control: handshake.stream, hello, line });
-                    self.shared.set_connection_count(self.callers.len());
-                }
-            }
-            Err(refusal) => {
-                let _gone_is_fine = handshake.stream.write_all(&refusal);
-            }
+        let seal = greeting.proven.seal(&self.admission.secret, &answer);
+        // The answer is far shorter than the system's buffer, so a caller that does not receive it
+        // has ended.
+        let is_sent = stream.write_all(&[&answer[..], &seal].concat()).is_ok();
+        if let Some((line, hello)) = caller.filter(|_| is_sent) {
+            tell::connected(&peer(&stream), &hello);
+            self.callers.push(Caller { control: stream, hello, line });
+            self.shared.set_connection_count(self.callers.len());
         }
     }
 
@@ -437,36 +432,8 @@ impl<E: Env> Port for VerbsPort<E> {
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
         to.push(self.queue.as_fd());
         to.push(self.listener.as_fd());
-        to.extend(self.handshakes.iter().map(|handshake| handshake.stream.as_fd()));
+        to.extend(self.guests.iter().map(|guest| guest.stream.as_fd()));
         to.extend(self.callers.iter().map(|caller| caller.control.as_fd()));
-    }
-}
-
-enum HandshakeProgress {
-    Nothing,
-    Gone,
-    All,
-}
-
-impl Handshake {
-    fn read(&mut self) -> HandshakeProgress {
-        let missing = HELLO_BYTES + OFFER_BYTES - self.bytes.len();
-        let mut piece = [0; HELLO_BYTES + OFFER_BYTES];
-        match self.stream.read(&mut piece[..missing]) {
-            Ok(0) => HandshakeProgress::Gone,
-            Ok(count) => {
-                self.bytes.extend_from_slice(&piece[..count]);
-                if count == missing { HandshakeProgress::All } else { HandshakeProgress::Nothing }
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                if self.since.elapsed() > HANDSHAKE_TIME_MAX {
-                    HandshakeProgress::Gone
-                } else {
-                    HandshakeProgress::Nothing
-                }
-            }
-            Err(_) => HandshakeProgress::Gone,
-        }
     }
 }
 

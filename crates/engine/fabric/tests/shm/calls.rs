@@ -1,7 +1,7 @@
 //! Calls from one process to another.
 
 use crate::parts::{COUNT, ECHO, NODE, REFUSE, SLEEP};
-use crate::play::{Folder, Player, hello, world};
+use crate::play::{Folder, Player, hello, secret, world};
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{CallError, Fabric, LocalEnv, ServiceId, run_now};
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ fn more_calls_than_slots_wait_for_one() {
 fn a_call_that_takes_too_long_ends_and_its_slot_comes_back() {
     let folder = Folder::new();
     let _server = Player::start("server", &folder);
-    let mut config = ConnectConfig::new(&folder.0, vec![hello(1)]);
+    let mut config = ConnectConfig::new(&folder.0, secret(), vec![hello(1)]);
     config.call_timeout = Duration::from_millis(50);
     let world = connect(&config).expect("the server lets us in");
     let env = world.endpoint();

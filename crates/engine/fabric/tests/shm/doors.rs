@@ -1,10 +1,11 @@
 //! Admission of callers, and attacks by strangers.
 
 use crate::parts::{ECHO, NODE, admission, server_world};
-use crate::play::{CLUSTER, Folder, KEY, Player, hello, try_connect, world};
+use crate::play::{CLUSTER, Folder, KEY, Player, hello, secret, try_connect, world};
 use fabric::identity::ANSWER_BYTES;
-use fabric::shm::ShmPort;
-use fabric::{Fabric, Hello, Welcome, run_now};
+use fabric::proof::{self, CHALLENGE_BYTES, Claim, Purpose, SEAL_BYTES};
+use fabric::shm::{ConnectConfig, ShmPort, connect as connect_to};
+use fabric::{Fabric, Hello, Secret, run_now};
 use proptest::prelude::Rng;
 use rustix::io::Errno;
 use rustix::net::{
@@ -39,6 +40,39 @@ fn who_does_not_fit_is_refused_in_a_sentence() {
         assert!(sentence.starts_with("memory server 0 refused: "), "{sentence}");
         assert!(sentence.contains(expected), "{sentence}");
     }
+}
+
+/// A process of this user that knows everything but the secret gets no descriptor and no sentence.
+#[test]
+fn who_does_not_know_the_secret_learns_the_version_and_nothing_else() {
+    let folder = Folder::new();
+    let _server = Player::start("server", &folder);
+    let other = Secret::new([8; 32]);
+    let config = ConnectConfig::new(&folder.0, other.clone(), vec![hello(1)]);
+    let refused = connect_to(&config).map(|_| ()).expect_err("another cluster's secret");
+    assert!(refused.to_string().contains("does not accept the secret"), "{refused}");
+    let stranger = knock(&folder.0);
+    let (bytes, descriptors) = introduce(&stranger, &other, &hello(1));
+    assert_eq!((bytes, descriptors.len()), (proof::version().to_vec(), 0));
+    // The greeting of a member, recorded and sent again.
+    let member = knock(&folder.0);
+    send(&member, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+    let challenge = answer(&member).0.try_into().expect("a challenge has a fixed length");
+    let hello = hello(1).encode();
+    let (_, proof) = Claim::to(&challenge, &secret(), Purpose::Verbs, &hello);
+    let recorded = [&proof[..], &hello].concat();
+    for (is_replayed, descriptors) in [(false, 3), (true, 0)] {
+        let socket = if is_replayed { knock(&folder.0) } else { member.try_clone().expect("one") };
+        if is_replayed {
+            send(&socket, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+            assert_eq!(answer(&socket).0.len(), CHALLENGE_BYTES);
+        }
+        send(&socket, &recorded, SendFlags::NOSIGNAL).expect("it listens");
+        let (bytes, given) = answer(&socket);
+        assert_eq!(given.len(), descriptors);
+        assert_eq!(bytes == proof::version(), is_replayed);
+    }
+    is_served(&folder.0);
 }
 
 #[test]
@@ -77,7 +111,7 @@ fn knock(folder: &Path) -> OwnedFd {
 fn answer(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut bytes = vec![0; ANSWER_BYTES];
+    let mut bytes = vec![0; ANSWER_BYTES + SEAL_BYTES];
     let mut parts = [IoSliceMut::new(&mut bytes)];
     let received = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC);
     bytes.truncate(received.expect("an answer").bytes);
@@ -88,6 +122,16 @@ fn answer(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
         }
     }
     (bytes, descriptors)
+}
+
+/// Opens the connection, and proves a secret for `hello`; the server's answer with its descriptors.
+fn introduce(socket: &OwnedFd, secret: &Secret, hello: &Hello) -> (Vec<u8>, Vec<OwnedFd>) {
+    send(socket, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+    let challenge = answer(socket).0.try_into().expect("a challenge has a fixed length");
+    let hello = hello.encode();
+    let (_, proof) = Claim::to(&challenge, secret, Purpose::Verbs, &hello);
+    send(socket, &[&proof[..], &hello].concat(), SendFlags::NOSIGNAL).expect("it listens");
+    answer(socket)
 }
 
 fn is_served(folder: &Path) {
@@ -104,9 +148,16 @@ fn strangers_who_talk_nonsense_or_say_nothing_harm_nobody() {
         let stranger = knock(&folder.0);
         send(&stranger, &vec![0x20; length], SendFlags::NOSIGNAL).expect("it listens");
         let (bytes, descriptors) = answer(&stranger);
-        let bytes: [u8; ANSWER_BYTES] = bytes.try_into().expect("an answer has a fixed length");
-        let refusal = Welcome::decode(&bytes).expect_err("nonsense");
-        assert!(refusal.to_string().contains("not a namdb"), "{refusal}");
+        assert_eq!(bytes, proof::version(), "{length} bytes");
+        assert!(descriptors.is_empty());
+    }
+    for length in [1, 127, 191, 193, 5000] {
+        let stranger = knock(&folder.0);
+        send(&stranger, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+        assert_eq!(answer(&stranger).0.len(), CHALLENGE_BYTES);
+        send(&stranger, &vec![0x20; length], SendFlags::NOSIGNAL).expect("it listens");
+        let (bytes, descriptors) = answer(&stranger);
+        assert_eq!(bytes, proof::version(), "{length} bytes behind the opening");
         assert!(descriptors.is_empty());
     }
     // More connections than the server polls at a time, all silent.
@@ -127,8 +178,7 @@ fn a_process_that_writes_garbage_loses_its_connection_and_nobody_else_does() {
     );
     for round in 0..20 {
         let broken = knock(&folder.0);
-        send(&broken, &hello(1000 + round).encode(), SendFlags::NOSIGNAL).expect("it listens");
-        let (_, descriptors) = answer(&broken);
+        let (_, descriptors) = introduce(&broken, &secret(), &hello(1000 + round));
         let [_region, segment, bell] = descriptors.try_into().expect("three descriptors");
         let mut garbage = vec![0; 16 * 4096];
         random.fill_bytes(&mut garbage);

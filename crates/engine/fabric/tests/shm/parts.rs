@@ -70,6 +70,7 @@ pub fn admission() -> Arc<Admission> {
     Arc::new(Admission {
         node: NODE,
         cluster: CLUSTER,
+        secret: fabric::Secret::new([7; 32]),
         server: SERVER,
         key: KEY,
         region_bytes: REGION_BYTES,
@@ -106,6 +107,7 @@ pub fn serve_calls(folder: &Path) {
         key: PEER_IDENTITY,
         region_bytes: 0,
         cluster: own.cluster,
+        secret: fabric::Secret::new([7; 32]),
         program: own.program.clone(),
         epoch: 1.into(),
         members: Default::default(),

@@ -2,7 +2,7 @@
 //! servers.
 
 use crate::parts::{COUNT, ECHO, NODE, PEER, PEER_IDENTITY, REFUSE, SLEEP, WORD};
-use crate::play::{Folder, Player, hello};
+use crate::play::{Folder, Player, hello, secret};
 use crate::verbs::read;
 use fabric::shm::{ConnectConfig, ConnectError, connect};
 use fabric::{CallError, Fabric, Hello, LocalEnv, LocalWorld, run_now};
@@ -15,7 +15,10 @@ fn peer_hello() -> Hello {
 }
 
 fn connect_to(folder: &Folder, peer: Hello) -> Result<Arc<LocalWorld>, ConnectError> {
-    connect(&ConnectConfig { peers: vec![peer], ..ConnectConfig::new(&folder.0, vec![hello(1)]) })
+    connect(&ConnectConfig {
+        peers: vec![peer],
+        ..ConnectConfig::new(&folder.0, secret(), vec![hello(1)])
+    })
 }
 
 fn count(env: &LocalEnv) -> Result<u64, CallError> {
@@ -48,7 +51,8 @@ fn who_is_not_meant_is_refused_with_the_reason() {
     let absent = connect_to(&folder, peer_hello()).err().expect("nobody is there").to_string();
     assert!(absent.starts_with("cannot connect to compute server 4 at"), "{absent}");
     // A caller that does not need the peer connects, and its calls fail.
-    let (peers, config) = (vec![peer_hello()], ConnectConfig::new(&folder.0, vec![hello(1)]));
+    let (peers, config) =
+        (vec![peer_hello()], ConnectConfig::new(&folder.0, secret(), vec![hello(1)]));
     let world = connect(&ConnectConfig { peers, needs_peers: false, ..config });
     let env = world.expect("the memory server is there").endpoint();
     assert!(count(&env).is_err());

@@ -153,7 +153,7 @@ fn bytes_that_are_no_frames_end_their_own_connection_only() {
         let _ = stream.shutdown(Shutdown::Write);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
-        assert!(answer.is_empty() || answer.starts_with(b"namdbREF"));
+        assert!(answer.is_empty() || answer == fabric::proof::version());
         is_served(&engine, round);
     }
 }
@@ -288,26 +288,4 @@ fn a_server_that_sleeps_wakes_when_its_slow_reader_reads() {
     }
     // Without a wake-up, it would poll once a minute.
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
-}
-
-#[test]
-fn connections_are_bounded_and_those_that_say_nothing_count_too() {
-    let server = Server::start(0, 1);
-    let engine = engine(config(&[&server]));
-    let mut silent: Vec<TcpStream> = Vec::new();
-    let mut refusals = 0;
-    for _ in 0..fabric::tcp::CONNECTIONS_MAX + 5 {
-        // The test has a limit of open files, too.
-        let Ok(stream) = TcpStream::connect(server.address) else { break };
-        silent.push(stream);
-    }
-    for stream in silent.iter_mut().rev().take(5) {
-        stream.set_read_timeout(Some(Duration::from_secs(3))).expect("a flag of a socket");
-        let mut answer = Vec::new();
-        if stream.read_to_end(&mut answer).is_ok() && answer.starts_with(b"namdbREF") {
-            refusals += 1;
-        }
-    }
-    assert_eq!(refusals, 5);
-    is_served(&engine, 1);
 }

@@ -1,6 +1,8 @@
 //! Lost servers: all operations in flight end within a bound, and none is executed later.
 
-use crate::support::{Server, answer, at, config, engine, patience};
+use crate::support::{Server, answer, at, config, engine, patience, secret};
+use fabric::identity::{ANSWER_BYTES, HELLO_BYTES};
+use fabric::proof::{Purpose, demand, prove};
 use fabric::{Batch, Engine, Env, Fabric, FabricError, TcpConfig, TcpTransport, Welcome};
 use layout::NodeId;
 use std::cell::Cell;
@@ -27,10 +29,13 @@ fn impostor(
     let serve = move || {
         for number in 0..count {
             let (mut stream, _) = listener.accept().expect("somebody connects");
-            let mut hello = [0; fabric::identity::HELLO_BYTES];
-            stream.read_exact(&mut hello).expect("somebody says who it is");
+            let mut hello = [0; HELLO_BYTES];
+            let proven = demand(&mut stream, &secret(), Purpose::Verbs, &mut hello);
+            let proven = proven.expect("somebody says who it is");
             let welcome = Welcome { node: NodeId(0), process: 1, region_bytes: 1 << 20, epoch: 1 };
-            stream.write_all(&welcome.encode()).expect("somebody reads");
+            let welcome = welcome.encode();
+            let seal = proven.seal(&secret(), &welcome);
+            stream.write_all(&[&welcome[..], &seal].concat()).expect("somebody reads");
             then(number, stream);
         }
     };
@@ -213,10 +218,11 @@ fn a_server_that_closes_is_connected_to_again_a_bounded_number_of_times() {
     assert_eq!(results.last(), Some(&Ok(99)), "{results:?}");
     assert!(results[..results.len() - 1].iter().all(|result| *result == Err(GONE)));
     drop((engine, env));
-    drop(
-        TcpStream::connect(address)
-            .map(|mut stream| stream.write_all(&[0; fabric::identity::HELLO_BYTES])),
-    );
+    // It waits for a caller.
+    drop(TcpStream::connect(address).map(|mut stream| {
+        let (hello, mut answer) = ([0; HELLO_BYTES], [0; ANSWER_BYTES]);
+        prove(&mut stream, &secret(), Purpose::Verbs, &hello, &mut answer)
+    }));
     thread.join().expect("it has ended");
 }
 

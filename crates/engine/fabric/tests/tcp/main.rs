@@ -10,4 +10,5 @@ mod identities;
 mod lost;
 mod peers;
 mod processes;
+mod strangers;
 mod support;

@@ -2,7 +2,9 @@
 
 use crate::support::{
     BATCH, CLUSTER, EPOCH, PROGRAM, REFUSED, Server, answer, at, bytes, config, engine, kind,
+    secret,
 };
+use fabric::proof::{Purpose, prove};
 use fabric::service::Reply;
 use fabric::tcp::{CALL_BYTES_MAX, TcpConfig};
 use fabric::{
@@ -11,7 +13,7 @@ use fabric::{
 };
 use layout::NodeId;
 use std::cell::RefCell;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -90,6 +92,7 @@ impl Peer {
         let admission = Arc::new(Admission {
             node: PEER,
             cluster: CLUSTER,
+            secret: fabric::Secret::new([7; 32]),
             server: IDENTITY,
             key: IDENTITY,
             region_bytes: 0,
@@ -366,9 +369,9 @@ fn who_is_not_meant_or_sends_verbs_is_refused_with_the_reason() {
         process: 0,
         program: PROGRAM.to_owned(),
     };
-    stream.write_all(&hello.encode()).expect("it reads");
     let mut welcome = [0; fabric::identity::ANSWER_BYTES];
-    stream.read_exact(&mut welcome).expect("it answers");
+    let hello = hello.encode();
+    prove(&mut stream, &secret(), Purpose::Verbs, &hello, &mut welcome).expect("it answers");
     let welcome = Welcome::decode(&welcome).expect("the caller is welcome");
     assert_eq!((welcome.node, welcome.region_bytes), (PEER, 0));
     let frame = [0x6e61 | BATCH << 16 | 6 << 32, EPOCH, IDENTITY, 1, 0, 0];

@@ -2,13 +2,14 @@
 
 use fabric::local::{ServerConfig, Sharing};
 use fabric::port::{Port, ServeCounters, serve};
+use fabric::proof::{Purpose, prove};
 use fabric::tcp::TlsKeys;
 use fabric::{
-    Admission, Caller, Engine, Hello, LocalEnv, LocalWorld, Patience, ServerAddress, Service,
-    ServiceId, TcpConfig, TcpPort, TcpTransport, Welcome,
+    Admission, Caller, Engine, Hello, LocalEnv, LocalWorld, Patience, Secret, ServerAddress,
+    Service, ServiceId, TcpConfig, TcpPort, TcpTransport, Welcome,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -34,10 +35,15 @@ pub fn patience() -> Patience {
     Patience { spin_ns: 10_000, awake_ns: 60_000, sleep_ns_max: 60_000_000_000 }
 }
 
+pub fn secret() -> Secret {
+    Secret::new([7; 32])
+}
+
 pub fn admission(node: NodeId) -> Arc<Admission> {
     Arc::new(Admission {
         node,
         cluster: CLUSTER,
+        secret: secret(),
         server: 1000 + u64::from(node.0),
         key: 2000 + u64::from(node.0),
         region_bytes: REGION_BYTES,
@@ -119,9 +125,10 @@ impl Server {
             process: std::process::id(),
             program: PROGRAM.to_owned(),
         };
-        stream.write_all(&hello.encode()).expect("the server reads");
         let mut answer = [0; fabric::identity::ANSWER_BYTES];
-        stream.read_exact(&mut answer).expect("the server answers");
+        let hello = hello.encode();
+        let proven = prove(&mut stream, &secret(), Purpose::Verbs, &hello, &mut answer);
+        proven.expect("the server answers");
         Welcome::decode(&answer).expect("the caller is welcome");
         stream
     }
@@ -155,6 +162,7 @@ pub fn config(servers: &[&Server]) -> TcpConfig {
     TcpConfig::new(Caller {
         servers: servers.iter().map(|server| server.server_address()).collect(),
         cluster: CLUSTER,
+        secret: secret(),
         epoch: Arc::new(EPOCH.into()),
         identity: 3,
         endpoint: ENDPOINTS.fetch_add(1, Relaxed),

@@ -143,6 +143,7 @@ fn serve(scene: &Scene, told: Sender<Peer>) {
     let admission = Arc::new(Admission {
         node: PEER,
         cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
         server: IDENTITY,
         key: IDENTITY,
         region_bytes: 0,

@@ -73,6 +73,7 @@ fn admission() -> Arc<Admission> {
     Arc::new(Admission {
         node: NODE,
         cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
         server: 2,
         key: 3,
         region_bytes: REGION_BYTES,
@@ -125,6 +126,7 @@ impl Scene {
         let caller = Caller {
             servers: vec![self.server()],
             cluster: 1,
+            secret: fabric::Secret::new([7; 32]),
             epoch: Arc::new(1.into()),
             identity: caller,
             endpoint,

@@ -45,6 +45,15 @@ pub struct ClusterFile {
     /// session; without that variable `/tmp/namdb-UID/NAME-ID`. Never empty once the file is read.
     #[serde(default, skip_serializing_if = "is_empty_path")]
     pub directory: PathBuf,
+    /// File with the secret that every member and client of the cluster proves; relative paths
+    /// start at the file. Only its owner may read it. Default: beside the file, with its name and
+    /// the ending `.secret`. Never empty once the file is read.
+    #[serde(default, skip_serializing_if = "is_empty_path")]
+    pub secret: PathBuf,
+    /// Whether servers may listen at addresses that other hosts reach although connections are not
+    /// encrypted. Default `false`: a server then refuses to start.
+    #[serde(default)]
+    pub allow_unencrypted: bool,
     /// How long a silent server counts as alive, in seconds, 2 to 600. Default 10: long enough for
     /// an etcd leader election, short enough for clients waiting for a dead server.
     #[serde(default = "default_lease_seconds")]
@@ -297,7 +306,12 @@ impl ClusterFile {
         }
         // A file named without a folder is in the current one, whose name is not empty.
         let beside = path.parent().filter(|folder| !is_empty_path(folder));
-        cluster.complete(beside.unwrap_or(Path::new(".")), runtime);
+        let beside = beside.unwrap_or(Path::new("."));
+        cluster.secret = match is_empty_path(&cluster.secret) {
+            true => path.with_extension("secret"),
+            false => beside.join(&cluster.secret),
+        };
+        cluster.complete(beside, runtime);
         let Some((wrong, sentence)) = validate::problem(&cluster) else { return Ok(cluster) };
         Err(match settings.iter().rev().find(|setting| setting.path == wrong) {
             Some(setting) => ClusterFileError::new(&setting.place, sentence),
@@ -341,6 +355,8 @@ impl ClusterFile {
             id: ClusterId::draw(),
             fabric,
             directory: PathBuf::new(),
+            secret: PathBuf::new(),
+            allow_unencrypted: false,
             lease_seconds: default_lease_seconds(),
             transaction_time_ms: default_transaction_time_ms(),
             oracle: OracleKind::suited_to(fabric),

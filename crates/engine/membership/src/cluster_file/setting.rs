@@ -6,11 +6,13 @@ use toml::{Table, Value};
 
 /// Keys of single values, which may be set by variables. Those of servers come after the server's
 /// number: `memory.0.listen`.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "name",
     "id",
     "fabric",
     "directory",
+    "secret",
+    "allow_unencrypted",
     "lease_seconds",
     "transaction_time_ms",
     "oracle",
@@ -90,16 +92,17 @@ impl Setting {
     }
 
     /// Returns the possible meanings of the text, in the order in which they are tried: a list
-    /// separated by commas, a number if the key is numeric, or text.
+    /// separated by commas, a number or a truth value if the key has one, or text.
     fn readings(&self) -> Vec<Value> {
         let text = || Value::String(self.value.clone());
         if self.path == "registry.endpoints" {
             let parts = self.value.split(',').map(|part| Value::String(part.trim().to_owned()));
             return vec![Value::Array(parts.collect())];
         }
-        match self.value.parse::<i64>() {
-            Ok(number) => vec![Value::Integer(number), text()],
-            Err(_) => vec![text()],
+        match (self.value.parse::<i64>(), self.value.parse::<bool>()) {
+            (Ok(number), _) => vec![Value::Integer(number), text()],
+            (_, Ok(is_set)) => vec![Value::Boolean(is_set), text()],
+            _ => vec![text()],
         }
     }
 

@@ -8,6 +8,8 @@ name = "dev"
 id = "4f1c0a9be2d37788"
 fabric = "tcp"
 directory = "state"
+secret = "dev.key"
+allow_unencrypted = true
 lease_seconds = 5
 transaction_time_ms = 2000
 oracle = "double-collect"
@@ -73,6 +75,8 @@ fn a_whole_file_is_read_and_paths_start_at_it() {
     assert_eq!(cluster.id, ClusterId(0x4f1c_0a9b_e2d3_7788));
     assert_eq!((cluster.fabric, cluster.oracle), (FabricKind::Tcp, OracleKind::DoubleCollect));
     assert_eq!(cluster.directory, Path::new("/etc/namdb/state"));
+    assert_eq!(cluster.secret, Path::new("/etc/namdb/dev.key"));
+    assert!(cluster.allow_unencrypted);
     let tls = cluster.tls.as_ref().expect("it is written");
     assert_eq!(tls.ca, Path::new("/etc/namdb/ca.pem"));
     assert_eq!(tls.certificate, Path::new("/etc/server.pem"));
@@ -90,7 +94,9 @@ fn a_written_file_reads_back_equal() {
     let made = ClusterFile::development("dev", FabricKind::Tcp, &bytes, 2);
     let read = read(&made.to_toml(), &[], &[]).expect("it is right");
     assert!(read.directory.starts_with("/tmp"));
-    assert_eq!(ClusterFile { directory: PathBuf::new(), ..read }, made);
+    assert_eq!(read.secret, Path::new("/etc/namdb/dev.secret"));
+    let without = ClusterFile { directory: PathBuf::new(), secret: PathBuf::new(), ..read };
+    assert_eq!(without, made);
     assert_ne!(made.id, ClusterFile::development("dev", FabricKind::Tcp, &bytes, 2).id);
 }
 

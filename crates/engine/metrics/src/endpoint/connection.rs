@@ -1,8 +1,9 @@
 //! A connection: reads a request, writes the answer, and discards whatever the client still sends.
 
 use super::http::{self, Pages, Request};
+use fabric::guests::Guest;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::time::Instant;
 
 /// Maximal length of a request with its headers.
@@ -12,6 +13,7 @@ const READ_BYTES_MAX: usize = 4 * 1024;
 
 pub(super) struct Connection {
     socket: TcpStream,
+    peer: IpAddr,
     /// Deadline of the connection.
     pub(super) until: Instant,
     stage: Stage,
@@ -36,9 +38,15 @@ pub(super) enum Progress {
 
 impl Connection {
     /// Sets up an accepted connection; `None` if the client has already left.
-    pub(super) fn new(socket: TcpStream, until: Instant) -> Option<Self> {
+    pub(super) fn new(socket: TcpStream, peer: IpAddr, until: Instant) -> Option<Self> {
         socket.set_nonblocking(true).ok()?;
-        Some(Self { socket, until, stage: Stage::Reading(Vec::new()) })
+        Some(Self { socket, peer, until, stage: Stage::Reading(Vec::new()) })
+    }
+
+    /// The connection as the limits see it.
+    pub(super) fn guest(&self) -> Guest {
+        let is_silent = matches!(&self.stage, Stage::Reading(request) if request.is_empty());
+        Guest { peer: self.peer, has_spoken: !is_silent }
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
@@ -73,9 +81,11 @@ impl Connection {
         request.extend_from_slice(&bytes[..count]);
         let answer = match http::parse(request) {
             Request::Partial if request.len() < REQUEST_BYTES_MAX => return Ok(Progress::Open),
-            Request::Partial => http::too_long(),
-            Request::Malformed => http::malformed(),
-            Request::Whole { method, path } => pages.answer(&method, &path),
+            Request::Partial => pages.too_long(),
+            Request::Malformed => pages.malformed(),
+            Request::Whole { method, path, token } => {
+                pages.answer(&method, &path, token.as_deref())
+            }
         };
         self.stage = Stage::Writing(answer, 0);
         self.write()

@@ -1,9 +1,9 @@
 //! A small HTTP endpoint: `/metrics`, `/status` and `/healthz`, on a thread of its own.
 //!
 //! One thread serves nonblocking sockets: a slow or silent client keeps its connection until its
-//! deadline and delays no other. Connections, request sizes and times are limited; if all
-//! connections are in use, the oldest one is closed for a new one. Each answer closes its
-//! connection.
+//! deadline and delays no other. Connections, request sizes and times are limited, in all and for
+//! each peer address; a new connection displaces a silent one, or the oldest one. Each answer
+//! closes its connection.
 
 mod connection;
 mod http;
@@ -11,6 +11,7 @@ mod http;
 use crate::clock;
 use crate::registry::Registry;
 use connection::{Connection, Progress};
+use fabric::guests::GuestLimits;
 use http::Pages;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::ErrorKind;
@@ -43,6 +44,8 @@ impl Status {
 pub struct Bounds {
     /// Maximal number of connections.
     pub connections: usize,
+    /// Maximal number of connections of one peer address.
+    pub per_peer: usize,
     /// Maximal duration of a connection.
     pub connection_time: Duration,
 }
@@ -50,8 +53,17 @@ pub struct Bounds {
 impl Default for Bounds {
     /// Suffices for a few scrapers, each on a network that loses a packet.
     fn default() -> Self {
-        Self { connections: 32, connection_time: Duration::from_secs(5) }
+        Self { connections: 64, per_peer: 32, connection_time: Duration::from_secs(5) }
     }
+}
+
+/// The readers of the pages.
+pub enum Access {
+    /// Everybody who reaches the address.
+    Everybody,
+    /// Holders of a token in the header `Authorization: Bearer TOKEN` that this function accepts.
+    /// Others get the code 401 and the version of the protocol, whatever they ask.
+    Token(Box<dyn Fn(&str) -> bool + Send>),
 }
 
 /// The endpoint cannot be opened.
@@ -100,21 +112,23 @@ impl Drop for Endpoint {
 /// endpoint's thread calls `status` for each request, so it must not block.
 pub fn serve(
     address: &str,
+    access: Access,
     registry: &Registry,
     status: impl Fn() -> Status + Send + 'static,
 ) -> Result<Endpoint, EndpointError> {
-    serve_within(Bounds::default(), address, registry, status)
+    serve_within(Bounds::default(), address, access, registry, status)
 }
 
 /// Like [`serve`], with other limits.
 pub fn serve_within(
     bounds: Bounds,
     address: &str,
+    access: Access,
     registry: &Registry,
     status: impl Fn() -> Status + Send + 'static,
 ) -> Result<Endpoint, EndpointError> {
     assert!(bounds.connections > 0, "at least one connection is allowed");
-    let pages = Pages { registry: registry.clone(), status: Box::new(status) };
+    let pages = Pages { access, registry: registry.clone(), status: Box::new(status) };
     start(bounds, address, pages).map_err(|why| EndpointError { address: address.to_owned(), why })
 }
 
@@ -191,12 +205,15 @@ impl Server {
     /// Accepts one connection; the next round accepts the next one.
     fn accept(&mut self) {
         match self.listener.accept() {
-            Ok((socket, _)) => {
-                if self.connections.len() == self.bounds.connections {
-                    self.connections.remove(0);
+            Ok((socket, peer)) => {
+                let guests: Vec<_> = self.connections.iter().map(Connection::guest).collect();
+                let Bounds { connections: in_all, per_peer, connection_time } = self.bounds;
+                let limits = GuestLimits { in_all, per_peer };
+                if let Some(displaced) = limits.displaced(&guests, peer.ip()) {
+                    self.connections.remove(displaced);
                 }
-                let until = clock::now() + self.bounds.connection_time;
-                self.connections.extend(Connection::new(socket, until));
+                let until = clock::now() + connection_time;
+                self.connections.extend(Connection::new(socket, peer.ip(), until));
             }
             // The client has left already.
             Err(error)

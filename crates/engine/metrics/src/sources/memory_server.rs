@@ -104,6 +104,7 @@ mod tests {
         let admission = Admission {
             node: NodeId(0),
             cluster: 1,
+            secret: fabric::Secret::new([7; 32]),
             server: 2,
             key: 3,
             region_bytes: bytes,

@@ -68,7 +68,11 @@ impl Processes {
             let (epoch, caller, endpoint) = (1, process.into(), 0);
             Hello { node, cluster, epoch, server, key, caller, endpoint, process, program }
         };
-        let config = ConnectConfig::new(&processes.folder, (0..SERVERS).map(hello).collect());
+        let config = ConnectConfig::new(
+            &processes.folder,
+            fabric::Secret::new([7; 32]),
+            (0..SERVERS).map(hello).collect(),
+        );
         let world = connect(&config).expect("they have just started");
         let nodes = (0..SERVERS).map(NodeId).collect();
         let database = Database::create(world.endpoint(), nodes, DatabaseConfig::default());

@@ -139,6 +139,7 @@ impl Network {
         let caller = Caller {
             servers: servers.iter().map(Server::address).collect(),
             cluster: 1,
+            secret: fabric::Secret::new([7; 32]),
             epoch: Arc::new(1.into()),
             identity: 1,
             endpoint: 1,

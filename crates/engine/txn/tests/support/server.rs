@@ -14,6 +14,7 @@ pub fn admission(node: NodeId) -> Admission {
     Admission {
         node,
         cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
         server: 2,
         key: 3,
         region_bytes: SERVER_BYTES,

@@ -1,8 +1,8 @@
 //! Input over shared memory that no correct caller sends.
 
-use crate::fabrics::rendezvous::Rendezvous;
-use fabric::Welcome;
+use crate::fabrics::rendezvous::{Rendezvous, SECRET};
 use fabric::identity::ANSWER_BYTES;
+use fabric::proof::{self, Claim, Purpose, SEAL_BYTES};
 use layout::NodeId;
 use rustix::io::{Errno, pwrite, write};
 use rustix::net::{
@@ -29,17 +29,20 @@ pub fn over_shared_memory(place: &Rendezvous) -> Result<(), String> {
         let stranger = open_connection(place).map_err(failed)?;
         send(&stranger, &vec![0x20; length], SendFlags::NOSIGNAL).map_err(failed)?;
         let (bytes, _) = answer(&stranger).map_err(failed)?;
-        let bytes: [u8; ANSWER_BYTES] =
-            bytes.try_into().map_err(|_| "the answer has a wrong length")?;
-        if Welcome::decode(&bytes).is_ok() {
-            return Err(format!("the server accepted {length} bytes of nonsense as a hello"));
+        if bytes != proof::version() {
+            return Err(format!("the server answered {length} bytes of nonsense with {bytes:?}"));
         }
     }
     let _silent = open_connection(place).map_err(failed)?;
     for round in 0..ROUNDS {
         let broken = open_connection(place).map_err(failed)?;
         let hello = place.hello(NodeId(0), 100 + round);
-        send(&broken, &hello.encode(), SendFlags::NOSIGNAL).map_err(failed)?;
+        send(&broken, &proof::opening(), SendFlags::NOSIGNAL).map_err(failed)?;
+        let (challenge, _) = answer(&broken).map_err(failed)?;
+        let challenge = challenge.try_into().map_err(|_| "the challenge has a wrong length")?;
+        let (_, proof) = Claim::to(&challenge, &SECRET, Purpose::Verbs, &hello.encode());
+        let message = [&proof[..], &hello.encode()].concat();
+        send(&broken, &message, SendFlags::NOSIGNAL).map_err(failed)?;
         let (_, descriptors) = answer(&broken).map_err(failed)?;
         let [_region, segment, bell]: [OwnedFd; 3] =
             descriptors.try_into().map_err(|_| "an accepted caller must get three descriptors")?;
@@ -83,7 +86,7 @@ fn open_connection(place: &Rendezvous) -> Result<OwnedFd, Errno> {
 fn answer(socket: &OwnedFd) -> Result<(Vec<u8>, Vec<OwnedFd>), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut bytes = vec![0; ANSWER_BYTES];
+    let mut bytes = vec![0; ANSWER_BYTES + SEAL_BYTES];
     let mut parts = [IoSliceMut::new(&mut bytes)];
     let received = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
     bytes.truncate(received);

@@ -2,13 +2,15 @@
 
 use crate::party::REGION_BYTES;
 use crate::test::Wrong;
-use fabric::{Admission, Caller, Hello, ServerAddress};
+use fabric::{Admission, Caller, Hello, Secret, ServerAddress};
 use layout::NodeId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const CLUSTER: u64 = 0x5017e;
+/// The secret of servers and callers.
+pub const SECRET: Secret = Secret::new([7; 32]);
 const EPOCH: u64 = 1;
 const PROGRAM: &str = "0.1.0 of the suite";
 
@@ -81,6 +83,7 @@ impl Rendezvous {
         Admission {
             node,
             cluster: CLUSTER,
+            secret: SECRET,
             server: 1000 + 10 * life + u64::from(node.0),
             key: 2000 + 10 * life + u64::from(node.0),
             region_bytes: REGION_BYTES,
@@ -112,7 +115,7 @@ impl Rendezvous {
         let Hello { cluster, epoch, caller: identity, endpoint, program, .. } =
             self.hello(NodeId(0), 0);
         let (servers, epoch) = (self.servers()?, Arc::new(epoch.into()));
-        Ok(Caller { servers, cluster, epoch, identity, endpoint, program })
+        Ok(Caller { servers, cluster, secret: SECRET, epoch, identity, endpoint, program })
     }
 
     /// The servers that the caller connects to.

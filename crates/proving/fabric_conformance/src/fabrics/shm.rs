@@ -2,7 +2,7 @@
 
 use crate::fabrics::garbage;
 use crate::fabrics::processes::{Processes, SERVERS};
-use crate::fabrics::rendezvous::Rendezvous;
+use crate::fabrics::rendezvous::{Rendezvous, SECRET};
 use crate::test::{Disturbance, Play, Report};
 use fabric::shm::{ConnectConfig, ShmPort, connect};
 use fabric::{Admission, LocalEnv, LocalWorld, Port, Sharing, run_now};
@@ -49,7 +49,7 @@ impl Processes for Shm {
         play: impl FnOnce(LocalEnv) -> Play,
     ) -> Report {
         let hellos = (0..SERVERS).map(|node| place.hello(NodeId(node), 0)).collect();
-        let config = ConnectConfig::new(place.folder.path(), hellos);
+        let config = ConnectConfig::new(place.folder.path(), SECRET, hellos);
         let world = connect(&config).map_err(|error| error.to_string())?;
         started();
         run_now(play(world.endpoint()))

@@ -1,7 +1,7 @@
 //! A compute server that executes procedures for other servers.
 //!
 //! A caller first opens the procedures of a folder ([`OPEN`]), and then calls them ([`CALL`]). The
-//! host reads the folder from its own files, and refuses a folder that differs from the caller's.
+//! files of the folder come with the request: the host reads no path that a caller names.
 //! All handlers run on one thread, which has the database and the [`Lanes`]. Each call in progress
 //! has its own opened procedures.
 //!
@@ -146,16 +146,17 @@ enum Reuse {
 
 impl Folder {
     fn read(opening: Opening) -> Result<Self, CallError> {
-        let Opening { folder, fingerprint, .. } = &opening;
-        let read = Workload::read(folder.as_ref()).map_err(|error| {
-            CallError::Refused(format!(
-                "the compute server cannot read the folder {folder}: {error}"
-            ))
-        })?;
+        let Opening { files, name, fingerprint, .. } = &opening;
+        let refused = |error: &dyn ToString| {
+            let why = error.to_string();
+            CallError::Refused(format!("the compute server cannot use the folder {name}: {why}"))
+        };
+        let unpacked = files.unpack().map_err(|error| refused(&error))?;
+        let read = Workload::read(&unpacked.path).map_err(|error| refused(&error))?;
         if read.fingerprint() != *fingerprint {
-            return Err(CallError::Refused(format!(
-                "the folder {folder} of the compute server differs from the caller's; give both the same files"
-            )));
+            return Err(refused(
+                &"its files have changed since the caller has read them; start it again",
+            ));
         }
         Ok(Self { opening, procedures: read })
     }

@@ -5,6 +5,7 @@
 use super::host::{CALL, OPEN};
 use super::message::{self, Ended};
 use crate::design::Home;
+use crate::shipped_folder::ShippedFolder;
 use fabric::{CallError, Env};
 use interpreter::{CallError as CallFailure, Retries};
 use layout::NodeId;
@@ -21,8 +22,8 @@ const PAUSE_NS: u64 = 1_000_000_000;
 /// Identifies the procedures of a folder for a host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Opening {
-    /// Absolute path of the folder on the host.
-    pub folder: String,
+    /// The files of tables, procedures and plans: a host reads no path that a caller names.
+    pub files: ShippedFolder,
     pub name: String,
     /// Fingerprint of procedures, tables and plans.
     pub fingerprint: u32,

@@ -6,7 +6,7 @@ mod small;
 use datagen::{Calls, Mix};
 use fabric::{CallError as Refusal, Fabric, LocalEnv, run_now};
 use folder_benchmark::shipping::{CALL, Host, OPEN, Opening, Shipped, Shipper};
-use folder_benchmark::{Callers, Options, Prepared, Stored};
+use folder_benchmark::{Callers, Options, Prepared, ShippedFolder, Stored};
 use interpreter::{CallError, Retries, Settings};
 use layout::NodeId;
 use procedure_runtime::{Cell, Results};
@@ -179,7 +179,7 @@ fn owners_of_warehouses_take_arrays_and_give_lines() {
 
 fn opening(stored: &Stored) -> Opening {
     Opening {
-        folder: path("smallbank").display().to_string(),
+        files: ShippedFolder::of_procedures(&path("smallbank")).expect("it is shipped"),
         name: Workload::<LocalEnv>::name(stored).to_owned(),
         fingerprint: stored.ready().fingerprint(),
         plans_only: false,
@@ -225,9 +225,13 @@ fn calls_that_owners_refuse_are_executed_by_the_caller() {
     assert_eq!(opened(env, &serializable), Ok(1_u32.to_le_bytes().to_vec()));
     let refusal = |opening: &Opening| opened(env, opening).expect_err("refused").to_string();
     let other = Opening { fingerprint: 1, ..opening.clone() };
-    assert!(refusal(&other).contains("differs from the caller's"), "{}", refusal(&other));
-    let nowhere = Opening { folder: "/nonexistent".to_owned(), ..opening.clone() };
-    assert!(refusal(&nowhere).contains("cannot read the folder /nonexistent"));
+    assert!(refusal(&other).contains("its files have changed since"), "{}", refusal(&other));
+    let nothing = Opening { files: ShippedFolder::default(), ..opening.clone() };
+    assert!(refusal(&nothing).contains("cannot use the folder"), "{}", refusal(&nothing));
+    let elsewhere = r#"{"files":{"../evil.sql":"x"},"has_design":false}"#;
+    let files = serde_json::from_str(elsewhere).expect("it is JSON");
+    let elsewhere = Opening { files, ..opening.clone() };
+    assert!(refusal(&elsewhere).contains("which no workload has"), "{}", refusal(&elsewhere));
     for garbage in [&b""[..], b"{}", &[0; 17]] {
         for service in [OPEN, CALL] {
             let answer = run_now(env.call(node(0), service, garbage.to_vec()));

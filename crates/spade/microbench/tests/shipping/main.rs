@@ -40,6 +40,7 @@ fn admission(node: NodeId, region_bytes: u64) -> Arc<Admission> {
     Arc::new(Admission {
         node,
         cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
         server: 10,
         key: 10,
         region_bytes,
@@ -112,6 +113,7 @@ fn engine<N: Network>(
     let caller = Caller {
         servers: vec![address_of(MEMORY, memory)],
         cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
         epoch: Arc::new(1.into()),
         identity,
         endpoint: 1,

@@ -1,10 +1,12 @@
 //! Names of the checks. They must not change: messages, scripts and people refer to them.
 
 use crate::servers::error::ServerError;
+use crate::servers::exposure::Exposed;
+use crate::servers::keys::KeyProblem;
 use fabric::shm::{self, ListenError};
 use fabric::tcp;
 use fabric::verbs::VerbsError;
-use membership::RegistryError;
+use membership::{RegistryError, SecretError};
 use metrics::EndpointError;
 use serde::Serialize;
 use std::fmt;
@@ -30,6 +32,8 @@ pub const MEMORY: Code = Code("D13-memory");
 pub const SHARED_MEMORY: Code = Code("D14-shared-memory");
 pub const DESCRIPTORS: Code = Code("D15-descriptors");
 pub const PROCESSORS: Code = Code("D16-processors");
+pub const SECRET: Code = Code("D17-secret");
+pub const ENCRYPTION: Code = Code("D18-encryption");
 
 impl fmt::Display for Code {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,6 +64,12 @@ pub fn code_for(error: &anyhow::Error) -> Option<Code> {
         }
         if cause.is::<EndpointError>() {
             return Some(PORTS);
+        }
+        if cause.is::<SecretError>() {
+            return Some(SECRET);
+        }
+        if cause.is::<Exposed>() || cause.is::<KeyProblem>() {
+            return Some(ENCRYPTION);
         }
         cause.downcast_ref::<std::io::Error>().and_then(of_system)
     })
@@ -168,6 +178,9 @@ mod tests {
         let (node, address) = (NodeId(1), ([192, 0, 2, 1], 7400).into());
         let away = tcp::ConnectError { node, address, reason: "no route".to_owned() };
         assert_eq!(code_for(&away.into()), Some(REACHABLE));
+        assert_eq!(code_for(&SecretError::Missing("x".into()).into()), Some(SECRET));
+        let (found, fix) = ("expired".to_owned(), "a new one".to_owned());
+        assert_eq!(code_for(&KeyProblem { found, fix }.into()), Some(ENCRYPTION));
         assert_eq!(code_for(&anyhow::anyhow!("no such table")), None);
     }
 

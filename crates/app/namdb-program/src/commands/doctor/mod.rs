@@ -9,6 +9,7 @@ mod clock;
 pub mod code;
 mod descriptors;
 mod devices;
+mod encryption;
 mod etcd;
 mod files;
 mod finding;
@@ -21,6 +22,7 @@ mod mtu;
 mod ports;
 mod processors;
 mod reachable;
+mod secret;
 mod shared_memory;
 mod site;
 mod stale_files;
@@ -130,6 +132,8 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
         shared_memory::check(&Host, &shared_memory::attempt(), site),
         descriptors::check(limit(Resource::Nofile), site),
         processors::check(host::processor_count() as u64, site),
+        cluster.map_or_else(|| alone(code::SECRET), secret::check),
+        cluster.map_or_else(|| alone(code::ENCRYPTION), encryption::check),
     ]
 }
 
@@ -180,7 +184,7 @@ mod tests {
                 let needs_fix = matches!(finding.grade, Grade::Warning | Grade::Problem);
                 assert_eq!(finding.fix.is_some(), needs_fix, "{finding:?}");
             }
-            assert_eq!(checks.len(), 16);
+            assert_eq!(checks.len(), 18);
         }
     }
 

@@ -6,7 +6,7 @@
 use super::{Asked, WARM_UP_S};
 use crate::Verdict;
 use crate::bench::checks::BeforeRun;
-use crate::bench::compute_servers::{ComputeServers, Share};
+use crate::bench::compute_servers::{ComputeServers, OrderedWords, Share};
 use crate::bench::driver::Run;
 use crate::bench::load;
 use crate::bench::report::{Parameters, Report, Subject};
@@ -16,8 +16,8 @@ use crate::bench::{run_record, text};
 use crate::commands::bench::{
     compute_servers, drop_tables, ensure_free_slots, owned_lanes, with_progress,
 };
-use crate::commands::part_run::whole_path;
-use crate::commands::{catch_interrupts, interruption, named};
+use crate::commands::part_run::ordered_folder;
+use crate::commands::{catch_interrupts, interruption};
 use crate::output;
 use crate::servers::cluster_client::ClusterClient;
 use crate::servers::cluster_site::{self, SiteJob};
@@ -192,10 +192,10 @@ impl Verify<'_> {
     /// Runs calls on all lanes.
     fn all(&self) -> Result<Vec<Share>> {
         let (seconds, shape) = (self.asked.arguments.seconds, self.shape);
-        let words = self.words(seconds, WARM_UP_S);
+        let ordered = self.ordered(seconds, WARM_UP_S)?;
         with_progress("running", seconds, |stop, watcher| {
             let (threads, lanes) = (Some(shape.threads), Some(shape.lanes));
-            let shares = self.compute_servers.run(&words, threads, lanes, stop, watcher)?;
+            let shares = self.compute_servers.run(&ordered, threads, lanes, stop, watcher)?;
             let committed = shares.iter().map(|share| share.run.totals.committed()).sum();
             Ok((shares, committed))
         })
@@ -207,19 +207,18 @@ impl Verify<'_> {
             return Ok(None);
         }
         let seconds = (ALONE_SHARE * self.asked.arguments.seconds).max(ALONE_S_MIN);
-        let words = self.words(seconds, ALONE_WARM_UP_S);
+        let ordered = self.ordered(seconds, ALONE_WARM_UP_S)?;
         with_progress("running alone", seconds, |stop, watcher| {
-            let share = self.compute_servers.run_alone(&words, workers, stop, watcher)?;
+            let share = self.compute_servers.run_alone(&ordered, workers, stop, watcher)?;
             let committed = share.as_ref().map_or(0, |share| share.run.totals.committed());
             Ok((share, committed))
         })
     }
 
-    /// The arguments of the compute servers' order, as for `namdb bench`.
-    fn words(&self, seconds: f64, warm_up_s: f64) -> Vec<String> {
+    /// The compute servers' order, with arguments as for `namdb bench`.
+    fn ordered(&self, seconds: f64, warm_up_s: f64) -> Result<OrderedWords> {
         let arguments = self.asked.arguments;
-        let path = |path: &Path| whole_path(&path.display().to_string());
-        let mut words = vec![named::FOLDER.to_owned(), path(&arguments.question.folder)];
+        let mut words = Vec::new();
         let remote_percent = 100.0 * self.asked.options.remote_calls;
         for (name, value) in [
             ("units", self.stored.units().to_string()),
@@ -230,13 +229,14 @@ impl Verify<'_> {
         ] {
             words.push(format!("--{name}={value}"));
         }
-        if let DesignOrigin::File(design) = self.stored.origin() {
-            words.push(format!("--design={}", path(design)));
-        }
         if arguments.plans {
             words.push("--code=plans".to_owned());
         }
-        words
+        let design = match self.stored.origin() {
+            DesignOrigin::File(design) => Some(design.as_path()),
+            DesignOrigin::Default | DesignOrigin::Given => None,
+        };
+        ordered_folder(&arguments.question.folder, design, words)
     }
 }
 

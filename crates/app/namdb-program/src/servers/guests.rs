@@ -1,0 +1,102 @@
+//! Connections to a compute server's work port that have not proven the cluster's secret. Each has
+//! a thread, so their number is limited; a new one displaces an old one by closing its socket.
+
+use fabric::guests::{Guest, GuestLimits};
+use fabric::tell;
+use std::net::{IpAddr, Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The guests of a port, in the order in which they entered.
+#[derive(Default)]
+pub struct Guests(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    entered: u64,
+    guests: Vec<Entry>,
+}
+
+struct Entry {
+    number: u64,
+    peer: IpAddr,
+    socket: TcpStream,
+    has_spoken: Arc<AtomicBool>,
+}
+
+/// A guest's place, given up when this is dropped.
+pub struct GuestPlace {
+    guests: Arc<Guests>,
+    number: u64,
+    has_spoken: Arc<AtomicBool>,
+}
+
+impl Guests {
+    /// Gives a new connection a place; closes another guest if there are too many.
+    ///
+    /// # Errors
+    /// The connection has ended, or descriptors are short.
+    pub fn enter(self: &Arc<Self>, socket: &TcpStream) -> std::io::Result<GuestPlace> {
+        let (peer, socket) = (socket.peer_addr()?.ip(), socket.try_clone()?);
+        let mut known = self.known();
+        let guest =
+            |entry: &Entry| Guest { peer: entry.peer, has_spoken: entry.has_spoken.load(Relaxed) };
+        let guests: Vec<Guest> = known.guests.iter().map(guest).collect();
+        if let Some(index) = GuestLimits::WORK.displaced(&guests, peer) {
+            // Its thread notices the end.
+            let displaced = known.guests.remove(index);
+            let _ = displaced.socket.shutdown(Shutdown::Both);
+            tell::refused(&displaced.peer, &"too many connections have not proven the secret");
+        }
+        known.entered += 1;
+        let (number, has_spoken) = (known.entered, Arc::<AtomicBool>::default());
+        known.guests.push(Entry { number, peer, socket, has_spoken: has_spoken.clone() });
+        Ok(GuestPlace { guests: self.clone(), number, has_spoken })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().expect("no holder panics")
+    }
+}
+
+impl GuestPlace {
+    /// The guest has sent something.
+    pub fn note_spoken(&self) {
+        self.has_spoken.store(true, Relaxed);
+    }
+}
+
+impl Drop for GuestPlace {
+    fn drop(&mut self) {
+        self.guests.known().guests.retain(|entry| entry.number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    #[test]
+    fn the_oldest_silent_guest_is_closed_and_places_are_given_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let guests = Arc::<Guests>::default();
+        let enter = || {
+            let caller = TcpStream::connect(address).expect("it listens");
+            let (socket, _) = listener.accept().expect("somebody connects");
+            let place = guests.enter(&socket).expect("a descriptor");
+            (caller, socket, place)
+        };
+        let mut all: Vec<_> = (0..GuestLimits::WORK.per_peer).map(|_| enter()).collect();
+        all[0].2.note_spoken();
+        let _newest = enter();
+        assert_eq!(all[1].0.read(&mut [0]).expect("it is closed"), 0);
+        all[0].0.set_nonblocking(true).expect("a socket");
+        let kind = all[0].0.read(&mut [0]).expect_err("it is open").kind();
+        assert_eq!(kind, std::io::ErrorKind::WouldBlock);
+        drop(all);
+        assert_eq!(guests.known().guests.len(), 1);
+    }
+}

@@ -24,7 +24,7 @@ impl World {
 }
 
 /// The kinds of the planted bugs' worlds.
-const KINDS: [(&str, Kind); 31] = [
+const KINDS: &[(&str, Kind)] = &[
     ("roomy", kind::ROOMY),
     ("crowd", kind::CROWD),
     ("kept", kind::KEPT),
@@ -56,6 +56,12 @@ const KINDS: [(&str, Kind); 31] = [
     ("owned-new", kind::OWNED_NEW),
     ("owned-by-hash", kind::OWNED_BY_HASH),
     ("owned-outside", kind::OWNED_OUTSIDE),
+    ("tidal", kind::TIDAL),
+    ("one-bucket", kind::ONE_BUCKET),
+    ("piled-slow", kind::PILED_SLOW),
+    ("owned-born", kind::OWNED_BORN),
+    ("remade", kind::REMADE),
+    ("resting", kind::RESTING),
 ];
 
 /// All worlds; the scenarios are those of the folder.
@@ -65,6 +71,8 @@ const KINDS: [(&str, Kind); 31] = [
 pub fn worlds(scenarios: &Path) -> Result<Vec<World>> {
     let mut worlds: Vec<World> =
         KINDS.iter().map(|&(name, kind)| of_kind(name, move |_| kind)).collect();
+    // Rare states need several features at once.
+    worlds.push(of_kind("swarm", mutants::swarm::kind));
     let lone = KINDS.iter().filter(|(_, kind)| never_refuses(kind));
     worlds.extend(lone.map(|&(name, kind)| of_lone_session(name, kind)));
     worlds.extend(read_scenarios(scenarios)?);

@@ -118,7 +118,8 @@ mod tests {
     /// A run with different figures.
     fn unlike(run: &Run) -> Run {
         let mut other = run.clone();
-        let seconds = run.measured.elapsed.seconds + 1.0;
+        // Other fractions may lose their last bit on the way.
+        let seconds = run.measured.elapsed.seconds.ceil() + 0.5;
         other.measured.elapsed = Elapsed { seconds, cpu_seconds: 0.5, kernel_seconds: 0.25 };
         other.measured.buffers_in_use = 7;
         other.measured.window.statistics.commits = 19;

@@ -1,10 +1,11 @@
 //! Messages over TCP that no correct caller sends, written by hand.
 
 use crate::fabrics::garbage::garbage;
-use crate::fabrics::rendezvous::Rendezvous;
+use crate::fabrics::rendezvous::{Rendezvous, SECRET};
 use crate::service::ECHO;
 use fabric::Welcome;
 use fabric::identity::ANSWER_BYTES;
+use fabric::proof::{Purpose, prove};
 use fabric::tcp::FRAME_WORDS_MAX;
 use layout::NodeId;
 use std::io::{Read, Write};
@@ -124,9 +125,9 @@ fn open_connection(place: &Rendezvous) -> Result<TcpStream, String> {
 /// Opens a connection to server 0 and completes the handshake.
 fn open_with_hello(place: &Rendezvous, endpoint: u64) -> Result<TcpStream, String> {
     let mut stream = open_connection(place)?;
-    send(&mut stream, &place.hello(NodeId(0), endpoint).encode());
-    let mut answer = [0; ANSWER_BYTES];
-    stream.read_exact(&mut answer).map_err(|error| format!("no welcome: {error}"))?;
+    let (hello, mut answer) = (place.hello(NodeId(0), endpoint).encode(), [0; ANSWER_BYTES]);
+    prove(&mut stream, &SECRET, Purpose::Verbs, &hello, &mut answer)
+        .map_err(|error| format!("no welcome: {error}"))?;
     Welcome::decode(&answer).map_err(|refusal| refusal.to_string())?;
     Ok(stream)
 }

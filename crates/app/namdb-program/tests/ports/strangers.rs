@@ -89,7 +89,7 @@ fn strangers<'a>(door: &'a Door, secret: &'a Secret) -> Vec<(&'static str, Sent<
     ]
 }
 
-/// The number of strangers, and of those that were told the version. A server that hangs up while
+/// The number of strangers, and of those that heard the version. A server that hangs up while
 /// bytes of the caller are unread resets the connection, which may cost the caller the answer.
 fn judge(cluster: &Cluster) -> (usize, usize) {
     let (mut count, mut told) = (0, 0);
@@ -120,7 +120,7 @@ fn judge(cluster: &Cluster) -> (usize, usize) {
 fn at_plain_ports_strangers_learn_the_version_and_nothing_else() {
     let cluster = Cluster::up("strangers", false);
     let (count, told) = judge(&cluster);
-    assert!(count == 51 && told > 25, "{told} of {count} strangers were told the version");
+    assert!(count == 51 && told > 25, "{told} of {count} strangers heard the version");
     cluster.serves_members();
 }
 
@@ -129,7 +129,7 @@ fn at_plain_ports_strangers_learn_the_version_and_nothing_else() {
 fn at_encrypted_ports_strangers_learn_the_version_and_nothing_else() {
     let cluster = Cluster::up("strangers", true);
     let (count, told) = judge(&cluster);
-    assert!(count == 51 && told > 25, "{told} of {count} strangers were told the version");
+    assert!(count == 51 && told > 25, "{told} of {count} strangers heard the version");
     for door in cluster.doors() {
         let mut plain = door.knock();
         plain.write_all(&opening()).expect("it reads");

@@ -369,13 +369,18 @@ impl Batch {
         self.push(copied);
     }
 
-    /// Removes the writes that unlocked words prove: on each server those up to the last write of
-    /// such a word. Reads and atomics stay.
+    /// Removes the writes that unlocked words prove: on the word's server those up to its write,
+    /// and on all servers those before the last fence ahead of it. Reads and atomics stay.
     pub fn retain_unproved(&mut self, unlocked: &BTreeSet<GlobalPtr>) {
-        let mut proved = BTreeMap::new();
+        let (mut proved, mut fence, mut fenced) = (BTreeMap::new(), 0, 0);
         for (number, verb) in self.0.verbs.iter().enumerate() {
-            if matches!(verb, Verb::WriteWord { to, .. } if unlocked.contains(to)) {
-                proved.insert(verb.target().region(), number);
+            match verb {
+                Verb::Fence => fence = number,
+                Verb::WriteWord { to, .. } if unlocked.contains(to) => {
+                    proved.insert(to.region(), number);
+                    fenced = fence;
+                }
+                _ => {}
             }
         }
         for (number, verb) in std::mem::take(&mut self.0.verbs).into_iter().enumerate() {
@@ -386,8 +391,10 @@ impl Batch {
                     | Verb::WriteRow { .. }
                     | Verb::InstallRow { .. }
             );
-            let is_proved =
-                || proved.get(&verb.target().region()).is_some_and(|last| number <= *last);
+            let is_proved = || {
+                let of_server = proved.get(&verb.target().region());
+                number < fenced || of_server.is_some_and(|last| number <= *last)
+            };
             if is_write && is_proved() {
                 self.0.bytes -= verb.bytes();
             } else {
@@ -488,6 +495,33 @@ mod tests {
         };
         assert_eq!((to, copy.words(Span { at, words })), (ptr(64), &[7, 8][..]));
         assert_eq!((copy.round_trips(), copy.bytes()), (2, 3 * layout::WORD_BYTES));
+    }
+
+    /// The writes that are left of: slot and tags in region 1, a fence, the insert word in region
+    /// 0, a row in region 2.
+    fn left_when_unlocked(unlocked: &[GlobalPtr]) -> Vec<GlobalPtr> {
+        let mut batch = Batch::new();
+        let there = |region, byte| GlobalPtr::new(RegionId(region), byte);
+        batch.write_word(there(1, 64), 1);
+        batch.write_word(there(1, 128), 2);
+        batch.fence();
+        batch.write_word(there(0, 512), 3);
+        batch.write_word(there(2, 64), 4);
+        batch.retain_unproved(&unlocked.iter().copied().collect());
+        let targets = batch.verbs().iter().filter(|verb| !matches!(verb, Verb::Fence));
+        targets.map(|verb| verb.target()).collect()
+    }
+
+    #[test]
+    fn an_unlocked_word_proves_what_was_written_before_its_fence() {
+        let there = |region, byte| GlobalPtr::new(RegionId(region), byte);
+        let all = [there(1, 64), there(1, 128), there(0, 512), there(2, 64)];
+        assert_eq!(left_when_unlocked(&[]), all);
+        // A slot beside the one in region 1 may meanwhile belong to another transaction: writing
+        // the tags again would erase it.
+        assert_eq!(left_when_unlocked(&[all[2]]), [all[3]]);
+        // Without a fence in between, only its own server is proved.
+        assert_eq!(left_when_unlocked(&[all[1]]), [all[2], all[3]]);
     }
 
     #[test]

@@ -138,4 +138,9 @@ impl Transport for VerbsTransport {
     fn trouble(&self, node: NodeId) -> Option<String> {
         self.lost(node)
     }
+
+    /// A queue pair that is lost stays lost: its user connects again, with other endpoints.
+    fn is_given_up(&self, node: NodeId) -> bool {
+        self.lost(node).is_some()
+    }
 }

@@ -11,6 +11,33 @@ fn a_database_that_logs_nothing_has_no_checkpoints() {
     assert!(error.to_string().contains("open it with another `Config::durability`"), "{error}");
 }
 
+/// Changes rows until a checkpoint is under way, and closes the database. Returns the number of
+/// checkpoints that were completed meanwhile.
+fn completed_by_close(folder: &Folder, config: Config) -> u64 {
+    let db = namdb::open(config).expect("it was closed");
+    let accounts = RecordTable::<Account>::open(&db).expect("the table is there");
+    let counters = db.directory_counters().expect("it has a directory");
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&folder.0).expect("it is there");
+        entries
+            .map(|entry| entry.expect("it is there").file_name().into_string().expect("ASCII"))
+            .collect()
+    };
+    let known = names();
+    let is_new = |name: &String| name.starts_with("checkpoint-") && !known.contains(name);
+    let begin = host::Moment::now();
+    // Changes go on, so that another checkpoint begins after each.
+    while !names().iter().any(is_new) {
+        assert!(begin.elapsed_s() < 60.0, "{:?}", counters.statistics());
+        put(&db, accounts, 0..1_000, 2);
+    }
+    let before = counters.statistics().checkpoints;
+    let begin = host::Moment::now();
+    db.close().expect("the disk works");
+    assert!(begin.elapsed_s() < 10.0, "{} s", begin.elapsed_s());
+    counters.statistics().checkpoints - before
+}
+
 /// A close gives up the checkpoint that is under way.
 #[test]
 fn a_close_does_not_wait_for_a_checkpoint() {
@@ -19,28 +46,13 @@ fn a_close_does_not_wait_for_a_checkpoint() {
         checkpoint_log_bytes: 1 << 20,
         ..folder.config(Durability::Periodic(Duration::from_millis(2)))
     };
-    let db = namdb::open(config).expect("it is new");
+    let db = namdb::open(config.clone()).expect("it is new");
     let accounts = RecordTable::<Account>::create(&db, Storage::Tree.into()).expect("new");
     put(&db, accounts, 0..30_000, 1);
-    let names = || -> Vec<String> {
-        let entries = std::fs::read_dir(&folder.0).expect("it is there");
-        entries
-            .map(|entry| entry.expect("it is there").file_name().into_string().expect("ASCII"))
-            .collect()
-    };
-    let begin = host::Moment::now();
-    let statistics = || db.directory_statistics().expect("it has a directory");
-    // Changes go on, so that another checkpoint begins after each.
-    while !names().iter().any(|name| name.starts_with("checkpoint-")) {
-        assert!(begin.elapsed_s() < 60.0, "{:?}", statistics());
-        put(&db, accounts, 0..1_000, 2);
-    }
-    let counters = db.directory_counters().expect("it has a directory");
-    let before = counters.statistics().checkpoints;
-    let begin = host::Moment::now();
     db.close().expect("the disk works");
-    assert!(begin.elapsed_s() < 10.0, "{} s", begin.elapsed_s());
-    assert_eq!(counters.statistics().checkpoints, before, "none was completed by the close");
+    // A checkpoint may be completed in the moment before the close, but not each time.
+    let is_left = (0..5).any(|_| completed_by_close(&folder, config.clone()) == 0);
+    assert!(is_left, "every close completed a checkpoint");
     let db = folder.open(Durability::Synchronous);
     let accounts = RecordTable::<Account>::open(&db).expect("the table is there");
     let mut session = db.session();

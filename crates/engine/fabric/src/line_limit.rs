@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(limit.overdue_at(start + PERIOD / 2), None, "its period is not over");
         assert_eq!(limit.pass_at(start + PERIOD), Some(500));
         assert_eq!(limit.pass_at(start + PERIOD), Some(0));
-        assert_eq!(limit.overdue_at(start + 3 * PERIOD), None, "the count was told");
+        assert_eq!(limit.overdue_at(start + 3 * PERIOD), None, "the log has the count");
     }
 
     #[test]

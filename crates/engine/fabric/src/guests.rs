@@ -27,8 +27,20 @@ pub const GUEST_TIME_MAX: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guest {
     pub peer: IpAddr,
-    /// Whether it has sent anything. A caller of namdb speaks first.
-    pub has_spoken: bool,
+    pub stage: GuestStage,
+}
+
+/// How far a guest is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GuestStage {
+    /// Its last words are sent, and the connection is closing.
+    Ended,
+    /// It has sent nothing. A caller of namdb speaks first.
+    Silent,
+    /// It has sent something.
+    Spoken,
+    /// Its opening is marked by the cluster's secret, so it will probably prove it.
+    Marked,
 }
 
 impl GuestLimits {
@@ -36,26 +48,43 @@ impl GuestLimits {
     /// room. `guests` are in the order in which they entered.
     ///
     /// The address with too many guests loses one of its own, so a flood from one address does not
-    /// displace others. Silent ones go first, then the oldest one: a caller that goes on with its
-    /// handshake outlives connections that only wait.
+    /// displace others. Those that are closing go first. Then the larger group of silent guests and
+    /// of those that have spoken loses its oldest one, so a flood of one kind does not displace the
+    /// other, and a silent guest has time to speak. Marked ones stay while there are others:
+    /// strangers cannot displace a member whose opening has arrived, however slow its proof is.
     pub fn displaced(&self, guests: &[Guest], peer: IpAddr) -> Option<usize> {
         let count = |of: IpAddr| guests.iter().filter(|guest| guest.peer == of).count();
         let from = if count(peer) >= self.per_peer {
             peer
         } else if guests.len() >= self.in_all {
-            guests.iter().map(|guest| guest.peer).max_by_key(|&peer| count(peer))?
+            most_crowded(guests)?
         } else {
             return None;
         };
         let its = || guests.iter().enumerate().filter(|(_, guest)| guest.peer == from);
-        let silent = its().find(|(_, guest)| !guest.has_spoken);
-        silent.or_else(|| its().next()).map(|(index, _)| index)
+        let of = |stage| its().filter(move |(_, guest)| guest.stage == stage);
+        let mut order =
+            [GuestStage::Ended, GuestStage::Silent, GuestStage::Spoken, GuestStage::Marked];
+        if of(GuestStage::Spoken).count() > of(GuestStage::Silent).count() {
+            order.swap(1, 2);
+        }
+        order.into_iter().find_map(|stage| of(stage).next()).map(|(index, _)| index)
     }
+}
+
+/// The address with most guests that are not marked; any one if all are.
+fn most_crowded(guests: &[Guest]) -> Option<IpAddr> {
+    let strangers = |of: IpAddr| {
+        let its = guests.iter().filter(|guest| guest.peer == of);
+        its.filter(|guest| guest.stage != GuestStage::Marked).count()
+    };
+    guests.iter().map(|guest| guest.peer).max_by_key(|&peer| strangers(peer))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use GuestStage::{Ended, Marked, Silent, Spoken};
     use std::net::Ipv4Addr;
 
     const LIMITS: GuestLimits = GuestLimits { in_all: 6, per_peer: 3 };
@@ -64,29 +93,45 @@ mod tests {
         IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
     }
 
-    fn guests(list: &[(u8, bool)]) -> Vec<Guest> {
-        list.iter().map(|&(last, has_spoken)| Guest { peer: peer(last), has_spoken }).collect()
+    fn guests(list: &[(u8, GuestStage)]) -> Vec<Guest> {
+        list.iter().map(|&(last, stage)| Guest { peer: peer(last), stage }).collect()
     }
 
     #[test]
     fn there_is_room_until_an_address_or_all_have_too_many() {
-        let some = guests(&[(1, false), (1, false), (2, false)]);
+        let some = guests(&[(1, Silent), (1, Silent), (2, Silent)]);
         assert_eq!(LIMITS.displaced(&[], peer(1)), None);
         assert_eq!(LIMITS.displaced(&some, peer(1)), None);
         assert_eq!(LIMITS.displaced(&some, peer(3)), None);
     }
 
     #[test]
-    fn a_flood_displaces_its_own_and_silent_ones_first() {
-        let flood = guests(&[(2, false), (1, true), (1, false), (1, false)]);
-        assert_eq!(LIMITS.displaced(&flood, peer(1)), Some(2));
-        let spoken = guests(&[(2, false), (1, true), (1, true), (1, true)]);
-        assert_eq!(LIMITS.displaced(&spoken, peer(1)), Some(1));
+    fn a_flood_displaces_its_own_kind() {
+        let silent = guests(&[(2, Silent), (1, Spoken), (1, Silent), (1, Silent)]);
+        assert_eq!(LIMITS.displaced(&silent, peer(1)), Some(2));
+        let spoken = guests(&[(2, Silent), (1, Silent), (1, Spoken), (1, Spoken)]);
+        assert_eq!(LIMITS.displaced(&spoken, peer(1)), Some(2));
+        let ended = guests(&[(1, Silent), (1, Spoken), (1, Ended)]);
+        assert_eq!(LIMITS.displaced(&ended, peer(1)), Some(2));
+    }
+
+    #[test]
+    fn strangers_displace_no_marked_guest() {
+        for stranger in [Ended, Silent, Spoken] {
+            let its_own = guests(&[(1, Marked), (1, Marked), (1, stranger)]);
+            assert_eq!(LIMITS.displaced(&its_own, peer(1)), Some(2));
+            let many = [(1, Marked), (1, Marked), (2, Marked), (2, Marked), (3, Marked)];
+            let of_others = guests(&[&many[..], &[(4, stranger)]].concat());
+            assert_eq!(LIMITS.displaced(&of_others, peer(5)), Some(5));
+        }
+        let all = guests(&[(1, Marked), (1, Marked), (1, Marked)]);
+        assert_eq!(LIMITS.displaced(&all, peer(1)), Some(0));
     }
 
     #[test]
     fn when_all_places_are_taken_the_address_with_most_gives_way() {
-        let many = guests(&[(2, false), (1, true), (1, false), (3, false), (4, true), (5, true)]);
+        let others = [(3, Silent), (4, Spoken), (5, Spoken)];
+        let many = guests(&[&[(2, Silent), (1, Spoken), (1, Silent)][..], &others].concat());
         assert_eq!(LIMITS.displaced(&many, peer(6)), Some(2));
     }
 }

@@ -35,6 +35,7 @@ pub mod guests;
 pub mod identity;
 pub mod insistent;
 mod line_limit;
+pub mod linger;
 pub mod local;
 mod mutant;
 mod note;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! caller                             server
-//! opening: magic, version       ->
+//! opening: magic, version, mark ->
 //!                               <-   challenge: magic, version, the server's nonce
 //! proof: the caller's nonce,    ->
 //!   code; the first message
@@ -14,11 +14,16 @@
 //! has proven the secret, the server says the version of its protocol and nothing else: a false
 //! opening or a false proof gets the version, and the connection ends.
 //!
+//! The mark in the opening is four bytes of a code. It proves nothing, because readers of the
+//! network can repeat it, but other strangers cannot make one: their connections give way to those
+//! with the mark ([`crate::guests`]).
+//!
 //! Decision: docs/decisions/0306-every-connection-proves-the-clusters-secret.md
 
 use crate::identity::{Refusal, WIRE_VERSION};
 use crate::secret::{MAC_BYTES, Secret, random};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 
 /// "namdbHLO" in ASCII, the first bytes of every connection.
 const OPENING_MAGIC: u64 = u64::from_le_bytes(*b"namdbHLO");
@@ -28,8 +33,12 @@ const VERSION_MAGIC: u64 = u64::from_le_bytes(*b"namdbVER");
 /// sends them.
 const TLS_HANDSHAKE: [u8; 2] = [22, 3];
 
+/// The place of the mark in an opening.
+const MARK: Range<usize> = 12..16;
+/// The text whose code begins with the mark.
+const MARK_LABEL: &[u8] = b"namdb mark of openings";
 const NONCE_BYTES: usize = 32;
-/// Bytes of the caller's first message: magic, version, four bytes 0.
+/// Bytes of the caller's first message: magic, version, mark.
 pub const OPENING_BYTES: usize = 16;
 /// Bytes of the server's only answer to a caller that does not prove the secret: magic, version,
 /// four bytes 0.
@@ -60,8 +69,16 @@ impl Purpose {
 }
 
 /// The caller's first message.
-pub fn opening() -> [u8; OPENING_BYTES] {
-    head(OPENING_MAGIC)
+pub fn opening(secret: &Secret) -> [u8; OPENING_BYTES] {
+    let mut bytes: [u8; OPENING_BYTES] = head(OPENING_MAGIC);
+    bytes[MARK].copy_from_slice(&secret.code(&[MARK_LABEL])[..MARK.len()]);
+    bytes
+}
+
+/// Whether the caller that sent this opening knows the secret, or has seen an opening of one that
+/// does.
+pub fn is_marked(opening: &[u8; OPENING_BYTES], secret: &Secret) -> bool {
+    secret.begins_code(&[MARK_LABEL], &opening[MARK])
 }
 
 /// The version of the protocol: all that a stranger learns.
@@ -254,7 +271,7 @@ pub fn prove(
     answer: &mut [u8],
 ) -> io::Result<()> {
     let refused = |refusal: Refusal| io::Error::new(io::ErrorKind::PermissionDenied, refusal);
-    send(stream, &opening())?;
+    send(stream, &opening(secret))?;
     let mut challenge = [0; CHALLENGE_BYTES];
     let (head, nonce) = challenge.split_first_chunk_mut().expect("a challenge begins so");
     stream.read_exact(head)?;
@@ -273,7 +290,8 @@ pub fn prove(
     Ok(())
 }
 
-/// Demands the proof from the caller behind a blocking stream, and reads its `message`.
+/// Demands the proof from the caller behind a blocking stream, and reads its `message`. Calls
+/// `marked` if its opening has the cluster's mark.
 ///
 /// # Errors
 /// The stream fails, or ([`io::ErrorKind::PermissionDenied`]) the caller is a [`Stranger`].
@@ -282,6 +300,7 @@ pub fn demand(
     secret: &Secret,
     purpose: Purpose,
     message: &mut [u8],
+    marked: impl FnOnce(),
 ) -> io::Result<Proven> {
     let mut first = [0; OPENING_BYTES];
     stream.read_exact(&mut first)?;
@@ -289,6 +308,9 @@ pub fn demand(
         Ok(challenge) => challenge,
         Err(stranger) => return Err(turn_away(stream, stranger)),
     };
+    if is_marked(&first, secret) {
+        marked();
+    }
     send(stream, &challenge.encode())?;
     let mut proof = [0; PROOF_BYTES];
     stream.read_exact(&mut proof)?;

@@ -70,6 +70,11 @@ impl Secret {
         self.hash(parts).verify_slice(code).is_ok()
     }
 
+    /// Whether the code of these parts begins with `beginning`, compared in constant time.
+    pub(crate) fn begins_code(&self, parts: &[&[u8]], beginning: &[u8]) -> bool {
+        self.hash(parts).verify_truncated_left(beginning).is_ok()
+    }
+
     fn hash(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
         let mut hash = Hmac::new_from_slice(&self.0).expect("HMAC takes keys of any length");
         parts.iter().for_each(|part| hash.update(part));

@@ -19,6 +19,7 @@ use super::part::Part;
 use super::run_record::RunRecord;
 use anyhow::{Context, Result, bail, ensure};
 use fabric::Secret;
+use fabric::guests::GuestStage;
 use fabric::proof::{Purpose, demand, prove};
 use fabric::tcp::{TlsKeys, TlsStream};
 use folder_benchmark::ShippedFolder;
@@ -164,18 +165,18 @@ impl Wire {
 
 impl Line {
     /// A compute server's end of a new connection, whose peer must prove the cluster's secret and,
-    /// with `keys`, that it has a certificate. Calls `spoken` once the peer has sent something.
+    /// with `keys`, that it has a certificate. Notes how far the peer is.
     pub fn accept(
         socket: TcpStream,
         keys: Option<&TlsKeys>,
         secret: &Secret,
-        spoken: impl FnOnce(),
+        note: impl Fn(GuestStage),
     ) -> Result<Self> {
         prepare(&socket)?;
         let start = Moment::now();
         socket.set_read_timeout(Some(HANDSHAKE_TIME))?;
         socket.peek(&mut [0]).map_err(in_time)?;
-        spoken();
+        note(GuestStage::Spoken);
         let mut wire = match keys {
             None => Wire::Plain(socket),
             Some(keys) => {
@@ -184,7 +185,9 @@ impl Line {
             }
         };
         let mut handshake = Handshake { wire: &mut wire, start, first: Vec::new() };
-        let proven = demand(&mut handshake, secret, Purpose::Work, &mut []).map_err(in_time)?;
+        let marked = || note(GuestStage::Marked);
+        let proven = demand(&mut handshake, secret, Purpose::Work, &mut [], marked);
+        let proven = proven.map_err(in_time)?;
         handshake.write_all(&proven.seal(secret, &[]))?;
         Ok(Self::over(wire, REQUEST_BYTES_MAX))
     }

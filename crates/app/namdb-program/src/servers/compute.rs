@@ -188,12 +188,15 @@ impl Shared {
     fn receive(&self, stream: TcpStream, place: GuestPlace) {
         let peer = stream.peer_addr();
         let peer = peer.map_or_else(|_| "a peer that has gone".to_owned(), |peer| peer.to_string());
-        let first = || place.note_spoken();
-        let line = match Line::accept(stream, self.keys.as_ref(), &self.secret, first) {
+        let note = |stage| place.note(stage);
+        let line = match Line::accept(stream, self.keys.as_ref(), &self.secret, note) {
             Ok(line) => line,
             // One that has closed the connection was not refused.
             Err(error) if has_left(&error) => return,
-            Err(error) => return tell::refused(&peer, &format!("{error:#}")),
+            Err(error) => {
+                tell::refused(&peer, &format!("{error:#}"));
+                return place.linger();
+            }
         };
         drop(place);
         if let Err(error) = self.converse(line) {

@@ -1,10 +1,10 @@
 //! Connections to a compute server's work port that have not proven the cluster's secret. Each has
 //! a thread, so their number is limited; a new one displaces an old one by closing its socket.
 
-use fabric::guests::{Guest, GuestLimits};
+use fabric::guests::{Guest, GuestLimits, GuestStage};
+use fabric::linger::Linger;
 use fabric::tell;
 use std::net::{IpAddr, Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The guests of a port, in the order in which they entered.
@@ -20,15 +20,15 @@ struct Known {
 struct Entry {
     number: u64,
     peer: IpAddr,
-    socket: TcpStream,
-    has_spoken: Arc<AtomicBool>,
+    socket: Arc<TcpStream>,
+    stage: GuestStage,
 }
 
 /// A guest's place, given up when this is dropped.
 pub struct GuestPlace {
     guests: Arc<Guests>,
     number: u64,
-    has_spoken: Arc<AtomicBool>,
+    socket: Arc<TcpStream>,
 }
 
 impl Guests {
@@ -37,10 +37,9 @@ impl Guests {
     /// # Errors
     /// The connection has ended, or descriptors are short.
     pub fn enter(self: &Arc<Self>, socket: &TcpStream) -> std::io::Result<GuestPlace> {
-        let (peer, socket) = (socket.peer_addr()?.ip(), socket.try_clone()?);
+        let (peer, socket) = (socket.peer_addr()?.ip(), Arc::new(socket.try_clone()?));
         let mut known = self.known();
-        let guest =
-            |entry: &Entry| Guest { peer: entry.peer, has_spoken: entry.has_spoken.load(Relaxed) };
+        let guest = |entry: &Entry| Guest { peer: entry.peer, stage: entry.stage };
         let guests: Vec<Guest> = known.guests.iter().map(guest).collect();
         if let Some(index) = GuestLimits::WORK.displaced(&guests, peer) {
             // Its thread notices the end.
@@ -49,9 +48,9 @@ impl Guests {
             tell::refused(&displaced.peer, &"too many connections have not proven the secret");
         }
         known.entered += 1;
-        let (number, has_spoken) = (known.entered, Arc::<AtomicBool>::default());
-        known.guests.push(Entry { number, peer, socket, has_spoken: has_spoken.clone() });
-        Ok(GuestPlace { guests: self.clone(), number, has_spoken })
+        let (number, stage) = (known.entered, GuestStage::Silent);
+        known.guests.push(Entry { number, peer, socket: socket.clone(), stage });
+        Ok(GuestPlace { guests: self.clone(), number, socket })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -60,9 +59,17 @@ impl Guests {
 }
 
 impl GuestPlace {
-    /// The guest has sent something.
-    pub fn note_spoken(&self) {
-        self.has_spoken.store(true, Relaxed);
+    /// The guest has come so far.
+    pub fn note(&self, stage: GuestStage) {
+        let mut known = self.guests.known();
+        let entry = known.guests.iter_mut().find(|entry| entry.number == self.number);
+        entry.into_iter().for_each(|entry| entry.stage = stage);
+    }
+
+    /// Closes the connection of a guest that was refused, after its last words.
+    pub fn linger(self) {
+        self.note(GuestStage::Ended);
+        Linger::wait(&self.socket);
     }
 }
 
@@ -90,7 +97,7 @@ mod tests {
             (caller, socket, place)
         };
         let mut all: Vec<_> = (0..GuestLimits::WORK.per_peer).map(|_| enter()).collect();
-        all[0].2.note_spoken();
+        all[0].2.note(GuestStage::Spoken);
         let _newest = enter();
         assert_eq!(all[1].0.read(&mut [0]).expect("it is closed"), 0);
         all[0].0.set_nonblocking(true).expect("a socket");

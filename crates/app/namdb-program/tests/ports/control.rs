@@ -42,7 +42,7 @@ fn requests(cluster: &Cluster) -> Vec<(&'static str, Vec<u8>)> {
         ("a deletion", posted("DELETE")),
         ("a long header", get("/status", &long)),
         ("TLS", vec![22, 3, 1, 2, 0, 1, 0, 1, 252]),
-        ("an opening for verbs", opening().to_vec()),
+        ("an opening for verbs", opening(secret).to_vec()),
         ("zeros", vec![0; 100]),
     ]
 }

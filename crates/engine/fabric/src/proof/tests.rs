@@ -12,7 +12,7 @@ fn secret() -> Secret {
 
 /// A challenge and the caller's proof for it.
 fn exchange(secret: &Secret, purpose: Purpose) -> (Challenge, Claim, [u8; PROOF_BYTES]) {
-    let challenge = Challenge::to(&opening()).expect("it is one");
+    let challenge = Challenge::to(&opening(secret)).expect("it is one");
     let bytes = challenge.encode();
     Claim::is_challenge(bytes.first_chunk().expect("it has more")).expect("it is one");
     let (claim, proof) = Claim::to(&bytes, secret, purpose, MESSAGE);
@@ -67,7 +67,7 @@ fn recorded_and_reflected_codes_are_refused() {
 #[test]
 fn openings_of_strangers_are_told_apart() {
     let changed = |at: usize, to: u8| {
-        let mut bytes = opening();
+        let mut bytes = opening(&secret());
         bytes[at] = to;
         Challenge::to(&bytes).expect_err("it does not fit")
     };
@@ -76,6 +76,18 @@ fn openings_of_strangers_are_told_apart() {
     let first = |bytes: &[u8; 16]| Challenge::to(bytes).expect_err("it does not fit");
     assert_eq!(first(b"\x16\x03\x01\x02\x00\x01_ClientHel"), Stranger::Tls);
     assert_eq!(first(b"GET / HTTP/1.1\r\n"), Stranger::Foreign);
+}
+
+#[test]
+fn openings_are_marked_by_the_secret() {
+    assert!(is_marked(&opening(&secret()), &secret()));
+    assert!(!is_marked(&opening(&Secret::new([8; 32])), &secret()), "another cluster");
+    assert!(!is_marked(&head(OPENING_MAGIC), &secret()), "no mark");
+    for bit in 8 * MARK.start..8 * MARK.end {
+        let mut bytes = opening(&secret());
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert!(!is_marked(&bytes, &secret()), "bit {bit}");
+    }
 }
 
 #[test]
@@ -97,7 +109,7 @@ fn answered(caller: impl FnOnce(&mut UnixStream) -> io::Result<()> + Send) -> io
     std::thread::scope(|scope| {
         let caller = scope.spawn(move || caller(&mut one));
         let mut message = [0; MESSAGE.len()];
-        let judged = demand(&mut other, &secret(), Purpose::Work, &mut message);
+        let judged = demand(&mut other, &secret(), Purpose::Work, &mut message, || ());
         let judged = judged.and_then(|proven| {
             assert_eq!(message, *MESSAGE);
             send(&mut other, &[&ANSWER[..], &proven.seal(&secret(), ANSWER)].concat())

@@ -183,7 +183,7 @@ fn prove(
     hello: &Hello,
     socket: BorrowedFd<'_>,
 ) -> Result<([u8; ANSWER_BYTES], Vec<OwnedFd>), Failure> {
-    send(socket, &proof::opening(), &[])?;
+    send(socket, &proof::opening(&config.secret), &[])?;
     let mut challenge = [0; CHALLENGE_BYTES];
     let (length, _) = receive(socket, &mut challenge)?;
     ensure_heard(length)?;

@@ -1,5 +1,6 @@
 //! The byte stream of a connection.
 
+use crate::linger::Linger;
 use crate::tcp::tls::Session;
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
@@ -63,6 +64,19 @@ impl Channel {
     /// Whether the peer of an encrypted connection has sent anything.
     pub fn has_received(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.has_received())
+    }
+
+    /// Ends this side, with a notice if the connection is encrypted; discards what still arrives.
+    pub fn linger(&mut self) -> io::Result<Linger> {
+        if let Some(session) = &mut self.session {
+            // A peer that does not take the notice hears of the end by the socket.
+            let _ = session.end(&mut self.stream);
+        }
+        Linger::begin(&self.stream)
+    }
+
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
     }
 
     /// The stream's pending error, if there is one.

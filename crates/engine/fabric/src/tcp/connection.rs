@@ -2,8 +2,11 @@
 //!
 //! Decision: docs/decisions/0077-back-pressure-means-not-reading.md
 
+use crate::guests::GuestStage;
 use crate::identity::{ANSWER_BYTES, HELLO_BYTES, Refusal, named};
+use crate::linger::Linger;
 use crate::proof::{self, Challenge, OPENING_BYTES, PROOF_BYTES, Proven, Purpose, Stranger};
+use crate::secret::Secret;
 use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
 use crate::tcp::carry::{Carried, Carry, Origin, no_request, refuse};
 use crate::tcp::channel::Channel;
@@ -37,15 +40,19 @@ pub(super) struct Connection {
     challenge: Option<Challenge>,
     /// Whether it has sent anything.
     has_spoken: bool,
+    /// Whether its opening has the cluster's mark.
+    is_marked: bool,
     /// Index in its port, and number among all connections that the port ever had.
     number: (usize, u64),
     /// Requests whose answers come later.
     begun: usize,
     /// Whether received requests were not executed because too many answers are unsent or pending.
     has_left: bool,
-    /// Whether the connection is closing: no request is read, and it ends when the last words are
-    /// sent.
+    /// Whether the connection is closing: no request is read, and it lingers when the last words
+    /// are sent.
     is_ending: bool,
+    /// `Some` once the last words are sent.
+    linger: Option<Linger>,
     /// The events that epoll waits for.
     pub interest: EventFlags,
 }
@@ -57,6 +64,8 @@ pub(super) enum Served {
     Requests(usize),
     /// A successful handshake: older connections with the same name end.
     Joined(Name),
+    /// The last words are sent, and the connection lingers for a limited time.
+    Lingers,
     Over,
     /// The connection has failed, and the failure is logged.
     Failed,
@@ -75,8 +84,10 @@ impl Connection {
             name: None,
             challenge: None,
             has_spoken: false,
+            is_marked: false,
             has_left: false,
             is_ending: false,
+            linger: None,
             interest: EventFlags::IN,
         }
     }
@@ -89,16 +100,28 @@ impl Connection {
         self.name
     }
 
-    /// Whether it has sent anything, which in a handshake of TLS are no bytes for this server.
-    pub fn has_spoken(&self) -> bool {
-        self.has_spoken || self.channel.has_received()
+    /// The connection before its handshake, as the limits see it. In a handshake of TLS the first
+    /// bytes are not for this server.
+    pub fn stage(&self) -> GuestStage {
+        match self.has_spoken || self.channel.has_received() {
+            _ if self.is_ending => GuestStage::Ended,
+            _ if self.is_marked => GuestStage::Marked,
+            true => GuestStage::Spoken,
+            false => GuestStage::Silent,
+        }
+    }
+
+    /// Whether it has lingered for too long.
+    pub fn is_late(&self) -> bool {
+        self.linger.as_ref().is_some_and(Linger::is_late)
     }
 
     /// The events that the connection waits for: requests, room for answers, or both.
     #[inline]
     pub fn wanted(&self) -> EventFlags {
         let mut wanted = EventFlags::empty();
-        wanted.set(EventFlags::IN, !self.is_ending && !self.is_full());
+        let reads = self.linger.is_some() || !self.is_ending && !self.is_full();
+        wanted.set(EventFlags::IN, reads);
         wanted.set(EventFlags::OUT, self.has_unsent());
         wanted
     }
@@ -136,22 +159,42 @@ impl Connection {
     /// Logs a failed connection. Before the handshake the cause is wrong keys or a foreign client,
     /// unless it has just left.
     #[cold]
-    fn fail(&self, error: &io::Error) -> Served {
+    fn fail(&mut self, error: &io::Error) -> Served {
         match self.name {
             Some(name) => tell::gone(&self.peer, name, error),
             None if has_left(error) => {}
             None => tell::refused(&self.peer, error),
         }
+        // The last words are an alert of TLS.
+        if self.name.is_none() && error.kind() == io::ErrorKind::InvalidData {
+            self.is_ending = true;
+            return self.close().unwrap_or(Served::Failed);
+        }
         Served::Failed
+    }
+
+    /// Ends a connection whose last words are sent; it is over when the peer has closed its side,
+    /// too, or is late.
+    #[cold]
+    fn close(&mut self) -> io::Result<Served> {
+        if let Some(linger) = &mut self.linger {
+            let is_over = linger.is_over(self.channel.stream());
+            return Ok(if is_over { Served::Over } else { Served::Requests(0) });
+        }
+        self.linger = Some(self.channel.linger()?);
+        Ok(Served::Lingers)
     }
 
     #[inline]
     fn try_serve(&mut self, carrier: &mut impl Carry, has_room: bool) -> io::Result<Served> {
+        if self.linger.is_some() {
+            return self.close();
+        }
         if self.has_unsent() && !self.send()? && (self.is_ending || self.is_full()) {
             return Ok(Served::Requests(0));
         }
         if self.is_ending {
-            return Ok(Served::Over);
+            return self.close();
         }
         let mut served = 0;
         if self.has_left {
@@ -175,7 +218,7 @@ impl Connection {
             }
         }
         if self.has_unsent() && self.send()? && self.is_ending {
-            return Ok(Served::Over);
+            return self.close();
         }
         Ok(Served::Requests(served))
     }
@@ -216,7 +259,9 @@ impl Connection {
     #[cold]
     fn greet(&mut self, carrier: &impl Carry, has_room: bool) -> io::Result<Served> {
         self.has_spoken = true;
-        let Some(challenge) = self.challenge.take() else { return self.challenge() };
+        let Some(challenge) = self.challenge.take() else {
+            return self.challenge(&carrier.admission().secret);
+        };
         let Some(bytes) = self.inbox.bytes(PROOF_BYTES + HELLO_BYTES) else {
             self.challenge = Some(challenge);
             return Ok(Served::Requests(0));
@@ -245,13 +290,14 @@ impl Connection {
         };
         self.inbox.consume((PROOF_BYTES + HELLO_BYTES) / 8);
         // A refused caller sends nothing that is still needed.
-        if self.send()? && self.is_ending { Ok(Served::Over) } else { Ok(served) }
+        if self.send()? && self.is_ending { self.close() } else { Ok(served) }
     }
 
     /// Answers a guest's opening with a challenge.
-    fn challenge(&mut self) -> io::Result<Served> {
+    fn challenge(&mut self, secret: &Secret) -> io::Result<Served> {
         let Some(opening) = self.inbox.bytes(OPENING_BYTES) else { return Ok(Served::Requests(0)) };
         let opening = opening.try_into().expect("as many bytes as were asked for");
+        self.is_marked = proof::is_marked(opening, secret);
         match Challenge::to(opening) {
             Ok(challenge) => {
                 self.inbox.consume(OPENING_BYTES / 8);
@@ -269,7 +315,7 @@ impl Connection {
         tell::refused(&self.peer, stranger);
         self.outbox.put_bytes(&proof::version());
         self.is_ending = true;
-        Ok(if self.send()? { Served::Over } else { Served::Requests(1) })
+        if self.send()? { self.close() } else { Ok(Served::Requests(1)) }
     }
 
     fn refuse(&mut self, refusal: &Refusal, proven: &Proven, carrier: &impl Carry) -> Served {

@@ -74,7 +74,7 @@ impl Joining {
             self.is_connected = true;
             inbox.clear();
             outbox.clear();
-            outbox.put_bytes(&proof::opening());
+            outbox.put_bytes(&proof::opening(secret));
         }
         self.send(outbox)?;
         let is_closed = match inbox.receive(|room| self.channel.read(room)) {

@@ -63,6 +63,10 @@ impl Session {
         match *self {}
     }
 
+    pub fn end(&mut self, _stream: &mut TcpStream) -> io::Result<()> {
+        match *self {}
+    }
+
     pub fn is_unsent(&self) -> bool {
         match *self {}
     }

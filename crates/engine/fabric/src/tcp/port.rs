@@ -60,6 +60,8 @@ pub struct TcpPort<C = Carrier> {
     open: u64,
     /// Places of guests, in the order in which they entered.
     guests: Vec<usize>,
+    /// Places of connections that linger, in the order in which they began.
+    lingering: Vec<usize>,
     /// Number of open connections of members, for other threads.
     count: Arc<AtomicU64>,
     /// Indexes of connections to serve in this round.
@@ -147,6 +149,7 @@ impl<C: Carry> TcpPort<C> {
             entered: 0,
             open: 0,
             guests: Vec::new(),
+            lingering: Vec::new(),
             count: Arc::default(),
             ready: Vec::new(),
             rounds: 0,
@@ -182,6 +185,7 @@ impl<C: Carry> TcpPort<C> {
             self.accept();
         }
         self.end_late_handshakes();
+        self.end_late_closes();
         tell::refused_before();
     }
 
@@ -218,7 +222,7 @@ impl<C: Carry> TcpPort<C> {
         let guest = |place: &usize| {
             let connection =
                 &self.places[*place].as_ref().expect("guests are connected").connection;
-            Guest { peer: connection.peer().ip(), has_spoken: connection.has_spoken() }
+            Guest { peer: connection.peer().ip(), stage: connection.stage() }
         };
         let guests: Vec<Guest> = self.guests.iter().map(guest).collect();
         if let Some(index) = GuestLimits::VERBS.displaced(&guests, peer) {
@@ -258,6 +262,14 @@ impl<C: Carry> TcpPort<C> {
         }
     }
 
+    fn end_late_closes(&mut self) {
+        while let Some(&oldest) = self.lingering.first()
+            && self.places[oldest].as_ref().is_some_and(|it| it.connection.is_late())
+        {
+            self.disconnect(oldest, "the connection was closed");
+        }
+    }
+
     /// Closes a connection, and logs the reason if its caller was admitted.
     #[cold]
     fn disconnect(&mut self, place: usize, reason: &str) {
@@ -274,6 +286,7 @@ impl<C: Carry> TcpPort<C> {
             return;
         }
         self.open -= 1;
+        self.lingering.retain(|&other| other != place);
         // A handshake that fails with its last message leaves a guest with a name.
         match self.guests.iter().position(|&guest| guest == place) {
             Some(index) => {
@@ -340,6 +353,10 @@ impl<C: Carry> TcpPort<C> {
             Served::Requests(count) => count,
             Served::Joined(name) => {
                 self.admit(place, name);
+                1
+            }
+            Served::Lingers => {
+                self.lingering.push(place);
                 1
             }
             Served::Over => {

@@ -240,6 +240,12 @@ impl Session {
         Ok(())
     }
 
+    /// Tells the peer that nothing more follows.
+    pub fn end(&mut self, stream: &mut TcpStream) -> io::Result<()> {
+        self.connection.send_close_notify();
+        self.flush(stream)
+    }
+
     /// Whether encrypted bytes are still buffered.
     pub fn is_unsent(&self) -> bool {
         self.connection.wants_write()

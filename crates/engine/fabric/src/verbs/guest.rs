@@ -1,8 +1,9 @@
 //! A connection that has not proven the cluster's secret yet: reads its messages as they arrive.
 
 use super::handshake::OFFER_BYTES;
-use crate::guests::{self, GUEST_TIME_MAX};
+use crate::guests::{self, GUEST_TIME_MAX, GuestStage};
 use crate::identity::HELLO_BYTES;
+use crate::linger::Linger;
 use crate::proof::{self, Challenge, OPENING_BYTES, PROOF_BYTES, Proven, Purpose, Stranger};
 use crate::secret::Secret;
 use crate::tell;
@@ -19,7 +20,9 @@ pub(super) struct Guest {
     bytes: Vec<u8>,
     /// `None` before its opening.
     challenge: Option<Challenge>,
-    has_spoken: bool,
+    stage: GuestStage,
+    /// `Some` once a stranger was turned away.
+    linger: Option<Linger>,
     since: Instant,
 }
 
@@ -39,16 +42,21 @@ pub(super) enum GuestProgress {
 impl Guest {
     pub(super) fn new(stream: TcpStream, peer: IpAddr) -> Self {
         let bytes = Vec::with_capacity(PROOF_BYTES + MESSAGE_BYTES);
-        Self { stream, peer, bytes, challenge: None, has_spoken: false, since: now() }
+        let (challenge, stage, linger) = (None, GuestStage::Silent, None);
+        Self { stream, peer, bytes, challenge, stage, linger, since: now() }
     }
 
     /// The guest as the limits see it.
     pub(super) fn known(&self) -> guests::Guest {
-        guests::Guest { peer: self.peer, has_spoken: self.has_spoken }
+        guests::Guest { peer: self.peer, stage: self.stage }
     }
 
     /// Continues the handshake with what has arrived.
     pub(super) fn read(&mut self, secret: &Secret) -> GuestProgress {
+        if let Some(linger) = &mut self.linger {
+            let is_over = linger.is_over(&self.stream);
+            return if is_over { GuestProgress::Gone } else { GuestProgress::Nothing };
+        }
         loop {
             let whole = match self.challenge {
                 None => OPENING_BYTES,
@@ -61,13 +69,15 @@ impl Guest {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return self.wait(),
                 Err(_) => return GuestProgress::Gone,
             }
-            self.has_spoken = true;
+            if self.stage == GuestStage::Silent {
+                self.stage = GuestStage::Spoken;
+            }
             if self.bytes.len() < whole {
                 return self.wait();
             }
             let bytes = std::mem::take(&mut self.bytes);
             match self.challenge.take() {
-                None => match self.challenge(&bytes) {
+                None => match self.challenge(&bytes, secret) {
                     Ok(challenge) => self.challenge = Some(challenge),
                     Err(stranger) => return self.turn_away(&stranger),
                 },
@@ -85,8 +95,12 @@ impl Guest {
         }
     }
 
-    fn challenge(&mut self, opening: &[u8]) -> Result<Challenge, Stranger> {
-        let challenge = Challenge::to(opening.try_into().expect("it was waited for"))?;
+    fn challenge(&mut self, opening: &[u8], secret: &Secret) -> Result<Challenge, Stranger> {
+        let opening = opening.try_into().expect("it was waited for");
+        let challenge = Challenge::to(opening)?;
+        if proof::is_marked(opening, secret) {
+            self.stage = GuestStage::Marked;
+        }
         // It fits into the system's buffer; a caller that has left is noticed at the next read.
         let _ = self.stream.write_all(&challenge.encode());
         Ok(challenge)
@@ -103,8 +117,10 @@ impl Guest {
     /// A stranger learns the version of the protocol and nothing else.
     fn turn_away(&mut self, stranger: &Stranger) -> GuestProgress {
         self.refuse(stranger);
-        let _gone_is_fine = self.stream.write_all(&proof::version());
-        GuestProgress::Gone
+        let sent = self.stream.write_all(&proof::version());
+        self.linger = sent.and_then(|()| Linger::begin(&self.stream)).ok();
+        self.stage = GuestStage::Ended;
+        if self.linger.is_some() { GuestProgress::Nothing } else { GuestProgress::Gone }
     }
 
     fn refuse(&self, reason: &dyn std::fmt::Display) {
@@ -123,7 +139,7 @@ fn now() -> Instant {
 mod tests {
     use super::*;
     use crate::identity::ANSWER_BYTES;
-    use crate::proof::{VERSION_BYTES, prove, version};
+    use crate::proof::{prove, version};
     use std::net::TcpListener;
 
     fn secret() -> Secret {
@@ -176,11 +192,16 @@ mod tests {
             [&b"GET / HTTP/1.1\r\n\r\n"[..], &[22, 3, 1, 2, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]]
         {
             let (mut guest, mut caller) = guest();
-            caller.write_all(first).expect("it reads");
-            assert!(matches!(decided(&mut guest), GuestProgress::Gone));
-            let mut heard = [0; VERSION_BYTES];
-            caller.read_exact(&mut heard).expect("it answers");
-            assert_eq!(heard, version());
+            caller.write_all(&[first, &[7; 10_000]].concat()).expect("it reads");
+            let heard = std::thread::scope(|scope| {
+                let heard = scope.spawn(move || {
+                    let mut heard = Vec::new();
+                    caller.read_to_end(&mut heard).map(|_| heard)
+                });
+                assert!(matches!(decided(&mut guest), GuestProgress::Gone));
+                heard.join().expect("it does not panic")
+            });
+            assert_eq!(heard.expect("no reset"), version());
         }
         let (mut guest, mut caller) = guest();
         std::thread::scope(|scope| {
@@ -202,7 +223,7 @@ mod tests {
         drop(caller);
         assert!(matches!(decided(&mut gone), GuestProgress::Gone));
         let (mut late, mut caller) = guest();
-        caller.write_all(&proof::opening()[..9]).expect("it reads");
+        caller.write_all(&proof::opening(&secret())[..9]).expect("it reads");
         assert!(matches!(late.read(&secret()), GuestProgress::Nothing));
         late.since = now().checked_sub(2 * GUEST_TIME_MAX).expect("the host runs for longer");
         assert!(matches!(late.read(&secret()), GuestProgress::Gone));

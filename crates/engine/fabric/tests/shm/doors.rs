@@ -56,7 +56,7 @@ fn who_does_not_know_the_secret_learns_the_version_and_nothing_else() {
     assert_eq!((bytes, descriptors.len()), (proof::version().to_vec(), 0));
     // The greeting of a member, recorded and sent again.
     let member = knock(&folder.0);
-    send(&member, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+    send(&member, &proof::opening(&secret()), SendFlags::NOSIGNAL).expect("it listens");
     let challenge = answer(&member).0.try_into().expect("a challenge has a fixed length");
     let hello = hello(1).encode();
     let (_, proof) = Claim::to(&challenge, &secret(), Purpose::Verbs, &hello);
@@ -64,7 +64,7 @@ fn who_does_not_know_the_secret_learns_the_version_and_nothing_else() {
     for (is_replayed, descriptors) in [(false, 3), (true, 0)] {
         let socket = if is_replayed { knock(&folder.0) } else { member.try_clone().expect("one") };
         if is_replayed {
-            send(&socket, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+            send(&socket, &proof::opening(&secret()), SendFlags::NOSIGNAL).expect("it listens");
             assert_eq!(answer(&socket).0.len(), CHALLENGE_BYTES);
         }
         send(&socket, &recorded, SendFlags::NOSIGNAL).expect("it listens");
@@ -126,7 +126,7 @@ fn answer(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
 
 /// Opens the connection, and proves a secret for `hello`; the server's answer with its descriptors.
 fn introduce(socket: &OwnedFd, secret: &Secret, hello: &Hello) -> (Vec<u8>, Vec<OwnedFd>) {
-    send(socket, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+    send(socket, &proof::opening(secret), SendFlags::NOSIGNAL).expect("it listens");
     let challenge = answer(socket).0.try_into().expect("a challenge has a fixed length");
     let hello = hello.encode();
     let (_, proof) = Claim::to(&challenge, secret, Purpose::Verbs, &hello);
@@ -153,7 +153,7 @@ fn strangers_who_talk_nonsense_or_say_nothing_harm_nobody() {
     }
     for length in [1, 127, 191, 193, 5000] {
         let stranger = knock(&folder.0);
-        send(&stranger, &proof::opening(), SendFlags::NOSIGNAL).expect("it listens");
+        send(&stranger, &proof::opening(&secret()), SendFlags::NOSIGNAL).expect("it listens");
         assert_eq!(answer(&stranger).0.len(), CHALLENGE_BYTES);
         send(&stranger, &vec![0x20; length], SendFlags::NOSIGNAL).expect("it listens");
         let (bytes, descriptors) = answer(&stranger);

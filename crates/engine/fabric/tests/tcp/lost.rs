@@ -30,7 +30,7 @@ fn impostor(
         for number in 0..count {
             let (mut stream, _) = listener.accept().expect("somebody connects");
             let mut hello = [0; HELLO_BYTES];
-            let proven = demand(&mut stream, &secret(), Purpose::Verbs, &mut hello);
+            let proven = demand(&mut stream, &secret(), Purpose::Verbs, &mut hello, || ());
             let proven = proven.expect("somebody says who it is");
             let welcome = Welcome { node: NodeId(0), process: 1, region_bytes: 1 << 20, epoch: 1 };
             let welcome = welcome.encode();

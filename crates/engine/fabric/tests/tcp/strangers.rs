@@ -8,7 +8,7 @@ use fabric::proof::{self, CHALLENGE_BYTES, Claim, PROOF_BYTES, Purpose, prove, v
 use fabric::{Batch, Fabric, Hello, Secret, TcpTransport};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A member's hello.
@@ -37,43 +37,43 @@ fn connect(server: &Server) -> TcpStream {
 /// Everything that the server sends until it closes the connection.
 fn heard(mut stream: TcpStream) -> Vec<u8> {
     let mut heard = Vec::new();
-    // Bytes that were not read make the end a reset.
-    let _ = stream.read_to_end(&mut heard);
+    stream.read_to_end(&mut heard).expect("no reset");
     heard
 }
 
+/// Everything that a caller hears that goes on sending after the server has answered.
 fn heard_after(server: &Server, sent: &[u8]) -> Vec<u8> {
     let mut stream = connect(server);
     stream.write_all(sent).expect("it reads");
+    assert_eq!(stream.peek(&mut [0]).expect("an answer"), 1);
+    for _ in 0..2 {
+        stream.write_all(&[7; 1000]).expect("it discards them");
+    }
     heard(stream)
 }
 
 /// Opens the connection, and returns it with the server's challenge.
 fn opened(server: &Server) -> (TcpStream, [u8; CHALLENGE_BYTES]) {
     let mut stream = connect(server);
-    stream.write_all(&proof::opening()).expect("it reads");
+    stream.write_all(&proof::opening(&secret())).expect("it reads");
     let mut challenge = [0; CHALLENGE_BYTES];
     stream.read_exact(&mut challenge).expect("it answers");
     (stream, challenge)
 }
 
 fn is_served(server: &Server) {
-    assert!(serves_member(server), "members are served");
-}
-
-fn serves_member(server: &Server) -> bool {
     let mut batch = Batch::new();
     batch.write_word(at(0, 3), 7);
     let engine = engine(config(&[server]));
-    engine.block_on(engine.endpoint().execute(batch)).is_ok()
+    engine.block_on(engine.endpoint().execute(batch)).expect("members are served");
 }
 
 #[test]
 fn first_messages_that_are_no_opening_get_the_version() {
     let server = Server::start(0, 1);
-    let mut old = proof::opening();
+    let mut old = proof::opening(&secret());
     old[8] = 1;
-    let mut newer = proof::opening();
+    let mut newer = proof::opening(&secret());
     newer[8..12].copy_from_slice(&(WIRE_VERSION + 1).to_le_bytes());
     let mut old_hello = hello(&server).encode();
     old_hello[..16].copy_from_slice(&old);
@@ -175,7 +175,7 @@ fn beginnings_that_stay_incomplete_get_nothing_until_their_time_is_over() {
     cut.write_all(&proof).expect("it reads");
     let mut nothing = vec![connect(&server), half, cut];
     let mut begun = connect(&server);
-    begun.write_all(&proof::opening()[..9]).expect("it reads");
+    begun.write_all(&proof::opening(&secret())[..9]).expect("it reads");
     nothing.push(begun);
     let start = Instant::now();
     // Its own limit does not depend on others' traffic; these callers keep the server awake.
@@ -216,36 +216,69 @@ fn silent_connections_keep_no_member_out_and_are_few() {
     }
 }
 
-/// A flood that is renewed all the time, from the address of the members.
+/// Runs `members` during a flood from their own address that is renewed all the time: one half is
+/// silent, the other half opens the connection as strangers can. Returns the number of connections
+/// of the flood, too.
+fn during_a_flood<R>(server: &Server, members: impl FnOnce() -> R) -> (R, u64) {
+    let (is_over, opened) = (AtomicBool::new(false), AtomicU64::new(0));
+    let flood = |speaks: bool| {
+        let mut held = std::collections::VecDeque::new();
+        while !is_over.load(Relaxed) {
+            if let Ok(mut stream) = TcpStream::connect(server.address) {
+                if speaks {
+                    let _ = stream.write_all(&proof::opening(&Secret::new([8; 32])));
+                }
+                held.push_back(stream);
+                opened.fetch_add(1, Relaxed);
+            }
+            if held.len() > 100 {
+                held.pop_front();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    std::thread::scope(|scope| {
+        for speaks in [false, true] {
+            scope.spawn(move || flood(speaks));
+        }
+        while opened.load(Relaxed) < 200 {
+            std::thread::yield_now();
+        }
+        // The flood would outlive a failure.
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(members));
+        is_over.store(true, Relaxed);
+        match ended {
+            Ok(result) => (result, opened.load(Relaxed)),
+            Err(failure) => std::panic::resume_unwind(failure),
+        }
+    })
+}
+
 #[test]
 fn members_connect_during_a_flood_from_their_own_address() {
     let server = Server::start(0, 1);
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for speaks in [false, true] {
-            let (server, is_over) = (&server, &is_over);
-            scope.spawn(move || {
-                let mut held = std::collections::VecDeque::new();
-                while !is_over.load(Relaxed) {
-                    if let Ok(mut stream) = TcpStream::connect(server.address) {
-                        if speaks {
-                            let _ = stream.write_all(&proof::opening());
-                        }
-                        held.push_back(stream);
-                    }
-                    if held.len() > 100 {
-                        held.pop_front();
-                    }
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            });
+    during_a_flood(&server, || (0..20).for_each(|_| is_served(&server)));
+}
+
+/// Strangers cannot displace a member whose opening has arrived, however slow it is.
+#[test]
+fn a_slow_member_outlives_a_flood_from_its_own_address() {
+    let server = Server::start(0, 1);
+    let hello = hello(&server).encode();
+    let (welcome, opened) = during_a_flood(&server, || {
+        let (mut stream, challenge) = opened(&server);
+        let later = Instant::now() + Duration::from_millis(1500);
+        while Instant::now() < later {
+            is_served(&server);
         }
-        // On a busy machine the flood may displace a member whose handshake is slow.
-        let served = (0..20).filter(|_| serves_member(&server)).count();
-        // The flood ends before anything is claimed: it would outlive a failure.
-        is_over.store(true, Relaxed);
-        assert!(served >= 10, "{served} of 20 members were served");
+        let (_, proof) = Claim::to(&challenge, &secret(), Purpose::Verbs, &hello);
+        stream.write_all(&[&proof[..], &hello].concat()).expect("it reads");
+        let mut answer = [0; ANSWER_BYTES];
+        stream.read_exact(&mut answer).expect("it was not displaced");
+        fabric::Welcome::decode(&answer)
     });
+    welcome.expect("it is a member");
+    assert!(opened > 400, "{opened} connections are no flood");
 }
 
 /// Members have places of their own, and their number is limited, too.

@@ -1,9 +1,11 @@
 //! A connection: reads a request, writes the answer, and discards whatever the client still sends.
 
 use super::http::{self, Pages, Request};
-use fabric::guests::Guest;
+use crate::clock;
+use fabric::guests::{Guest, GuestStage};
+use fabric::linger::{LINGER_TIME_MAX, Linger};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, Shutdown, TcpStream};
+use std::net::{IpAddr, TcpStream};
 use std::time::Instant;
 
 /// Maximal length of a request with its headers.
@@ -24,9 +26,8 @@ enum Stage {
     Reading(Vec<u8>),
     /// The answer, and the number of bytes written.
     Writing(Vec<u8>, usize),
-    /// The answer is written. Closing the socket with unread data would reset the connection and
-    /// discard the answer.
-    Draining,
+    /// The answer is written.
+    Lingering(Linger),
 }
 
 /// Whether the connection has more work.
@@ -45,8 +46,12 @@ impl Connection {
 
     /// The connection as the limits see it.
     pub(super) fn guest(&self) -> Guest {
-        let is_silent = matches!(&self.stage, Stage::Reading(request) if request.is_empty());
-        Guest { peer: self.peer, has_spoken: !is_silent }
+        let stage = match &self.stage {
+            Stage::Reading(request) if request.is_empty() => GuestStage::Silent,
+            Stage::Reading(_) | Stage::Writing(..) => GuestStage::Spoken,
+            Stage::Lingering(_) => GuestStage::Ended,
+        };
+        Guest { peer: self.peer, stage }
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
@@ -62,7 +67,10 @@ impl Connection {
         let outcome = match &mut self.stage {
             Stage::Reading(_) => self.read(pages),
             Stage::Writing(..) => self.write(),
-            Stage::Draining => self.drain(),
+            Stage::Lingering(linger) => Ok(match linger.is_over(&self.socket) {
+                true => Progress::Done,
+                false => Progress::Open,
+            }),
         };
         match outcome {
             Ok(progress) => progress,
@@ -97,16 +105,9 @@ impl Connection {
         if *written < answer.len() {
             return Ok(Progress::Open);
         }
-        self.socket.shutdown(Shutdown::Write)?;
-        self.stage = Stage::Draining;
+        self.stage = Stage::Lingering(Linger::begin(&self.socket)?);
+        self.until = self.until.min(clock::now() + LINGER_TIME_MAX);
         Ok(Progress::Open)
-    }
-
-    fn drain(&mut self) -> std::io::Result<Progress> {
-        match self.socket.read(&mut [0; READ_BYTES_MAX])? {
-            0 => Ok(Progress::Done),
-            _ => Ok(Progress::Open),
-        }
     }
 }
 

@@ -147,7 +147,7 @@ struct Server {
     pages: Pages,
     listener: TcpListener,
     end: UnixStream,
-    /// In order of acceptance, so the first one has the earliest deadline.
+    /// In order of acceptance.
     connections: Vec<Connection>,
 }
 
@@ -187,7 +187,8 @@ impl Server {
             let wanted = if connection.is_writing() { PollFlags::OUT } else { PollFlags::IN };
             PollFd::new(connection.socket(), wanted)
         }));
-        let left = self.connections.first().map(|first| first.until.duration_since(now));
+        let until = self.connections.iter().map(|connection| connection.until).min();
+        let left = until.map(|until| until.duration_since(now));
         let timeout = left.map(|left| Timespec {
             tv_sec: left.as_secs() as i64,
             tv_nsec: i64::from(left.subsec_nanos()),

@@ -37,7 +37,7 @@ pub fn over_shared_memory(place: &Rendezvous) -> Result<(), String> {
     for round in 0..ROUNDS {
         let broken = open_connection(place).map_err(failed)?;
         let hello = place.hello(NodeId(0), 100 + round);
-        send(&broken, &proof::opening(), SendFlags::NOSIGNAL).map_err(failed)?;
+        send(&broken, &proof::opening(&SECRET), SendFlags::NOSIGNAL).map_err(failed)?;
         let (challenge, _) = answer(&broken).map_err(failed)?;
         let challenge = challenge.try_into().map_err(|_| "the challenge has a wrong length")?;
         let (_, proof) = Claim::to(&challenge, &SECRET, Purpose::Verbs, &hello.encode());

@@ -246,7 +246,7 @@ fn end_servers<'a>(
         let _ = kill_process(server, Signal::TERM);
     }
     let start = Moment::now();
-    while servers.iter().any(|&server| test_kill_process(server).is_ok()) {
+    while !servers.iter().all(|&server| has_exited(server)) {
         ensure!(
             start.elapsed_s() < STOP_S,
             "some servers of cluster {} still run after {STOP_S} s; `namdb status` shows their process numbers",
@@ -255,6 +255,17 @@ fn end_servers<'a>(
         sleep_ms(POLL_MS);
     }
     Ok(servers.len())
+}
+
+/// Whether a process has exited. One that its parent has not waited for still has its number.
+fn has_exited(process: Pid) -> bool {
+    if test_kill_process(process).is_err() {
+        return true;
+    }
+    let status = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    // The state follows the name, which is in parentheses and may contain some.
+    let state = status.ok().and_then(|text| text.rsplit_once(')')?.1.trim_start().chars().next());
+    matches!(state, Some('Z' | 'X'))
 }
 
 /// Removes the servers' files from the cluster's directory, and the directory if it is empty then.
@@ -304,6 +315,21 @@ mod tests {
         let error = ensure_room(&of(&[all, all])).expect_err("one of them would fit, both do not");
         assert!(error.to_string().contains("reduce their memory"), "{error}");
         assert!(ensure_room(&of(&[1 << 20, 1 << 20])).is_ok());
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_has_exited() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().expect("a program");
+        let process = Pid::from_child(&child);
+        assert!(!has_exited(process));
+        drop(child.stdin.take());
+        let start = Moment::now();
+        while !has_exited(process) {
+            assert!(start.elapsed_s() < STOP_S, "it has lost its input");
+            sleep_ms(POLL_MS);
+        }
+        child.wait().expect("it has exited");
+        assert!(has_exited(process));
     }
 
     #[test]

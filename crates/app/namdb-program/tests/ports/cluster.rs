@@ -4,7 +4,8 @@ use fabric::Secret;
 use fabric::proof::{CHALLENGE_BYTES, Purpose, opening};
 use fabric::tcp::{TlsKeys, TlsStream};
 use layout::NodeId;
-use membership::{ClusterFile, Member, Registry};
+use membership::{ClusterFile, FabricKind, Member, Registry};
+use namdb_program::servers::development;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -13,6 +14,10 @@ use std::time::Duration;
 
 /// No port needs longer for anything.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+
+const MEMORY_BYTES: u64 = 256 << 20;
+/// Tables are dropped when no transaction can use them any more, which takes this time.
+const TRANSACTION_TIME_MS: u64 = 200;
 
 /// One memory server and one compute server over messages. Ends with its owner.
 pub struct Cluster {
@@ -46,9 +51,10 @@ impl Cluster {
     pub fn up(name: &str, is_encrypted: bool) -> Self {
         let file = format!("namdb-ports-{name}-{is_encrypted}-{}.toml", std::process::id());
         let file = std::env::temp_dir().join(file);
-        let tls = if is_encrypted { "--tls" } else { "" };
-        let options = format!("--fabric tcp --memory 256M --compute-servers 1 {tls}");
-        let up = namdb(&format!("cluster up --file {} {options}", file.display()));
+        let mut cluster = ClusterFile::development("ports", FabricKind::Tcp, &[MEMORY_BYTES], 1);
+        cluster.transaction_time_ms = TRANSACTION_TIME_MS;
+        development::write(&file, cluster, is_encrypted).expect("a new file");
+        let up = namdb(&format!("cluster up --file {}", file.display()));
         assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
         let settings = ClusterFile::load(&file, &[]).expect("it was written");
         let secret = settings.read_secret().expect("it was made");

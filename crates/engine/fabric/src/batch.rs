@@ -115,6 +115,11 @@ impl Batch {
         self.0.used
     }
 
+    /// Words of the arena, those that are not in use included.
+    pub fn room_words(&self) -> usize {
+        self.0.arena.len()
+    }
+
     /// Frees all arena words from `at` on: scans that work in chunks reuse them.
     #[inline]
     pub fn truncate(&mut self, at: u32) {
@@ -344,6 +349,20 @@ impl Batch {
         }
     }
 
+    /// Replaces this batch by a copy of another one: its verbs, and the words in use. Room for both
+    /// is kept.
+    pub fn copy_from(&mut self, other: &Self) {
+        let (body, other) = (&mut *self.0, &*other.0);
+        body.verbs.clone_from(&other.verbs);
+        (body.bytes, body.fences) = (other.bytes, other.fences);
+        (body.choices, body.continued) = (other.choices, other.continued);
+        body.used = other.used;
+        if body.used > body.arena.len() {
+            self.grow();
+        }
+        self.0.arena[..other.used].copy_from_slice(&other.arena[..other.used]);
+    }
+
     /// Replaces this batch by a copy of the writes and fences of another, with their words: enough
     /// to post them again if the other one is lost.
     pub fn copy_writes(&mut self, other: &Self) {
@@ -495,6 +514,34 @@ mod tests {
         };
         assert_eq!((to, copy.words(Span { at, words })), (ptr(64), &[7, 8][..]));
         assert_eq!((copy.round_trips(), copy.bytes()), (2, 3 * layout::WORD_BYTES));
+    }
+
+    #[test]
+    fn a_copy_has_the_verbs_and_the_words_in_use_and_keeps_its_room() {
+        let mut batch = Batch::new();
+        let read = batch.read(ptr(512), 2);
+        let span = batch.put(&[7, 8]);
+        batch.write(ptr(64), span);
+        batch.fence();
+        batch.read_row(ptr(640), 4, Cover::AllButLink);
+        batch.read_row(ptr(672), 4, Cover::AllButLink);
+        let (key_words, key_at, tag) = (2, 1, 5);
+        let geometry = SlotGeometry { slots: 2, key_words, key_at, tag, slot_words: 8, rows: true };
+        batch.find_slot(ptr(1024), geometry, span);
+        let mut copy = Batch::new();
+        copy.reserve(100_000);
+        let room = copy.0.arena.len();
+        copy.copy_from(&batch);
+        let totals = |batch: &Batch| {
+            (batch.bytes(), batch.round_trips(), batch.verb_count(), batch.choice_count())
+        };
+        assert_eq!((copy.verbs(), totals(&copy)), (batch.verbs(), totals(&batch)));
+        assert_eq!(copy.arena(), batch.arena());
+        assert_eq!((copy.words(span), copy.words(read)), (&[7, 8][..], batch.words(read)));
+        assert_eq!(copy.0.arena.len(), room);
+        let mut first = Batch::new();
+        first.copy_from(&batch);
+        assert_eq!(first.arena(), batch.arena());
     }
 
     /// The writes that are left of: slot and tags in region 1, a fence, the insert word in region

@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
-use crate::insistent::Insistent;
+use crate::insistent::{Copies, Insistent};
 use crate::mutant::Mutant;
 use crate::note::Note;
 use crate::service::ServiceId;
@@ -27,6 +27,7 @@ type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 #[derive(Clone)]
 pub struct DynEnv {
     env: Rc<dyn ObjectEnv>,
+    copies: Copies,
     is_coherent: bool,
     is_serial: bool,
     is_simulated: bool,
@@ -38,13 +39,15 @@ impl DynEnv {
     pub fn new<E: Env>(env: E) -> Self {
         const { assert!(!E::IMMEDIATE, "a world without waiting is compiled for itself") };
         let (is_coherent, is_serial) = (env.is_coherent(), env.is_serial());
-        Self { env: Rc::new(env), is_coherent, is_serial, is_simulated: E::IS_SIMULATED }
+        let (env, copies) = (Rc::new(env), Copies::default());
+        Self { env, copies, is_coherent, is_serial, is_simulated: E::IS_SIMULATED }
     }
 
     /// The same endpoint, but lost batches are repeated: see [`Insistent`].
     fn insisting(&self) -> Self {
-        let env = Rc::new(Insistent::new(self.clone()));
-        Self { env, ..*self }
+        let copies = self.copies.clone();
+        let env = Rc::new(Insistent::new(self.clone(), copies.clone()));
+        Self { env, copies, ..*self }
     }
 
     /// The endpoint itself, if it is of this type.

@@ -32,12 +32,37 @@ const PAUSE_NS: u64 = 1_000_000;
 const PAUSE_NS_MAX: u64 = 16_000_000;
 /// Time after which a lost batch fails after all.
 const REPEAT_NS_MAX: u64 = 60_000_000_000;
+/// Kept copies, and the largest one that is kept: 2 MiB.
+const COPIES_MAX: usize = 16;
+const COPY_WORDS_MAX: usize = 1 << 18;
 
 /// An endpoint that repeats lost batches; see the module.
 #[derive(Clone)]
 pub struct Insistent<E> {
     env: E,
     held: Rc<RefCell<Held>>,
+    copies: Copies,
+}
+
+/// Batches for copies, which the works of one thread use by turns: a copy of a batch costs no
+/// allocation.
+#[derive(Clone, Default)]
+pub struct Copies(Rc<RefCell<Vec<Batch>>>);
+
+impl Copies {
+    fn take(&self, batch: &Batch) -> Batch {
+        let mut copy = self.0.borrow_mut().pop().unwrap_or_default();
+        copy.copy_from(batch);
+        copy
+    }
+
+    /// Keeps a batch for further copies, unless enough are kept or it is large.
+    fn give_back(&self, copy: Batch) {
+        let mut kept = self.0.borrow_mut();
+        if kept.len() < COPIES_MAX && copy.room_words() <= COPY_WORDS_MAX {
+            kept.push(copy);
+        }
+    }
 }
 
 /// The words that a work has locked.
@@ -51,8 +76,8 @@ struct Held {
 
 impl<E: Env> Insistent<E> {
     /// An endpoint for work that holds no lock yet.
-    pub fn new(env: E) -> Self {
-        Self { env, held: Rc::default() }
+    pub fn new(env: E, copies: Copies) -> Self {
+        Self { env, held: Rc::default(), copies }
     }
 
     /// Notes the words that these verbs have locked and unlocked; `batch` has their results. Words
@@ -178,12 +203,13 @@ impl<E: Env> Fabric for Insistent<E> {
         if !is_repeatable(&batch) {
             return self.env.execute(batch).await;
         }
-        let copy = batch.clone();
+        let copy = self.copies.take(&batch);
         let batch = match self.env.execute(batch).await {
             Ok(batch) => batch,
             Err(error) => self.repeat(&copy, error).await?,
         };
         self.note(copy.verbs(), &batch);
+        self.copies.give_back(copy);
         Ok(batch)
     }
 
@@ -250,5 +276,53 @@ impl<E: Env> Env for Insistent<E> {
 
     fn refuses_memory(&self) -> bool {
         self.env.refuses_memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::{LocalWorld, WorldConfig, run_now};
+
+    #[test]
+    fn copies_of_batches_use_the_same_room() {
+        let config = WorldConfig { server_bytes: vec![1 << 20], seed: 1 };
+        let world = LocalWorld::new(&config).expect("little memory");
+        let copies = Copies::default();
+        let rooms = || {
+            let kept = copies.0.borrow();
+            kept.iter().map(|copy| (copy.room_words(), copy.arena().as_ptr())).collect::<Vec<_>>()
+        };
+        let mut known = Vec::new();
+        for round in 0..10 {
+            let env = Insistent::new(world.endpoint(), copies.clone());
+            let mut batch = Batch::new();
+            batch.reserve(5000);
+            let to = GlobalPtr::new(RegionId(0), 1 << 16);
+            batch.write_word(to, round);
+            batch.fence();
+            let read = batch.read(to, 1);
+            let batch = run_now(env.execute(batch)).expect("the world is whole");
+            assert_eq!(batch.words(read), [round]);
+            if round == 0 {
+                known = rooms();
+            }
+            assert_eq!(rooms(), known, "round {round}");
+        }
+        assert_eq!(known.len(), 1);
+    }
+
+    #[test]
+    fn large_copies_are_not_kept() {
+        let copies = Copies::default();
+        let mut batch = Batch::new();
+        batch.reserve(COPY_WORDS_MAX as u32 + 1);
+        copies.give_back(copies.take(&batch));
+        assert!(copies.0.borrow().is_empty());
+        batch.truncate(100);
+        for _ in 0..2 * COPIES_MAX {
+            copies.give_back(Batch::new());
+        }
+        assert_eq!(copies.0.borrow().len(), COPIES_MAX);
     }
 }

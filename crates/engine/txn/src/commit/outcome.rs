@@ -1,7 +1,8 @@
 //! The outcome of a commit, and what follows from it for the lane.
 //!
 //! A *doomed* transaction has failed an operation and can only abort. A *poisoned* lane has a
-//! number whose outcome is unknown, and runs no further transaction.
+//! number whose outcome is unknown, and runs no further transaction until a task has decided it
+//! ([`super::undecided`]); a number that cannot be decided poisons its lane for good.
 
 use crate::abort::{Abort, Outcome};
 use crate::detach::run_lane_detached;
@@ -74,8 +75,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Ends a commit with unknown outcome. Its number may or may not be visible, so no later number
-    /// may be published: the lane runs no further transaction.
+    /// Ends a commit with unknown outcome whose phases a mutant has reordered, so that no task can
+    /// decide it. Its number may or may not be visible, so no later number may be published: the
+    /// lane runs no further transaction.
     pub(super) fn end_unknown(&mut self) -> Outcome {
         if !self.may_go_on_after_unknown() {
             self.identity.poison();

@@ -16,7 +16,7 @@ impl<E: Env> Transaction<'_, E> {
     /// # Errors
     ///
     /// [`Abort::Unreachable`] if it is unknown whether the timestamp is visible; the lane then runs
-    /// no further transaction.
+    /// no further transaction until a task has published it.
     ///
     /// # Panics
     ///

@@ -222,10 +222,7 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
 /// In a cluster, other processes may have left locks behind, or stand still: the data is sound.
 /// Locks that this process has left are a damage.
 fn structure_check(structure: &StructureReport, has_others: bool) -> CheckReport {
-    let locked = structure.locked.first().map(|first| match structure.locked.len() {
-        1 => format!("{first} is locked"),
-        count => format!("{first} is locked, as are {} more", count - 1),
-    });
+    let locked = locked(&structure.locked, has_others);
     let is_lock = has_others && structure.errors.is_empty() && locked.is_some();
     let wrong = structure.errors.first().cloned().or(locked);
     CheckReport {
@@ -235,6 +232,26 @@ fn structure_check(structure: &StructureReport, has_others: bool) -> CheckReport
         ok: wrong.is_none(),
         detail: wrong.unwrap_or_else(|| counted(structure.lines.len() as u64, "structure")),
     }
+}
+
+/// A sentence about the words that are locked. Each is described by its table and kind first.
+fn locked(words: &[String], has_others: bool) -> Option<String> {
+    let first = words.first()?;
+    let more = match words.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    if !has_others {
+        return Some(format!("{first}{more} left locked"));
+    }
+    let are_rows = words.iter().all(|word| word.contains(": row "));
+    let locked = match (are_rows, words.len()) {
+        (true, 1) => "1 row is".to_owned(),
+        (true, count) => format!("{count} rows are"),
+        (false, 1) => "1 bucket or leaf is".to_owned(),
+        (false, count) => format!("{count} rows, buckets or leaves are"),
+    };
+    Some(format!("{locked} locked by a process that has left or stands still: {first}{more}"))
 }
 
 #[cfg(test)]
@@ -271,7 +288,10 @@ mod tests {
             verdicts(&mut text, &[check], &[], false);
             assert_eq!(text.contains("DAMAGED"), !has_others, "{text}");
             assert_eq!(text.contains("LEFT LOCKED"), has_others, "{text}");
-            assert!(text.contains("account: row 3 is locked, as are 1 more"), "{text}");
+            assert!(text.contains("account: row 3 and 1 more"), "{text}");
+            let said = "2 rows are locked by a process that has left or stands still";
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(text.contains(said), has_others, "{text}");
         }
         let errors = vec!["account: a leaf is torn".to_owned()];
         let check = structure_check(&StructureReport { errors, ..structure }, true);

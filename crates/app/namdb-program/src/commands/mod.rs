@@ -10,7 +10,6 @@ pub mod demo;
 pub mod directory;
 pub mod doctor;
 pub mod help;
-mod left_locks;
 pub mod memory_server;
 pub mod named;
 pub mod part_run;

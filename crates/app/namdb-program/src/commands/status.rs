@@ -2,7 +2,6 @@
 //!
 //! Decision: docs/decisions/0098-namdb-status-is-not-a-member.md
 
-use super::left_locks;
 use super::memory_server::{CLUSTER_FILE, ClusterArguments};
 use crate::Verdict;
 use crate::bench::json;
@@ -11,6 +10,7 @@ use crate::bench::text::{self, bytes, counted, rate};
 use crate::servers::cluster_client::ClusterClient;
 use crate::servers::cluster_site::{self, SiteQuery};
 use crate::servers::development::{missing_compute_servers, missing_memory_servers};
+use crate::servers::left_locks;
 use anyhow::{Context, Result};
 use clap::Args;
 use membership::cluster_file::RegistryKind;

@@ -8,6 +8,7 @@ use super::founder::{Founder, found};
 use super::health::Health;
 use super::keys::server_keys;
 use super::lease_watch::{LeaseTime, watch};
+use super::lock_watch::{self, LockWatch};
 use super::{MEMBERS_POLL, PROGRAM, control, events, names, room, verbs};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
@@ -44,6 +45,7 @@ pub struct MemoryServer {
     polling: Arc<ServeCounters>,
     epoch: Arc<AtomicU64>,
     health: Arc<Health>,
+    locks: Arc<LockWatch>,
     stop: &'static AtomicBool,
     _control: Endpoint,
 }
@@ -84,6 +86,7 @@ impl MemoryServer {
         let carried = move || carried().unwrap_or_default();
         sources::enter_fabric(&told, cluster.fabric.name(), carried, connections);
         names::follow(&cluster, services.clone(), known, stop)?;
+        let locks = watch_locks(&cluster, number, &told, stop)?;
         let state = move |told: &mut serde_json::Map<_, _>| {
             let used_bytes: u64 = services.usage().iter().map(|part| part.bytes).sum();
             told.insert("region_bytes".to_owned(), region_bytes.into());
@@ -111,6 +114,7 @@ impl MemoryServer {
             polling,
             epoch,
             health,
+            locks,
             stop,
             _control,
         })
@@ -154,7 +158,7 @@ impl MemoryServer {
     /// progress.
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
-        let health = self.health.clone();
+        let (health, locks) = (self.health.clone(), self.locks.clone());
         let mut fence = self.fence.take();
         let mut known = BTreeMap::new();
         move |map| {
@@ -171,6 +175,7 @@ impl MemoryServer {
             }
             let members = map.members.iter().map(|member| member.identity).collect();
             admission.advance(map.epoch, members);
+            locks.note_deaths(dead.len());
         }
     }
 }
@@ -193,6 +198,22 @@ fn admission(
         epoch: AtomicU64::new(0),
         members: Default::default(),
     })
+}
+
+/// Counts the locks of dead members on memory server 0, for its metrics.
+fn watch_locks(
+    cluster: &ClusterFile,
+    number: u16,
+    told: &metrics::Registry,
+    stop: &'static AtomicBool,
+) -> Result<Arc<LockWatch>> {
+    let locks = Arc::<LockWatch>::default();
+    if number == 0 {
+        let counted = locks.clone();
+        sources::enter_left_locks(told, move || counted.count());
+        lock_watch::follow(cluster, locks.clone(), stop)?;
+    }
+    Ok(locks)
 }
 
 /// Rejects a region that exceeds the host's memory: it would be reserved, and the server killed

@@ -14,6 +14,8 @@ pub mod guests;
 pub mod health;
 pub mod keys;
 pub mod lease_watch;
+pub mod left_locks;
+pub mod lock_watch;
 pub mod log;
 pub mod memory;
 pub mod missing_features;

@@ -64,6 +64,14 @@ pub const DROPPED_VERSIONS: Metric = Metric::counter(
     &[],
     "Old versions removed from this server's overflow lists because no snapshot needs them.",
 );
+pub const LEFT_LOCKS: Metric = Metric::gauge(
+    "namdb_left_locks",
+    Unit::None,
+    &[],
+    "Rows, buckets and leaves that dead processes have left locked. Memory server 0 counts them after a member has \
+     died, and every minute while there are some; `namdb doctor` names the remedy. No value on other servers, and if the \
+     tables are larger than 256 MiB.",
+);
 pub const POLLING_ROUNDS: Metric = Metric::counter(
     "namdb_polling_rounds_total",
     Unit::None,
@@ -103,6 +111,7 @@ pub(super) const MEMORY_SERVERS: Chapter = Chapter {
         &REGION_USED_BYTES,
         &MOVED_VERSIONS,
         &DROPPED_VERSIONS,
+        &LEFT_LOCKS,
         &POLLING_ROUNDS,
         &POLLING_BUSY_ROUNDS,
         &POLLING_YIELDS,

@@ -64,6 +64,15 @@ fn enter_services(registry: &Registry, services: &Arc<ServiceCounts>) {
     registry.add(&catalog::DROPPED_VERSIONS, &[], move || mover.dropped.load(Relaxed));
 }
 
+/// Registers the number of locks that dead members have left; it has no value if it is unknown.
+pub fn enter_left_locks(registry: &Registry, count: impl Fn() -> Option<u64> + Send + 'static) {
+    registry.add_many(&catalog::LEFT_LOCKS, move |samples| {
+        if let Some(count) = count() {
+            samples.put(&[], count);
+        }
+    });
+}
+
 /// Registers a fabric of the server: the requests that its processor executed, and the number of
 /// connected callers.
 pub fn enter_fabric(

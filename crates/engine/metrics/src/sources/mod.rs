@@ -9,5 +9,5 @@ mod names;
 pub use calls::Calls;
 pub use compute_server::{ComputeServer, LaneReading, Worker};
 pub use directory::{DirectoryReading, enter_directory};
-pub use memory_server::{MemoryServer, enter_fabric, enter_memory_server};
+pub use memory_server::{MemoryServer, enter_fabric, enter_left_locks, enter_memory_server};
 pub use names::{LabelName, LabelNames};

@@ -34,6 +34,7 @@ pub const DESCRIPTORS: Code = Code("D15-descriptors");
 pub const PROCESSORS: Code = Code("D16-processors");
 pub const SECRET: Code = Code("D17-secret");
 pub const ENCRYPTION: Code = Code("D18-encryption");
+pub const LEFT_LOCKS: Code = Code("D19-left-locks");
 
 impl fmt::Display for Code {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

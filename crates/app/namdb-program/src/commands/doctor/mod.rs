@@ -15,6 +15,7 @@ mod files;
 mod finding;
 mod gid;
 mod huge_pages;
+mod left_locks;
 mod locked_memory;
 mod members;
 mod memory;
@@ -134,6 +135,10 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
         processors::check(host::processor_count() as u64, site),
         cluster.map_or_else(|| alone(code::SECRET), secret::check),
         cluster.map_or_else(|| alone(code::ENCRYPTION), encryption::check),
+        match cluster {
+            Some(cluster) => left_locks::check(cluster, map),
+            None => alone(code::LEFT_LOCKS),
+        },
     ]
 }
 
@@ -184,7 +189,7 @@ mod tests {
                 let needs_fix = matches!(finding.grade, Grade::Warning | Grade::Problem);
                 assert_eq!(finding.fix.is_some(), needs_fix, "{finding:?}");
             }
-            assert_eq!(checks.len(), 18);
+            assert_eq!(checks.len(), 19);
         }
     }
 

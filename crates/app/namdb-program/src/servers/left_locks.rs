@@ -4,16 +4,47 @@
 //! same lock some time later is held by a commit that does not go on. To find locked words is to
 //! read the tables, so this counts only in databases of limited size.
 
+use super::cluster_client::ClusterClient;
+use super::cluster_site::{self, SiteQuery};
+use crate::bench::site::{Site, SiteSession};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, VersionWord};
+use membership::ClusterFile;
 use txn::{Database, TableMemory};
 
 /// Largest size of the tables that are read.
 const READ_BYTES_MAX: u64 = 256 << 20;
 /// Time for which a lock must last to count as left.
 const LAST_NS: u64 = 500_000_000;
+
+/// The remedy, until a restart recovers them.
+pub const REMEDY: &str = "if this stays, stop the cluster, start it, and load the data again: `namdb cluster down`, \
+                          `namdb cluster up`";
+
+/// Counts the locks of a whole database.
+pub struct LeftLocks;
+
+impl LeftLocks {
+    /// Visits a running cluster; `None` as for [`count`].
+    pub fn look(cluster: &ClusterFile) -> Result<Option<u64>> {
+        cluster_site::query(&ClusterClient::visit(cluster.clone())?, Self)
+    }
+}
+
+impl SiteQuery for LeftLocks {
+    type Output = Option<u64>;
+
+    fn look<S: Site>(self, site: &S) -> Result<Self::Output> {
+        let session = site.session()?;
+        let database = session.handle();
+        session.wait(database.refresh())?;
+        let tables =
+            session.wait(database.memory_usage()).context("cannot read the memory usage")?;
+        session.wait(count(&database, &tables))
+    }
+}
 
 /// Number of the locks that were left; `None` if the tables are too large to look for them.
 pub async fn count<E: Env>(database: &Database<E>, tables: &[TableMemory]) -> Result<Option<u64>> {
@@ -46,12 +77,15 @@ pub fn told(left_locks: Option<u64>) -> String {
     match left_locks {
         None => "\n  locks are not counted: the tables are too large\n".to_owned(),
         Some(0) => String::new(),
-        Some(count) => format!(
-            "\n  {} left on rows, buckets or leaves by processes that have ended, or wait for a memory server; if this \
-             stays, stop the cluster, start it, and load the data again\n",
-            counted(count, "lock")
-        ),
+        Some(count) => format!("\n  {}; {REMEDY}\n", held(count)),
     }
+}
+
+/// A sentence about locks that were left.
+pub fn held(count: u64) -> String {
+    let locks = counted(count, "lock");
+    let by = "by processes that have ended, or wait for a memory server";
+    format!("{locks} left on rows, buckets or leaves {by}")
 }
 
 #[cfg(test)]

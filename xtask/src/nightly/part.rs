@@ -12,6 +12,9 @@ use crate::{counts, figures, hosts, kill_test, mutation, process, soft_roce, wor
 const SEEDS: u64 = 1_000;
 /// Seeds of each mutant's search, which the rarest mutants need.
 const MUTANT_SEEDS: u64 = 15_000;
+/// For how long the test of a memory server that stands still lets it: longer than a connection
+/// waits for an answer.
+const PAUSE_SECONDS: &str = "8";
 
 /// Simulated directories of one round.
 const WORLDS: u64 = 10_000;
@@ -81,7 +84,8 @@ impl Part {
 }
 
 fn tests(root: &Path, _rounds: u64) -> Result<Done> {
-    process::run(&mut process::cargo(root, &["test", "--release", "--workspace"]))?;
+    let mut all = process::cargo(root, &["test", "--release", "--workspace"]);
+    process::run(all.env("NAMDB_TEST_PAUSE_SECONDS", PAUSE_SECONDS))?;
     let exhaustive = ["test", "--release", "-p", "model", "--test", "exhaustive"];
     ran(&mut process::cargo(root, &exhaustive))
 }

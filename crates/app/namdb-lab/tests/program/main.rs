@@ -18,6 +18,7 @@ mod measure;
 mod own_folder;
 mod owners;
 mod parts;
+mod pauses;
 mod postgres;
 mod procedures;
 mod server;

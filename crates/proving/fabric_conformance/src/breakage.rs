@@ -23,6 +23,7 @@ pub const NONE: BrokenPromises = BrokenPromises {
     buffers_until_complete: false,
     completes_once: false,
     one_moment: false,
+    settled: false,
 };
 /// Words are written in halves.
 pub const HALVES: BrokenPromises = BrokenPromises { whole_words: true, ..NONE };
@@ -52,8 +53,10 @@ pub const BUFFERS: BrokenPromises = BrokenPromises { buffers_until_complete: tru
 pub const COMPLETES: BrokenPromises = BrokenPromises { completes_once: true, ..NONE };
 /// Servers that execute verbs touch their words one by one.
 pub const ONE_MOMENT: BrokenPromises = BrokenPromises { one_moment: true, ..NONE };
+/// Lost verbs take effect after their sender has settled.
+pub const SETTLED: BrokenPromises = BrokenPromises { settled: true, ..NONE };
 
-pub const ALL: [(&str, BrokenPromises); 14] = [
+pub const ALL: [(&str, BrokenPromises); 15] = [
     ("whole_words", HALVES),
     ("write_before_later", WRITES),
     ("atomic_before_later", ATOMICS),
@@ -68,6 +71,7 @@ pub const ALL: [(&str, BrokenPromises); 14] = [
     ("buffers_until_complete", BUFFERS),
     ("completes_once", COMPLETES),
     ("one_moment", ONE_MOMENT),
+    ("settled", SETTLED),
 ];
 
 /// The name of a switch.

@@ -29,6 +29,9 @@ pub enum Need {
 pub enum Disturbance {
     /// Kills memory server 1 while the parties work.
     KillServer,
+    /// Loses batches to memory server 1, which lives on: it stands still for longer than callers
+    /// wait for an answer.
+    LoseBatches,
     /// Kills party 1 while it works.
     KillParty,
     /// Kills memory server 1 while the parties work, and starts it again at the same address, as

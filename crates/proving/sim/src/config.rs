@@ -73,6 +73,9 @@ pub struct BrokenPromises {
     pub completes_once: bool,
     /// If servers execute verbs, they touch all words of a verb at one moment.
     pub one_moment: bool,
+    /// After `settle` nothing that its caller lost takes effect any more. Takes effect with
+    /// [`FaultKind::LateVerb`].
+    pub settled: bool,
 }
 
 /// The order in which a verb's words are touched.

@@ -189,7 +189,10 @@ impl Fabric for Endpoint {
         let mut batch = Batch::new();
         batch.read(GlobalPtr::new(region, 0), 1);
         self.execute(batch).await?;
-        self.0.shared.core.borrow_mut().settle(self.0.group, region);
+        let mut core = self.0.shared.core.borrow_mut();
+        if !core.config.broken.settled {
+            core.settle(self.0.group, region);
+        }
         Ok(())
     }
 

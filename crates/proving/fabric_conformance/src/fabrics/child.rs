@@ -1,5 +1,6 @@
 //! A child process of a test, which ends with its owner.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -45,6 +46,20 @@ impl Child {
     pub fn say(&mut self, line: &str) -> Result<(), String> {
         writeln!(self.input, "{line}")
             .map_err(|error| format!("cannot write to a process: {error}"))
+    }
+
+    /// Stops it until it goes on.
+    pub fn stop(&mut self) -> Result<(), String> {
+        self.signal(Signal::STOP)
+    }
+
+    pub fn go_on(&mut self) -> Result<(), String> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), String> {
+        let sent = kill_process(Pid::from_child(&self.process), signal);
+        sent.map_err(|error| format!("cannot signal a process: {error}"))
     }
 
     /// Kills it without a warning.

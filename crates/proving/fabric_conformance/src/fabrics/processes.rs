@@ -35,6 +35,9 @@ use std::time::Duration;
 pub const SERVERS: u16 = 2;
 /// The longest time that a party waits for the others.
 pub const PATIENCE_NS: u64 = 60_000_000_000;
+/// Time for which callers of messages wait for an answer, and for which a server stands still.
+pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
+const STANDSTILL: Duration = Duration::from_millis(2500);
 /// How long writers continue for readers that have seen too little.
 pub const OVERTIME_NS: u64 = 2_000_000_000;
 
@@ -166,6 +169,11 @@ fn disturb<P: Processes>(
     match disturbance {
         Disturbance::KillServer => servers[1].kill(),
         Disturbance::KillParty => parties[1].kill(),
+        Disturbance::LoseBatches => {
+            servers[1].stop()?;
+            pause(STANDSTILL);
+            servers[1].go_on()
+        }
         Disturbance::SendGarbage => P::send_garbage(place),
         Disturbance::RepeatCall => P::repeat_call(place),
         Disturbance::RaiseEpoch => servers.iter_mut().try_for_each(|server| server.say("epoch 2")),

@@ -26,6 +26,9 @@ impl Processes for Shm {
             Disturbance::RaiseEpoch => {
                 Some("no server checks verbs: fencing a process means killing it")
             }
+            Disturbance::LoseBatches => {
+                Some("callers execute verbs themselves: none is lost while its caller lives")
+            }
             Disturbance::RepeatCall => {
                 Some("a request is handed over in memory, and cannot arrive twice")
             }

@@ -16,6 +16,8 @@ const ROUNDS: u64 = 6;
 const PATIENCE_NS: u64 = 50_000_000;
 /// The latest moment of a disturbance.
 const DISTURBED_NS: u64 = 100_000;
+/// One in this many batches is lost, where batches are.
+const LATE_ONE_IN: u64 = 3;
 /// The shortest duration of an atomic.
 const ATOMIC_WINDOW_NS: u64 = 500;
 
@@ -33,19 +35,22 @@ pub struct Simulated {
 type Reports = Rc<RefCell<Vec<Option<Report>>>>;
 
 impl Simulated {
-    fn config(&self, seed: u64, test: &str) -> SimConfig {
+    fn config(&self, seed: u64, test: &Test<Endpoint>) -> SimConfig {
         let words = REGION_BYTES / WORD_BYTES;
-        let mut config = SimConfig::hostile(seed).named(test).with_servers(&[words, words]);
+        let mut config = SimConfig::hostile(seed).named(test.name).with_servers(&[words, words]);
         (config.carrier, config.broken) = (self.carrier, self.broken);
         config.atomic_window_ns = config.atomic_window_ns.max(ATOMIC_WINDOW_NS);
         if seed.is_multiple_of(2) {
             config.duplicate_call_one_in = 1;
             config = config.with_fault(FaultKind::DuplicateCompletion, FaultRate::new(1, 1));
         }
+        if test.disturbance == Some(Disturbance::LoseBatches) {
+            config = config.with_fault(FaultKind::LateVerb, FaultRate::new(LATE_ONE_IN, 1));
+        }
         config
     }
 
-    fn world(&self, seed: u64, test: &str) -> World {
+    fn world(&self, seed: u64, test: &Test<Endpoint>) -> World {
         let world = World::new(self.config(seed, test));
         for node in [NodeId(0), NodeId(1)] {
             world.register(node, ECHO, Echo::of(node));
@@ -75,7 +80,7 @@ impl Stage for Simulated {
 
     fn refuses(&self, disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
-            Disturbance::KillServer | Disturbance::KillParty => None,
+            Disturbance::KillServer | Disturbance::KillParty | Disturbance::LoseBatches => None,
             Disturbance::RepeatCall => Some("the test calls-answered-once repeats its calls here"),
             _ => Some(
                 "connecting is not simulated; the tests of the crate sim cover stale keys after a restart",
@@ -84,7 +89,7 @@ impl Stage for Simulated {
     }
 
     fn play(&self, test: &Test<Self::Env>, run: u64) -> Result<Vec<Vec<u64>>, String> {
-        let world = self.world(run, test.name);
+        let world = self.world(run, test);
         let reports: Reports = Rc::new(RefCell::new(vec![None; test.parties as usize]));
         let mut envs = Vec::new();
         for number in 0..test.parties {
@@ -109,6 +114,8 @@ impl Stage for Simulated {
             // The run number times a prime spreads the moments over the whole time.
             world.run_for(run * 7919 % DISTURBED_NS);
             match disturbance {
+                // The faults of the world do.
+                Disturbance::LoseBatches => {}
                 Disturbance::KillServer => world.kill_node(NodeId(1)),
                 Disturbance::KillParty => world.kill(&envs[1]),
                 other => return Err(format!("{other:?} is refused")),

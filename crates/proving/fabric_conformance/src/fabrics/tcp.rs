@@ -2,7 +2,7 @@
 //! threads.
 
 use crate::fabrics::messages;
-use crate::fabrics::processes::Processes;
+use crate::fabrics::processes::{ANSWER_TIME_MAX, Processes};
 use crate::fabrics::rendezvous::Rendezvous;
 use crate::test::{Disturbance, Play, Report};
 use fabric::{
@@ -44,8 +44,9 @@ impl Processes for Tcp {
         started: impl FnOnce(),
         play: impl FnOnce(Self::Env) -> Play,
     ) -> Report {
-        let transport = TcpTransport::connect(TcpConfig::new(place.caller()?))
-            .map_err(|error| error.to_string())?;
+        let mut config = TcpConfig::new(place.caller()?);
+        config.answer_time_max_ns = ANSWER_TIME_MAX.as_nanos() as u64;
+        let transport = TcpTransport::connect(config).map_err(|error| error.to_string())?;
         let engine = Engine::new(transport, Patience::default());
         let engine = engine.map_err(|error| format!("cannot start an engine: {error}"))?;
         started();

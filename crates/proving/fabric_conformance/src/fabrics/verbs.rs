@@ -32,6 +32,9 @@ impl Processes for Verbs {
 
     fn refuses(disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
+            Disturbance::LoseBatches => Some(
+                "cards execute verbs while a server stands still, and a lost connection is given up",
+            ),
             Disturbance::RepeatCall => {
                 Some("connections lose no message, and no caller repeats one")
             }

@@ -9,6 +9,7 @@ mod death;
 mod dropped;
 mod order;
 mod rows;
+mod settle;
 mod slots;
 mod visibility;
 mod words;
@@ -29,6 +30,7 @@ pub fn all<E: Env>() -> Vec<Test<E>> {
     tests.extend(bounds::tests());
     tests.extend(counters::tests());
     tests.extend(death::tests());
+    tests.extend(settle::tests());
     tests.extend(admission::tests());
     tests
 }

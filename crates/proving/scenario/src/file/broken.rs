@@ -35,6 +35,8 @@ pub(super) struct BrokenPlan {
     completes_once: bool,
     #[serde(default, skip_serializing_if = "is_kept")]
     one_moment: bool,
+    #[serde(default, skip_serializing_if = "is_kept")]
+    settled: bool,
 }
 
 fn is_kept(is_broken: &bool) -> bool {

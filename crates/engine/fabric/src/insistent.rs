@@ -5,7 +5,8 @@
 //! serves this work alone ([`VersionWord::locked`]). After [`Fabric::settle`] nothing of the lost
 //! batch takes effect any more, and:
 //!
-//! - a swap that finds the value it wants to write has succeeded the first time;
+//! - a swap that finds the value it wants to write has succeeded the first time, so no two swaps of
+//!   a batch may be on one word;
 //! - a held word that the batch unlocks, and that is unlocked, proves all writes before the
 //!   unlocking one on this server: a server carries writes out in the order of posting. These are
 //!   not repeated, because others may have changed the words;

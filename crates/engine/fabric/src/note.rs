@@ -1,8 +1,9 @@
-//! Notes of the engine to a simulated world about its transactions, outside the protocol.
+//! Notes of the engine to a simulated world about its transactions and its memory, outside the
+//! protocol.
 
-use layout::VersionWord;
+use layout::{GlobalPtr, VersionWord};
 
-/// A step of a transaction, for the shadow history of a simulated world.
+/// A step of a transaction or of an allocator, for the shadow history of a simulated world.
 #[derive(Clone, Copy)]
 pub enum Note<'a> {
     /// A commit that can no longer abort writes this version of a row; the version of a deletion
@@ -16,4 +17,14 @@ pub enum Note<'a> {
         found: Option<VersionWord>,
         covers: &'a dyn Fn(VersionWord) -> bool,
     },
+    /// A pool has given this piece of memory away.
+    Allocates { at: GlobalPtr, words: u32 },
+    /// A pool has got this piece back, and may give it away again.
+    Frees { at: GlobalPtr, words: u32 },
+    /// This piece is lost for good, which the protocol accepts.
+    Loses { at: GlobalPtr },
+    /// A memory server has got this extent back, with all pieces in it.
+    FreesExtent { at: GlobalPtr, bytes: u64 },
+    /// The structural check has found that a structure leads to this piece.
+    Reaches { at: GlobalPtr },
 }

@@ -5,7 +5,7 @@
 //! - docs/decisions/0044-free-extents-are-merged-and-split.md
 
 use crate::message::{Reader, Writer};
-use fabric::{CallError, Env, Reply, Service, ServiceId};
+use fabric::{CallError, Env, Note, Reply, Service, ServiceId};
 use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES, region};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -389,7 +389,9 @@ impl ExtentService {
                 label.0
             )));
         };
-        zero(env, GlobalPtr::new(self.0.region, offset), bytes).await?;
+        let at = GlobalPtr::new(self.0.region, offset);
+        env.note(|| Note::FreesExtent { at, bytes });
+        zero(env, at, bytes).await?;
         self.0.recycle(offset, bytes);
         Ok(Vec::new())
     }

@@ -6,7 +6,7 @@
 
 use crate::extent::{AllocateError, Extents, Label, Need};
 use crate::message::{Reader, Writer};
-use fabric::{Batch, CallError, Env, Mutant, Reply, Service, ServiceId};
+use fabric::{Batch, CallError, Env, Mutant, Note, Reply, Service, ServiceId};
 use layout::row::{BufferLayout, Cover, LINK, MOVED_FLAG, OVERFLOW_HEAD, RowLayout};
 use layout::{GlobalPtr, VersionWord, region};
 use std::collections::BTreeMap;
@@ -194,6 +194,7 @@ impl MoverService {
             }
         }
         let entry = self.allocate(env, request.label, words)?;
+        env.note(|| Note::Allocates { at: entry, words });
         debug_assert!(entry.word() != next, "an entry that is in the list is not free");
         batch.clear_verbs();
         // The entry is private until the head points to it; its header word links to the next
@@ -244,6 +245,7 @@ impl MoverService {
         // nothing, the head still leads to all entries, so none is free.
         if walked.is_ok() || kept > 0 {
             let words = request.layout.row.words();
+            freed.iter().for_each(|&at| env.note(|| Note::Frees { at, words }));
             self.state().pools.entry((request.label, words)).or_default().free.append(&mut freed);
             self.counts.dropped.fetch_add(dropped, Relaxed);
         }

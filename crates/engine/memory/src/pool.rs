@@ -7,7 +7,7 @@
 
 use crate::extent::{AllocateError, Label, allocate_extent};
 use crate::shared::{PieceKind, Purpose, SharedPieces};
-use fabric::Env;
+use fabric::{Env, Note};
 use layout::{GlobalPtr, NodeId, WORD_BYTES, region};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,19 +82,26 @@ impl Pool {
         env: &E,
         words: u32,
     ) -> Result<GlobalPtr, AllocateError> {
-        if let Some(ptr) = self.take(words) {
+        if let Some(ptr) = self.take(env, words) {
             return Ok(ptr);
         }
         self.take_shared(words);
         if self.recent.1.is_empty() {
             self.refill(env, words).await?;
         }
-        Ok(self.take(words).expect("a piece or an extent was just added"))
+        Ok(self.take(env, words).expect("a piece or an extent was just added"))
     }
 
     /// Allocates `words` words, if the pool has them without a new extent.
     #[inline]
-    pub fn take(&mut self, words: u32) -> Option<GlobalPtr> {
+    pub fn take<E: Env>(&mut self, env: &E, words: u32) -> Option<GlobalPtr> {
+        let ptr = self.take_unnoted(words)?;
+        env.note(|| Note::Allocates { at: ptr, words });
+        Some(ptr)
+    }
+
+    #[inline]
+    fn take_unnoted(&mut self, words: u32) -> Option<GlobalPtr> {
         assert!(words > 0);
         self.select(words);
         if let Some(ptr) = self.recent.1.pop() {
@@ -111,8 +118,9 @@ impl Pool {
 
     /// Frees a piece of `words` words.
     #[inline]
-    pub fn free(&mut self, ptr: GlobalPtr, words: u32) {
+    pub fn free<E: Env>(&mut self, env: &E, ptr: GlobalPtr, words: u32) {
         debug_assert!(!ptr.is_null() && words > 0);
+        env.note(|| Note::Frees { at: ptr, words });
         self.select(words);
         debug_assert!(!self.was_just_freed(ptr), "a piece is freed once");
         if self.recent.1.len() >= self.recent_max && self.has_surplus() {

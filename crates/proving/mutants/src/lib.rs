@@ -25,6 +25,7 @@ pub mod dice;
 pub mod kind;
 pub mod lists;
 pub mod planted;
+mod rest;
 pub mod run;
 pub mod search;
 pub mod session;

@@ -14,6 +14,8 @@ use layout::Storage;
 
 const ROOMY_HASH: Kind = ROOMY.storing(Storage::HashInlined);
 const ROOMY_TREE: Kind = ROOMY.storing(Storage::Tree);
+/// Hot rows whose lanes lose batches.
+const LOSSY_HOT: Kind = Kind { lost_batch_one_in: 60, ..HOT };
 const MOVING_TREE: Kind = MOVING.storing(Storage::Tree);
 const SERIAL_HASH: Kind = MOVING_SERIAL.storing(Storage::HashInlined);
 const SERIAL_TREE: Kind = MOVING_SERIAL.storing(Storage::Tree);
@@ -39,8 +41,8 @@ impl Planted {
         self.mutant.name()
     }
 
-    /// A mutant that clients cannot detect: a transaction that reads around the hole is refused for
-    /// another reason in the end. The shadow history detects it.
+    /// A mutant that clients cannot detect: it wastes memory, or a transaction that reads around
+    /// the hole is refused for another reason in the end. The shadow history detects it.
     const fn seen_by_shadow(self) -> Self {
         Self { needs_judge: false, ..self }
     }
@@ -207,4 +209,12 @@ pub const MUTANTS: &[Planted] = &[
     guard(Mutant::CommitSkipOtherLeaves, "all leaves of a unique key are locked", SWARM),
     guard(Mutant::CommitSkipThirdCopy, "every copy is written", SWARM),
     guard(Mutant::CatalogFillOldSnapshot, "an index is filled from a fresh snapshot", REMADE),
+    guard(Mutant::CollectForgetTombstoneBuffer, "a collected row frees its old versions", SWARM)
+        .seen_by_shadow(),
+    guard(Mutant::CollectHideUpkeepNumber, "numbers of upkeep are published", SWARM)
+        .seen_by_shadow(),
+    guard(Mutant::CollectLockRowTwice, "a batch locks a row once", LOSSY_HOT).seen_by_shadow(),
+    guard(Mutant::ReadTrustVersionAlone, "an old version is still there when it was read", RESTING),
+    guard(Mutant::CatalogKeepOverdue, "a change frees what earlier ones left", SWARM)
+        .seen_by_shadow(),
 ];

@@ -3,6 +3,7 @@
 use crate::dice::Dice;
 use crate::kind::Kind;
 use crate::lists::{self, InUse, Tables};
+use crate::rest;
 use crate::session::Session;
 use crate::swarm;
 use fabric::DynEnv;
@@ -25,8 +26,14 @@ const EVENT_LIMIT: u64 = 20_000_000;
 const NUMBERS_LEFT: u64 = 8;
 /// The random stream of the task that creates and drops the index.
 const CHANGES_STREAM: u64 = 1000;
+/// Its largest number of attempts after the last session.
+const CHANGES_AT_REST_MAX: usize = 100;
 /// It pauses for less than this time.
 const CHANGE_NS: u64 = 100_000;
+/// The closer looks for running sessions at this interval, and later less often.
+const CLOSER_NS: u64 = 100_000;
+/// It gives up at this time.
+const CLOSER_NS_MAX: u64 = 10_000_000_000_000;
 /// Staggered sessions begin within this time.
 const STAGGER_NS: u64 = 200_000;
 
@@ -41,7 +48,7 @@ pub enum Catch {
     },
     /// The check of structures found an error.
     Structure(String),
-    /// A read differs from the shadow history.
+    /// A read differs from the shadow history, or memory has two owners or none.
     Shadow(String),
     /// An assertion of the engine or of the world failed.
     Assertion(String),
@@ -112,7 +119,7 @@ impl Scene {
             Ok(scene) => {
                 played = catch_unwind(AssertUnwindSafe(|| scene.play()));
                 asked = guards.iter().map(|guard| scene.world.mutant_asked(*guard)).sum();
-                wrong_read = scene.world.wrong_reads().into_iter().next().map(Catch::Shadow);
+                wrong_read = scene.world.shadow_errors().into_iter().next().map(Catch::Shadow);
             }
         }
         let history = recordings.history();
@@ -252,26 +259,66 @@ impl Scene {
         }
     }
 
-    /// Creates the index, lets sessions use it, and drops it, as long as sessions run.
-    fn start_changes(&self, running: &Rc<Cell<u64>>) {
+    /// Creates the index, lets sessions use it, and drops it, as long as sessions run. In the end
+    /// it exists.
+    fn start_changes(&self, running: &Rc<Cell<u64>>) -> Database<DynEnv> {
         let env = self.world.endpoint(self.world.compute_node(0));
-        let changing = self.database.elsewhere(env.clone().into_dyn());
-        let (kind, sessions) = (self.kind, running.clone());
+        let home = self.database.elsewhere(env.clone().into_dyn());
+        let changing = home.clone();
+        let (kind, running) = (self.kind, running.clone());
+        running.set(running.get() + 1);
         let mut dice = Dice::new(self.seed, 2 + CHANGES_STREAM);
         self.world.spawn_on(&env.clone(), async move {
             let index = lists::index(&kind).expect("this kind of world has an index");
-            while sessions.get() > 0 {
+            while running.get() > 2 {
                 fabric::Env::sleep_ns(&env, dice.below(CHANGE_NS)).await;
-                // Under load, or with lost batches, a change may be refused.
+                // Under load a change may be refused.
                 let _ = changing.create_index(lists::TABLE, index.clone()).await;
-                if sessions.get() == 0 {
-                    // The last look uses it.
-                    return;
-                }
                 fabric::Env::sleep_ns(&env, dice.below(CHANGE_NS)).await;
                 let _ = changing.drop_index(lists::TABLE, lists::INDEX).await;
             }
+            // A change also frees the memory of those that gave up before. At rest it succeeds,
+            // unless verbs are so slow that a collector's lanes do not acknowledge it in time.
+            let mut made = None;
+            for _ in 0..CHANGES_AT_REST_MAX {
+                let _ = changing.drop_index(lists::TABLE, lists::INDEX).await;
+                made = changing.create_index(lists::TABLE, index.clone()).await.ok();
+                if made.is_some() {
+                    break;
+                }
+            }
+            assert!(made.is_some() || kind.lost_batch_one_in > 0, "no session runs");
+            running.set(running.get() - 1);
         });
+        home
+    }
+
+    /// Once all sessions have ended, collects the garbage of these compute servers. Returns the
+    /// number of pieces that are left in the end.
+    fn start_closer(
+        &self,
+        mut used: Vec<Database<DynEnv>>,
+        running: &Rc<Cell<u64>>,
+    ) -> Rc<Cell<usize>> {
+        used.push(self.database.clone());
+        let (env, running) = (self.admin.clone().into_dyn(), running.clone());
+        let garbage = Rc::new(Cell::new(0));
+        let left = garbage.clone();
+        // Lanes that have lost a batch may hold locks for long.
+        let is_whole = self.kind.lost_batch_one_in == 0;
+        self.world.spawn_on(&self.admin.clone(), async move {
+            // A session that waits for ever is found by the world.
+            while running.get() > 1 && fabric::Env::now_ns(&env) < CLOSER_NS_MAX {
+                // Changes at rest may take many seconds.
+                let wait_ns = (fabric::Env::now_ns(&env) / 8).max(CLOSER_NS);
+                fabric::Env::sleep_ns(&env, wait_ns).await;
+            }
+            if is_whole {
+                left.set(rest::collect_all(&env, &used).await);
+            }
+            running.set(0);
+        });
+        garbage
     }
 
     /// Inserts rows that hold no list.
@@ -295,12 +342,14 @@ impl Scene {
         }
         let homes: Vec<_> =
             (0..2).map(|_| self.database.elsewhere(self.admin.clone().into_dyn())).collect();
-        let running = Rc::new(Cell::new(self.kind.sessions));
+        // The last one is the closer.
+        let running = Rc::new(Cell::new(self.kind.sessions + 1));
         if self.kind.vector_copies > 0 {
             self.start_oracle(&homes, &running);
         }
+        let mut used = homes.clone();
         if self.kind.remakes_index {
-            self.start_changes(&running);
+            used.push(self.start_changes(&running));
         }
         for number in 0..self.kind.sessions {
             let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
@@ -308,6 +357,7 @@ impl Scene {
                 false => self.home(number, &env),
                 true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
             };
+            used.push(database.clone());
             let (session, running) = (self.session(number), running.clone());
             let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };
             self.world.spawn_on(&env.clone(), async move {
@@ -316,6 +366,7 @@ impl Scene {
                 running.set(running.get() - 1);
             });
         }
+        let garbage = self.start_closer(used, &running);
         let waiting = self.world.run_until_idle();
         assert_eq!(waiting, 0, "{}: tasks wait for ever", self.world.identity());
         let mut last = self.session(self.kind.sessions);
@@ -323,7 +374,7 @@ impl Scene {
             let refreshed = self.world.block_on(&self.admin, self.database.refresh());
             last.tables.index = refreshed.ok().and_then(|catalog| {
                 let index = catalog.index(lists::TABLE, lists::INDEX)?;
-                // Creating it may have failed on the way.
+                // If batches are lost, creating it may have failed on the way.
                 catalog.index_info(index).filter(|info| info.is_readable).map(|_| index)
             });
         }
@@ -340,7 +391,10 @@ impl Scene {
         }
         let checked = self.world.block_on(&self.admin, self.database.check());
         let report = checked.expect("all servers are alive");
-        report.errors.into_iter().chain(report.locked).collect()
+        let garbage = Some(garbage.get()).filter(|&count| count > 0);
+        let garbage = garbage.map(|count| format!("{count} pieces of garbage are never collected"));
+        let lost = self.world.unreached_pieces();
+        report.errors.into_iter().chain(report.locked).chain(garbage).chain(lost).collect()
     }
 }
 

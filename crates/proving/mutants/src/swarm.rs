@@ -103,11 +103,14 @@ fn sessions(dice: &mut Dice, kind: Kind) -> Kind {
 
 /// Times: of verbs, pauses, and horizons.
 fn timing(dice: &mut Dice, kind: Kind) -> Kind {
+    // Changes wait for the longest time of a transaction, and fetchers go on meanwhile.
+    let is_short = kind.remakes_index && kind.vector_copies > 0;
+    let time_max_ns = if is_short { 100_000 } else { 1_000_000_000 };
     Kind {
         carrier: one_of(dice, &[None, Some(Carrier::Card), Some(Carrier::Caller)]),
-        is_tight: dice.percent(80),
+        is_tight: dice.percent(80) || is_short,
         // With the longest, horizons hardly move.
-        time_max_ns: one_of(dice, &[0, 0, 5_000, 20_000, 100_000, 1_000_000_000]),
+        time_max_ns: one_of(dice, &[0, 0, 5_000, 20_000, 100_000, time_max_ns]),
         pause_percent: one_of(dice, &[0, 5, 20, 30]),
         pause_ns: one_of(dice, &[4_000, 20_000, 400_000]),
         word_ns: one_of(dice, &[0, 0, 100, 500, 2_000, 4_000]),

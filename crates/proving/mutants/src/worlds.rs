@@ -19,6 +19,8 @@ struct Sums {
     /// Worlds in which nothing committed.
     idle: AtomicU64,
     wrong: Mutex<Vec<String>>,
+    /// The longest time of a world, and its seed.
+    slowest: Mutex<(Duration, u64)>,
 }
 
 /// Runs the worlds of these seeds; an error if one is wrong.
@@ -48,15 +50,17 @@ pub fn run(seeds: Range<u64>, threads: usize) -> Result<()> {
         }
     });
     let seconds = start.elapsed().as_secs_f64();
-    let Sums { committed, aborted, idle, wrong } = sums;
+    let Sums { committed, aborted, idle, wrong, slowest } = sums;
+    let (slowest, slow_seed) = slowest.into_inner().expect("no holder panics");
     let (count, wrong) = (seeds.end - seeds.start, wrong.into_inner().expect("no holder panics"));
     println!(
-        "{count} worlds from seed {} in {seconds:.0} s: {} committed, {} aborted, {} worlds without a commit, {} wrong",
+        "{count} worlds from seed {} in {seconds:.0} s: {} committed, {} aborted, {} worlds without a commit, {} wrong; the slowest, of seed {slow_seed}, took {:.1} s",
         seeds.start,
         committed.into_inner(),
         aborted.into_inner(),
         idle.into_inner(),
-        wrong.len()
+        wrong.len(),
+        slowest.as_secs_f64(),
     );
     match wrong.first() {
         None => Ok(()),
@@ -66,7 +70,11 @@ pub fn run(seeds: Range<u64>, threads: usize) -> Result<()> {
 
 impl Sums {
     fn add(&self, seed: u64) {
+        let start = super::now();
         let run::Ran { caught, committed, aborted, .. } = run::run(&SWARM, seed, &[]);
+        let mut slowest = self.slowest.lock().expect("no holder panics");
+        *slowest = (*slowest).max((start.elapsed(), seed));
+        drop(slowest);
         self.committed.fetch_add(committed as u64, Relaxed);
         self.aborted.fetch_add(aborted as u64, Relaxed);
         self.idle.fetch_add(u64::from(committed == 0), Relaxed);

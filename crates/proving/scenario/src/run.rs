@@ -85,7 +85,7 @@ impl Run {
         if let Err(sentence) = played {
             report.failure = Some(Failure::new(Demand::Panic, without_identity(&sentence)));
         }
-        let wrong_reads = self.world.wrong_reads();
+        let wrong_reads = self.world.shadow_errors();
         if let (None, Some(wrong)) = (&report.failure, wrong_reads.first()) {
             report.failure = Some(Failure::new(Demand::Shadow, wrong.clone()));
         }

@@ -146,9 +146,15 @@ impl World {
         self.core(|core| core.points.reached().clone())
     }
 
-    /// Reads that differ from the shadow history, and have not been taken yet.
-    pub fn wrong_reads(&self) -> Vec<String> {
+    /// Reads that differ from the shadow history, and misuse of memory, not taken yet.
+    pub fn shadow_errors(&self) -> Vec<String> {
         self.core(|core| core.shadow.take_errors())
+    }
+
+    /// Pieces of memory in use to which the structural check since the last call has found no way;
+    /// in a database at rest, without garbage, there are none.
+    pub fn unreached_pieces(&self) -> Vec<String> {
+        self.core(|core| core.shadow.take_unreached())
     }
 
     /// Reads that were compared with the shadow history.

@@ -76,6 +76,7 @@ pub mod machine;
 mod memory;
 pub mod network;
 mod parts;
+mod pieces;
 mod points;
 mod processes;
 mod queue_pairs;

@@ -7,10 +7,13 @@
 //! Note::Reads    a read that is settled    found == the last version of the row in the snapshot?
 //! ```
 //!
+//! Notes of allocators go to the shadow of memory, [`crate::pieces`].
+//!
 //! Versions of a row are in the order of their commits, because a writer holds the row's lock from
 //! its note on until the version is installed. A version whose commit never becomes visible is in
 //! no snapshot, and does no harm.
 
+use crate::pieces::Pieces;
 use fabric::Note;
 use layout::VersionWord;
 use std::collections::HashMap;
@@ -24,21 +27,33 @@ pub(crate) struct Shadow {
     rows: HashMap<u32, HashMap<Box<[u64]>, Vec<VersionWord>>>,
     /// Reads that were compared with the history.
     checked: u64,
+    pieces: Pieces,
     errors: Vec<String>,
 }
 
 impl Shadow {
     pub(crate) fn new(is_on: bool) -> Self {
-        Self { is_on, rows: HashMap::new(), checked: 0, errors: Vec::new() }
+        let (rows, pieces) = (HashMap::new(), Pieces::default());
+        Self { is_on, rows, checked: 0, pieces, errors: Vec::new() }
     }
 
     /// Gives up: memory was lost, so that reads may find less than was written.
     pub(crate) fn give_up(&mut self) {
-        (self.is_on, self.rows) = (false, HashMap::new());
+        *self = Self {
+            checked: self.checked,
+            errors: std::mem::take(&mut self.errors),
+            ..Self::new(false)
+        };
     }
 
     pub(crate) fn checked(&self) -> u64 {
         self.checked
+    }
+
+    /// Pieces in use that the last structural check has not reached, in words.
+    pub(crate) fn take_unreached(&mut self) -> Vec<String> {
+        let unreached = self.pieces.take_unreached().into_iter();
+        unreached.map(|(at, words)| format!("nothing leads to {words} words at {at:?}")).collect()
     }
 
     pub(crate) fn take_errors(&mut self) -> Vec<String> {
@@ -70,6 +85,13 @@ impl Shadow {
                         "at {now_ns} ns a read of row {key:x?} of table {table} found {found:?}, \
                          and its snapshot has {expected:?} of {versions:?}"
                     ));
+                }
+            }
+            of_memory => {
+                if let Err(error) = self.pieces.note(of_memory)
+                    && self.errors.len() < ERRORS_MAX
+                {
+                    self.errors.push(format!("at {now_ns} ns {error}"));
                 }
             }
         }

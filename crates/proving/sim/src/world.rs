@@ -383,7 +383,7 @@ impl Drop for World {
         drop(tasks);
         self.drop_killed_tasks();
         self.shared.services.borrow_mut().clear();
-        let wrong = self.wrong_reads();
+        let wrong = self.shadow_errors();
         let has_all_guards = self.core(|core| {
             core.config.mutants.is_empty() && core.config.broken == BrokenPromises::default()
         });

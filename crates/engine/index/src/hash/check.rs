@@ -2,9 +2,9 @@
 
 use super::{HashTable, read_directory};
 use crate::error::IndexError;
-use fabric::{Batch, Env, Mutant, Span};
+use fabric::{Batch, Env, Mutant, Note, Span};
 use layout::bucket::{self, Identity};
-use layout::row::{HEADER, VERSION};
+use layout::row::{ChainWord, HEADER, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord};
 use std::collections::BTreeSet;
 
@@ -28,6 +28,8 @@ pub struct HashReport {
     pub locked_rows: Vec<GlobalPtr>,
     /// Pointers in slots that hold no rows; null pointers included.
     pub leads_to: Vec<GlobalPtr>,
+    /// Version buffers of rows in slots.
+    pub buffers: Vec<GlobalPtr>,
     /// Structural errors, in words.
     pub errors: Vec<String>,
 }
@@ -78,6 +80,7 @@ async fn check_chain<E: Env>(
         batch = env.execute(batch).await?;
         let words = batch.words(span);
         report.overflow_blocks += 1;
+        env.note(|| Note::Reaches { at: block });
         check_slots(env, table, report, block, &mut bucket, slots, words);
         blocks += 1;
         if blocks > CHAIN_BLOCKS_MAX {
@@ -161,6 +164,7 @@ fn check_slots<E: Env>(
             report.errors.push(format!("bucket {number} holds a key twice: {key:x?}"));
         }
         if table.rows {
+            report.buffers.push(ChainWord::from_word(slot[LINK as usize]).buffer());
             let header = VersionWord::from_word(slot[HEADER as usize]);
             // Header and image may be one write, whose words arrive in any order: a commit is in
             // progress.

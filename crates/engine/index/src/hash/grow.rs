@@ -193,7 +193,7 @@ async fn split<E: Env>(
     let locked = lock_rows(env, batch, table, &moving, (timestamp, is_installed));
     let Some(batch) = locked.await? else {
         unlock_bucket(env, old, insert).await?;
-        spare.into_iter().for_each(|block| pool.free(block, table.layout.overflow_words()));
+        spare.into_iter().for_each(|block| pool.free(env, block, table.layout.overflow_words()));
         return Ok(Growth::Busy);
     };
     env.reach(HashStep::RowsLocked).await;
@@ -238,7 +238,9 @@ async fn allocate_blocks<E: Env>(
         match pool.allocate(env, table.layout.overflow_words()).await {
             Ok(block) => blocks.push(block),
             Err(error) => {
-                blocks.drain(..).for_each(|block| pool.free(block, table.layout.overflow_words()));
+                blocks
+                    .drain(..)
+                    .for_each(|block| pool.free(env, block, table.layout.overflow_words()));
                 return Err(error.into());
             }
         }

@@ -9,7 +9,7 @@ use super::step::TreeStep;
 use super::view::next_version;
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env, Mutant};
+use fabric::{Batch, Env, Mutant, Note};
 use layout::{GlobalPtr, VersionWord};
 
 /// Largest fill of a leaf in percent after it has absorbed its neighbour. At 50 %, as many inserts
@@ -77,7 +77,12 @@ pub async fn absorb_right<E: Env>(
     let batch = if late { bury(env, batch, tree, &right, timestamp).await? } else { batch };
     cache.forget(bound.words(), right.ptr);
     cache.learn(leaf.ptr, &leaf.view(&batch, tree));
-    settle_range(env, tree, bound, high).await?;
+    if let Err(error) = settle_range(env, tree, bound, high).await {
+        // Inner nodes still lead to the neighbour, so its memory must never be used for another
+        // leaf.
+        env.note(|| Note::Loses { at: right.ptr });
+        return Err(error);
+    }
     env.reach(TreeStep::SeparatorRemoved).await;
     Ok((batch, Some(Absorbed { leaf, dead: right.ptr })))
 }

@@ -7,7 +7,7 @@ use super::node::read_node;
 use super::root::{TreeRoot, inner_layout};
 use super::view::LeafView;
 use crate::error::IndexError;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Note};
 use layout::{GlobalPtr, Key, LeafLayout};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,6 +117,7 @@ async fn read_level<E: Env>(
         }
         check_entries(report, &node, ptr);
         if level == 0 {
+            env.note(|| Note::Reaches { at: ptr });
             report.entries += u64::from(node.count());
             let leads_to =
                 (0..node.count()).map(|index| GlobalPtr::from_word(node.value(index)[0]));

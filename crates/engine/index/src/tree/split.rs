@@ -58,7 +58,7 @@ pub async fn make_room<E: Env>(
     let rights = allocate(env, tree, pool, parts.len() - 1).await?;
     let locked = lock_leaf(env, batch, tree, &leaf, &rights, timestamp).await;
     if let Err(IndexError::Conflict) = locked {
-        rights.iter().for_each(|&ptr| pool.free(ptr, tree.layout.words()));
+        rights.iter().for_each(|&ptr| pool.free(env, ptr, tree.layout.words()));
     }
     let (batch, versions) = locked?;
     env.reach(TreeStep::LeafLocked).await;
@@ -94,7 +94,7 @@ async fn allocate<E: Env>(
         match pool.allocate(env, words).await {
             Ok(ptr) => allocated.push(ptr),
             Err(error) => {
-                allocated.iter().for_each(|&ptr| pool.free(ptr, words));
+                allocated.iter().for_each(|&ptr| pool.free(env, ptr, words));
                 return Err(error.into());
             }
         }

@@ -1,18 +1,22 @@
-//! The structural check of a database: hash tables, trees, and rows behind pointers.
+//! The structural check of a database: hash tables, trees, rows behind pointers, and the lists of
+//! old versions.
 
 use crate::catalog::{CatalogError, Primary, Secondary};
 use crate::database::Database;
 use crate::read::value::{ValueReport, check_values};
 use crate::write::copies::check_copies;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Note};
 use index::hash::HashReport;
 use index::tree::TreeReport;
-use layout::row::{HEADER, LINK, VERSION};
+use layout::row::{ChainWord, HEADER, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord};
+use memory::mover::OVERFLOW_COUNT_MAX;
 use std::collections::BTreeSet;
 
 /// Number of rows whose headers are read together.
 const ROWS_PER_BATCH: usize = 256;
+/// A longer list of old versions is taken for a cycle.
+const OVERFLOW_LENGTH_MAX: u32 = 2 * OVERFLOW_COUNT_MAX;
 
 /// The result of the structural check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -67,10 +71,12 @@ impl<E: Env> Database<E> {
                 continue;
             }
             let Some(info) = catalog.info(table) else { continue };
+            let mut buffers = Vec::new();
             let outside = match &info.primary {
                 Primary::Hash(hash) => {
                     let mut found = index::hash::check(&self.env, hash).await?;
                     let outside = std::mem::take(&mut found.leads_to);
+                    buffers.append(&mut found.buffers);
                     report.add_hash(name, found);
                     outside
                 }
@@ -81,7 +87,8 @@ impl<E: Env> Database<E> {
                     outside
                 }
             };
-            self.check_rows(&mut report, name, outside).await?;
+            buffers.extend(self.check_rows(&mut report, name, outside).await?);
+            self.check_old_versions(&mut report, name, buffers).await?;
             // The first part represents all; parts without the others are not readable.
             let is_first = info.design.part.as_ref().is_none_or(|part| part.number == 0);
             if is_first && catalog.table(name).is_some() {
@@ -111,26 +118,29 @@ impl<E: Env> Database<E> {
         Ok(report)
     }
 
-    /// Checks the headers of rows behind pointers. An interrupted split leaves two pointers to a
-    /// row.
+    /// Checks the headers of rows behind pointers, and returns their version buffers. An
+    /// interrupted split leaves two pointers to a row.
     async fn check_rows(
         &self,
         report: &mut StructureReport,
         name: &str,
         rows: Vec<GlobalPtr>,
-    ) -> Result<(), CatalogError> {
+    ) -> Result<Vec<GlobalPtr>, CatalogError> {
         let rows: BTreeSet<GlobalPtr> = rows.into_iter().filter(|row| !row.is_null()).collect();
         let rows: Vec<GlobalPtr> = rows.into_iter().collect();
+        let mut buffers = Vec::with_capacity(rows.len());
         let mut batch = Batch::new();
         for rows in rows.chunks(ROWS_PER_BATCH) {
             batch.reset();
             let first = batch.arena_words() as u32;
             for &row in rows {
-                batch.read(row, LINK);
+                batch.read(row, LINK + 1);
             }
             batch = self.env.execute(batch).await?;
             for (number, row) in rows.iter().enumerate() {
-                let at = first + number as u32 * LINK;
+                self.env.note(|| Note::Reaches { at: *row });
+                let at = first + number as u32 * (LINK + 1);
+                buffers.push(ChainWord::from_word(batch.word(at + LINK)).buffer());
                 let header = VersionWord::from_word(batch.word(at + HEADER));
                 // Header and image may be one write, whose words arrive in any order: the write is
                 // in flight.
@@ -140,6 +150,41 @@ impl<E: Env> Database<E> {
                     report.locked.push(format!("{name}: row {row:?}"));
                 } else if header.word() != batch.word(at + VERSION) {
                     report.errors.push(format!("{name}: row {row:?}: header and version differ"));
+                }
+            }
+        }
+        Ok(buffers)
+    }
+
+    /// Checks that the overflow lists of version buffers end.
+    async fn check_old_versions(
+        &self,
+        report: &mut StructureReport,
+        name: &str,
+        mut buffers: Vec<GlobalPtr>,
+    ) -> Result<(), CatalogError> {
+        buffers.retain(|buffer| !buffer.is_null());
+        let mut batch = Batch::new();
+        for buffers in buffers.chunks(ROWS_PER_BATCH) {
+            buffers.iter().for_each(|&at| self.env.note(|| Note::Reaches { at }));
+            let heads = buffers.iter().map(|buffer| buffer.add_words(u64::from(OVERFLOW_HEAD)));
+            // Each word leads to the next entry of its list.
+            let mut links: Vec<GlobalPtr> = heads.collect();
+            let mut length = 0;
+            while !links.is_empty() {
+                batch.reset();
+                for &link in &links {
+                    batch.read(link, 1);
+                }
+                batch = self.env.execute(batch).await?;
+                let entries =
+                    (0..links.len() as u32).map(|at| GlobalPtr::from_word(batch.word(at)));
+                links = entries.filter(|entry| !entry.is_null()).collect();
+                links.iter().for_each(|&at| self.env.note(|| Note::Reaches { at }));
+                length += 1;
+                if length > OVERFLOW_LENGTH_MAX {
+                    report.errors.push(format!("{name}: a list of old versions does not end"));
+                    break;
                 }
             }
         }

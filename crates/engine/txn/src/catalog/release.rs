@@ -26,6 +26,11 @@ impl<E: Env> Database<E> {
         released.push(Released { epoch, labels });
     }
 
+    /// Whether memory waits to be freed.
+    pub(crate) fn has_released(&self) -> bool {
+        !self.shared.released.lock().expect("no holder panics").is_empty()
+    }
+
     /// Frees the memory that was scheduled for epochs up to `epoch`, which every lane knows now.
     /// This includes memory of changes that had given up waiting for the lanes.
     pub(crate) async fn free_released(&self, epoch: u64) -> Result<(), CatalogError> {

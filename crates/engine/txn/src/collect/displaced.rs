@@ -15,7 +15,7 @@ use crate::catalog::TableId;
 use crate::collect::Horizon;
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
-use fabric::{Env, FabricError, Mutant};
+use fabric::{Batch, Env, FabricError, Mutant, Note};
 use layout::row::{LINK, OVERFLOW_HEAD};
 use layout::{GlobalPtr, VersionWord};
 use memory::MoveRequest;
@@ -43,6 +43,44 @@ fn covered_count(displaced: &VecDeque<DisplacedBuffer>, horizon: &Horizon) -> us
     oldest.take_while(|waiting| horizon.covers(waiting.version)).count()
 }
 
+/// Entries, by number, that a batch leaves out. If a batch is lost and repeated, a swap that finds
+/// its own lock has succeeded the first time, so no two swaps of a batch may be on one row.
+#[derive(Clone, Copy, Default)]
+struct LeftOut {
+    /// This lane has changed the row again since: that commit enqueued the buffer.
+    superseded: u128,
+    /// They wait for another batch.
+    waiting: u128,
+}
+
+impl LeftOut {
+    fn of(displaced: &VecDeque<DisplacedBuffer>, count: usize) -> Self {
+        let mut rows: Vec<(GlobalPtr, usize)> =
+            (0..count).map(|number| (displaced[number].row, number)).collect();
+        rows.sort_unstable();
+        let mut left_out = Self::default();
+        for of_row in rows.chunk_by(|one, other| one.0 == other.0) {
+            let mut newest = of_row[0].1;
+            for &(_, number) in &of_row[1..] {
+                let (one, other) = (displaced[newest].version, displaced[number].version);
+                if one.slot() != other.slot() {
+                    left_out.waiting |= 1 << number;
+                } else if one.counter() < other.counter() {
+                    left_out.superseded |= 1 << newest;
+                    newest = number;
+                } else {
+                    left_out.superseded |= 1 << number;
+                }
+            }
+        }
+        left_out
+    }
+
+    fn has(self, number: usize) -> bool {
+        (self.superseded | self.waiting) & 1 << number != 0
+    }
+}
+
 impl<E: Env> LaneInner<E> {
     /// Detaches and frees the buffers that the horizon covers, oldest first. Returns whether it has
     /// processed all of them.
@@ -68,7 +106,15 @@ impl<E: Env> LaneInner<E> {
         let locked = self.identity.upkeep_timestamp().locked().word();
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
-        for waiting in self.garbage.displaced.iter().take(count) {
+        // Where verbs complete at once, no batch is lost.
+        let left_out = match E::IMMEDIATE || self.env.mutant(Mutant::CollectLockRowTwice) {
+            true => LeftOut::default(),
+            false => LeftOut::of(&self.garbage.displaced, count),
+        };
+        for (number, waiting) in self.garbage.displaced.iter().take(count).enumerate() {
+            if left_out.has(number) {
+                continue;
+            }
             self.env.prefetch(waiting.row, 1);
             self.env.prefetch(waiting.buffer, 1);
             batch.compare_and_swap(waiting.row, waiting.version.word(), locked);
@@ -79,10 +125,11 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.env.execute(batch).await?;
         self.env.reach(CollectStep::BuffersLocked).await;
         batch.clear_verbs();
-        let (mut detached, mut busy) = (0u128, 0u128);
-        for number in 0..count {
+        let (mut detached, mut busy) = (0u128, left_out.waiting);
+        let posted = (0..count).filter(|&number| !left_out.has(number));
+        for (place, number) in (0..).zip(posted) {
             let waiting = self.garbage.displaced[number];
-            let found = VersionWord::from_word(batch.word(2 * number as u32));
+            let found = VersionWord::from_word(batch.word(2 * place));
             if found != waiting.version && !self.env.mutant(Mutant::CollectDetachChanged) {
                 // The commit that holds the lock may abort and leave the row as it was.
                 if found.is_locked() && found != VersionWord::MOVED {
@@ -90,8 +137,8 @@ impl<E: Env> LaneInner<E> {
                 }
                 continue;
             }
-            if batch.word(2 * number as u32 + 1) != 0 {
-                self.empty_overflow(&waiting).await;
+            if batch.word(2 * place + 1) != 0 {
+                self.empty_overflow(waiting.table, waiting.buffer).await;
                 // Buffers in the pool must have empty lists, even if the mover could not free the
                 // entries.
                 batch.write_word(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 0);
@@ -118,24 +165,41 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
+    /// Empties the overflow list of a tombstone's buffer, which still waits in the queue: its row
+    /// was locked, or has moved since, when it was to be detached. The horizon covers the deletion,
+    /// and this lane holds the tombstone's lock.
+    #[cold]
+    pub(crate) async fn empty_buffer(
+        &mut self,
+        table: TableId,
+        buffer: GlobalPtr,
+    ) -> Result<(), FabricError> {
+        self.empty_overflow(table, buffer).await;
+        let mut batch = Batch::new();
+        batch.write_word(buffer.add_words(u64::from(OVERFLOW_HEAD)), 0);
+        self.env.execute(batch).await.map(drop)
+    }
+
     /// Returns a version buffer to the pool of its server, or to the reserve.
     #[inline]
     pub(crate) fn free_buffer(&mut self, table: TableId, buffer: GlobalPtr) {
         let info = self.open.info(table);
         let (label, words) = (info.label, info.buffer.words());
         let server = self.env.node_of(buffer.region());
-        if !self.shared.reserved.give_back((label, server), buffer) {
-            self.open.table_mut(table).buffers_on(server).free(buffer, words);
+        if self.shared.reserved.give_back((label, server), buffer) {
+            self.env.note(|| Note::Frees { at: buffer, words });
+        } else {
+            self.open.table_mut(table).buffers_on(server).free(&self.env, buffer, words);
         }
     }
 
     /// Calls the mover to drop the whole overflow list, which the horizon covers. A failure only
     /// leaks its entries.
     #[cold]
-    async fn empty_overflow(&mut self, waiting: &DisplacedBuffer) {
-        let info = self.open.info(waiting.table);
+    async fn empty_overflow(&mut self, table: TableId, buffer: GlobalPtr) {
+        let info = self.open.info(table);
         let request = MoveRequest {
-            buffer: waiting.buffer,
+            buffer,
             layout: info.buffer,
             slot: 0,
             label: info.label,

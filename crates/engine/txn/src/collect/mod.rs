@@ -151,8 +151,13 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn collect_rounds(&mut self) -> Result<(), Abort> {
+        // A number with an unknown outcome must be decided first.
+        if self.identity.is_unusable() && !self.identity.revive() {
+            return Err(Abort::Unreachable);
+        }
         self.reset();
         self.identity.is_announced = true;
+        self.publish_upkeep().await?;
         self.take_snapshot().await?;
         self.advance_horizon().await?;
         loop {
@@ -172,7 +177,7 @@ impl<E: Env> LaneInner<E> {
     /// One round: a newer horizon, then the garbage that it covers, oldest first.
     async fn collect_round(&mut self) -> Result<(), Abort> {
         self.advance_horizon().await?;
-        // Buffers first: a tombstone's row may be freed only when it has no buffer.
+        // Buffers first: a tombstone with a buffer takes more steps.
         match self.detach_buffers().await {
             Ok(true) => {}
             Ok(false) => return Ok(()),
@@ -236,7 +241,7 @@ impl<E: Env> LaneInner<E> {
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
         let words = self.open.tree(owner).layout.words();
         if let Some(LeavesOf { pool, .. }) = self.open.leaves_of(owner) {
-            pool.free(leaf, words);
+            pool.free(&self.env, leaf, words);
         }
     }
 

@@ -12,10 +12,10 @@ use crate::collect::{Doubt, Garbage, Retired};
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Mutant, Swap};
+use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
 use index::tree::{LeafLock, LeafRead, LeafView, LockResult};
 use layout::bucket;
-use layout::row::{HEADER, LINK, VERSION};
+use layout::row::{ChainWord, HEADER, LINK, VERSION};
 use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
 
 /// The slot of a key in a bucket's chain.
@@ -31,6 +31,13 @@ struct UsedSlot {
     leads_to: u64,
 }
 
+/// The swap that locks a tombstone, and a reading of the row's chain word.
+#[derive(Clone, Copy)]
+pub(crate) struct TombstoneLock {
+    swap: Swap,
+    chain: Span,
+}
+
 /// The result of an attempt to remove an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Removal {
@@ -41,6 +48,18 @@ pub(crate) enum Removal {
     Doubted(Doubt),
     /// The entry is no longer garbage, or does not exist.
     Gone,
+}
+
+/// Posts the lock of a tombstone. Its chain word changes only under this lock, except that
+/// collection may clear it before.
+pub(crate) fn post_tombstone_lock(
+    batch: &mut Batch,
+    row: GlobalPtr,
+    successor: VersionWord,
+    timestamp: VersionWord,
+) -> TombstoneLock {
+    let swap = batch.compare_and_swap(row, successor.word(), timestamp.locked().word());
+    TombstoneLock { swap, chain: batch.read(row.add_words(u64::from(LINK)), 1) }
 }
 
 impl<E: Env> LaneInner<E> {
@@ -59,7 +78,7 @@ impl<E: Env> LaneInner<E> {
         };
         self.env.reach(CollectStep::EntryLocked).await;
         let found = self.find_used_slot(hash, place.bucket, key).await?;
-        let mut removal = Removal::Gone;
+        let (mut removal, mut buffer) = (Removal::Gone, GlobalPtr::NULL);
         if found.is_none() && self.has_key_moved(owner, hash, &place).await? {
             removal = Removal::Busy;
         }
@@ -73,7 +92,7 @@ impl<E: Env> LaneInner<E> {
             self.scratch.batch = Some(batch);
             let inlined = hash.rows.then_some(slot);
             let seen = (inlined, insert);
-            removal = self.lock_garbage(owner, key, retired, seen, timestamp).await?;
+            (removal, buffer) = self.lock_garbage(owner, key, retired, seen, timestamp).await?;
             batch = self.scratch.batch.take().unwrap_or_default();
             batch.clear_verbs();
             if removal == Removal::Done {
@@ -101,8 +120,8 @@ impl<E: Env> LaneInner<E> {
         let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
         batch.write_word(place.bucket, unlocked);
         self.scratch.batch = Some(self.env.execute(batch).await?);
-        if removal == Removal::Done && !hash.rows {
-            self.free_tombstone_row(owner, retired);
+        if removal == Removal::Done {
+            self.free_tombstone(owner, retired, buffer);
         }
         self.env.reach(CollectStep::EntryRemoved).await;
         Ok(removal)
@@ -210,9 +229,10 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Decides whether an entry is still garbage, with its bucket or leaf locked. The tombstone of
-    /// a table's row is locked for good. An index entry is garbage if the newest version of its row
-    /// has another key: a commit that gives a row a key takes the lock that this lane holds, even
-    /// if the entry exists already. `insert` is the insert word from before the lock.
+    /// a table's row is locked for good; its version buffer, if it has one, is returned, too. An
+    /// index entry is garbage if the newest version of its row has another key: a commit that gives
+    /// a row a key takes the lock that this lane holds, even if the entry exists already. `insert`
+    /// is the insert word from before the lock.
     async fn lock_garbage(
         &mut self,
         owner: Owner,
@@ -220,30 +240,42 @@ impl<E: Env> LaneInner<E> {
         retired: &Retired,
         (slot, insert): (Option<GlobalPtr>, u64),
         timestamp: VersionWord,
-    ) -> Result<Removal, FabricError> {
+    ) -> Result<(Removal, GlobalPtr), FabricError> {
         if let Owner::Index(index) = owner {
             let decided = self.decide_entry(index, key, retired, insert).await;
-            return Ok(decided.unwrap_or(Removal::Busy));
+            return Ok((decided.unwrap_or(Removal::Busy), GlobalPtr::NULL));
         }
         let row = slot.unwrap_or(retired.row);
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
-        let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
+        let lock = post_tombstone_lock(&mut batch, row, retired.successor, timestamp);
         let batch = self.env.execute(batch).await?;
-        let removal = self.decide_tombstone(&batch, swap);
+        let (removal, buffer) = self.decide_tombstone(&batch, lock);
         self.scratch.batch = Some(batch);
-        Ok(removal)
+        if !buffer.is_null() {
+            self.empty_buffer(retired.table, buffer).await?;
+        }
+        Ok((removal, buffer))
     }
 
-    /// The result of the swap on a tombstone's header.
-    pub(crate) fn decide_tombstone(&self, batch: &Batch, swap: Swap) -> Removal {
-        let found = VersionWord::from_word(batch.found(swap));
-        match batch.swapped(swap) {
+    /// The result of the swap on a tombstone's header, and the version buffer of a tombstone that
+    /// is removed.
+    pub(crate) fn decide_tombstone(
+        &self,
+        batch: &Batch,
+        lock: TombstoneLock,
+    ) -> (Removal, GlobalPtr) {
+        let found = VersionWord::from_word(batch.found(lock.swap));
+        let removal = match batch.swapped(lock.swap) {
             true => Removal::Done,
             false if self.env.mutant(Mutant::CollectTrustTombstone) => Removal::Done,
             false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
             false => Removal::Gone,
-        }
+        };
+        let chain = ChainWord::from_word(batch.word(lock.chain.at));
+        let is_freed =
+            removal == Removal::Done && !self.env.mutant(Mutant::CollectForgetTombstoneBuffer);
+        (removal, if is_freed { chain.buffer() } else { GlobalPtr::NULL })
     }
 
     /// The stamp for the collected-up-to word of a bucket or leaf from which an entry is removed.
@@ -330,13 +362,20 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Frees the row of a removed tombstone. Its mark must have been written: another lane may use
-    /// the memory at once.
-    pub(crate) fn free_tombstone_row(&mut self, owner: Owner, retired: &Retired) {
+    /// Frees the row of a removed tombstone, unless it was inlined, and its version buffer. Its
+    /// mark must have been written: another lane may use the memory at once.
+    pub(crate) fn free_tombstone(&mut self, owner: Owner, retired: &Retired, buffer: GlobalPtr) {
         let Owner::Table(table) = owner else { return };
-        let words = self.open.info(table).row.words();
+        if !buffer.is_null() {
+            self.free_buffer(table, buffer);
+        }
+        let info = self.open.info(table);
+        if matches!(&info.primary, Primary::Hash(hash) if hash.rows) {
+            return;
+        }
+        let words = info.row.words();
         if let Some(lane_table) = self.open.tables[table.position()].as_mut() {
-            lane_table.pool.free(retired.row, words);
+            lane_table.pool.free(&self.env, retired.row, words);
         }
     }
 
@@ -399,7 +438,7 @@ impl<E: Env> LaneInner<E> {
         }
         self.env.reach(CollectStep::EntryLocked).await;
         let seen = (None, leaf.insert.word());
-        let removal = self.lock_garbage(owner, key, retired, seen, timestamp).await?;
+        let (removal, buffer) = self.lock_garbage(owner, key, retired, seen, timestamp).await?;
         let unstamped = self.env.mutant(Mutant::CollectSkipLeafStamp);
         let stamp = if unstamped { 0 } else { self.removal_stamp(owner).await? };
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -415,7 +454,7 @@ impl<E: Env> LaneInner<E> {
         self.scratch.batch = Some(self.env.execute(batch).await?);
         self.env.reach(CollectStep::EntryRemoved).await;
         if removal == Removal::Done {
-            self.free_tombstone_row(owner, retired);
+            self.free_tombstone(owner, retired, buffer);
         }
         if removal == Removal::Done && count == 1 {
             self.absorb_neighbour(owner, key).await;

@@ -5,13 +5,13 @@
 
 use crate::catalog::TableId;
 use crate::collect::Retired;
-use crate::collect::removal::Removal;
+use crate::collect::removal::{Removal, TombstoneLock, post_tombstone_lock};
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Mutant, Swap};
+use fabric::{Batch, Env, FabricError, Mutant};
 use index::tree::{LeafLock, LeafRead, LockResult, PostedLeaf};
-use layout::{Key, VersionWord};
+use layout::{GlobalPtr, Key, VersionWord};
 
 /// Maximal number of tombstones that are removed together.
 pub(crate) const SWEPT_MAX: usize = 32;
@@ -45,8 +45,10 @@ struct SweptEntry {
     position: u32,
     key: Key,
     retired: Retired,
-    swap: Option<Swap>,
+    lock: Option<TombstoneLock>,
     removal: Removal,
+    /// The version buffer of the removed tombstone, or null.
+    buffer: GlobalPtr,
 }
 
 impl SweptLeaf {
@@ -125,6 +127,14 @@ impl<E: Env> LaneInner<E> {
                 others.push(tombstone);
                 continue;
             };
+            let is_same = |other: &SweptEntry| other.retired.row == retired.row;
+            let is_repeated = leaves.iter().flat_map(|leaf| &leaf.entries).any(is_same);
+            if is_repeated && !self.env.mutant(Mutant::CollectLockRowTwice) {
+                // If the batch of locks is lost and repeated, a swap that finds its own lock has
+                // succeeded the first time: no two swaps may be on one row.
+                self.garbage.retired.push_back(*retired);
+                continue;
+            }
             match leaves.iter_mut().find(|known| known.leaf.ptr == leaf.ptr) {
                 Some(known) => known.entries.push(entry),
                 None => leaves.push(SweptLeaf {
@@ -155,8 +165,9 @@ impl<E: Env> LaneInner<E> {
             position,
             key: *key,
             retired: *retired,
-            swap: None,
+            lock: None,
             removal: Removal::Busy,
+            buffer: GlobalPtr::NULL,
         };
         (!leaf.insert.is_locked()).then_some((leaf, entry))
     }
@@ -201,18 +212,20 @@ impl<E: Env> LaneInner<E> {
         timestamp: VersionWord,
     ) -> Result<Batch, FabricError> {
         batch.clear_verbs();
-        let locked = timestamp.locked().word();
         for entry in held(leaves) {
-            let (row, successor) = (entry.retired.row, entry.retired.successor.word());
-            entry.swap = Some(batch.compare_and_swap(row, successor, locked));
+            let Retired { row, successor, .. } = entry.retired;
+            entry.lock = Some(post_tombstone_lock(&mut batch, row, successor, timestamp));
         }
         if batch.is_empty() {
             return Ok(batch);
         }
         batch = self.env.execute(batch).await?;
         for entry in held(leaves) {
-            let swap = entry.swap.expect("it was posted above");
-            entry.removal = self.decide_tombstone(&batch, swap);
+            let lock = entry.lock.expect("it was posted above");
+            (entry.removal, entry.buffer) = self.decide_tombstone(&batch, lock);
+            if !entry.buffer.is_null() {
+                self.empty_buffer(entry.retired.table, entry.buffer).await?;
+            }
         }
         Ok(batch)
     }
@@ -248,7 +261,7 @@ impl<E: Env> LaneInner<E> {
         batch = self.env.execute(batch).await?;
         for swept in leaves.iter().filter(|swept| swept.lock.is_some()) {
             for entry in swept.done() {
-                self.free_tombstone_row(swept.owner(), &entry.retired);
+                self.free_tombstone(swept.owner(), &entry.retired, entry.buffer);
             }
         }
         Ok(batch)

@@ -77,7 +77,7 @@ impl<E: Env> LaneInner<E> {
         let server = self.env.node_of(row.region());
         let lane_table = self.open.table_mut(table);
         let pool = lane_table.buffers_on(server);
-        let buffer = match pool.take(words) {
+        let buffer = match pool.take(&self.env, words) {
             Some(buffer) => buffer,
             None => self.find_buffer(access, server).await?,
         };

@@ -84,7 +84,7 @@ impl<E: Env> LaneInner<E> {
         };
         if !is_inlined {
             let pool = &mut self.open.table_mut(entry.table).pool;
-            let row = match pool.take(words) {
+            let row = match pool.take(&self.env, words) {
                 Some(row) => row,
                 None => pool.allocate(&self.env, words).await?,
             };

@@ -4,8 +4,9 @@
 //! - docs/decisions/0014-publish-waits-for-all-installs.md
 //! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
 
+use crate::abort::Abort;
 use crate::lane::LaneInner;
-use crate::snapshot::shared_slot::{PublishStep, SharedSlot};
+use crate::snapshot::shared_slot::{LONG, PublishStep, SharedSlot};
 use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::{GlobalPtr, NodeId, VersionWord};
@@ -19,7 +20,10 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
         if let Some(shared_slot) = self.identity.shared_slot.clone() {
-            return self.publish_shared(&shared_slot, slot, timestamp).await;
+            self.decide_upkeep();
+            self.publish_shared(&shared_slot, slot, timestamp).await?;
+            self.identity.committed = timestamp;
+            return Ok(());
         }
         if self.env.mutant(Mutant::CommitAnswerBeforePublish) {
             self.publish_later(slot, timestamp);
@@ -47,9 +51,9 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Publishes in a shared slot: the first lane that finds no other lane writing it writes it,
-    /// for all finished numbers. The lane stays announced until it begins again or rests, so that
-    /// catalog changes wait for it.
+    /// Publishes a number in a shared slot: the first lane that finds no other lane writing it
+    /// writes it, for all finished numbers. The lane stays announced until it begins again or
+    /// rests, so that catalog changes wait for it.
     #[inline(never)]
     async fn publish_shared(
         &mut self,
@@ -57,7 +61,6 @@ impl<E: Env> LaneInner<E> {
         slot: GlobalPtr,
         number: VersionWord,
     ) -> Result<(), FabricError> {
-        self.decide_upkeep();
         self.identity.finish_number();
         if self.env.mutant(Mutant::CommitPublishPastGap) {
             return self.publish_past_gap(slot, number).await;
@@ -68,10 +71,7 @@ impl<E: Env> LaneInner<E> {
                 false => poll_fn(|context| poll_publish_step(shared_slot, number, context)).await,
             };
             match publish_step {
-                PublishStep::Published => {
-                    self.identity.committed = number;
-                    return Ok(());
-                }
+                PublishStep::Published => return Ok(()),
                 PublishStep::Poisoned => {
                     return Err(FabricError::Unreachable(NodeId(slot.region().0)));
                 }
@@ -104,8 +104,41 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         batch.write_word(slot, all);
         self.execute().await?;
-        self.identity.committed = number;
         self.shared.note_published(number.slot(), all);
+        Ok(())
+    }
+
+    /// Publishes the newest number with which upkeep has made garbage, as the next commit would:
+    /// no horizon covers that garbage before, and this lane may commit nothing more.
+    pub(crate) async fn publish_upkeep(&mut self) -> Result<(), Abort> {
+        let shared_slot = self.identity.shared_slot.clone();
+        let upkeep_slot = match &shared_slot {
+            Some(shared_slot) => shared_slot.slots()[LONG],
+            None => self.identity.slot,
+        };
+        let numbers = self.garbage.retired.iter().map(|retired| retired.successor);
+        let numbers = numbers.filter(|number| number.slot() == upkeep_slot);
+        let Some(number) = numbers.max_by_key(|number| number.counter()) else { return Ok(()) };
+        if number.counter() <= self.shared.published(upkeep_slot)
+            || self.env.mutant(Mutant::CollectHideUpkeepNumber)
+        {
+            return Ok(());
+        }
+        let slot = self.shared.oracle_layout.slot(self.shared.oracle, upkeep_slot);
+        if let Some(shared_slot) = shared_slot {
+            let published = self.publish_shared(&shared_slot, slot, number).await;
+            return published.map_err(|_| Abort::Unreachable);
+        }
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        batch.write_word(slot, number.counter());
+        let Ok(batch) = self.env.execute(batch).await else {
+            // The write may still arrive, after that of a later number.
+            self.identity.poison();
+            return Err(Abort::Unreachable);
+        };
+        self.scratch.batch = Some(batch);
+        self.shared.note_published(upkeep_slot, number.counter());
         Ok(())
     }
 

@@ -73,7 +73,8 @@ impl<E: Env> LaneInner<E> {
             if !linked_from.is_null() {
                 let words = self.open.hash_table(owner).layout.overflow_words();
                 let pool = self.open.blocks_of(owner);
-                pool.expect("a table is opened when it is first named").free(block, words);
+                let pool = pool.expect("a table is opened when it is first named");
+                pool.free(&self.env, block, words);
             }
         }
         self.free_new_buffers();
@@ -86,7 +87,7 @@ impl<E: Env> LaneInner<E> {
             let info = self.open.info(table);
             if !matches!(&info.primary, Primary::Hash(hash) if hash.rows) {
                 let words = info.row.words();
-                self.open.table_mut(table).pool.free(row, words);
+                self.open.table_mut(table).pool.free(&self.env, row, words);
             }
         }
     }

@@ -144,7 +144,7 @@ impl<E: Env> LaneInner<E> {
         let server = self.env.node_of(piece.region());
         if let Some(table) = self.open.tables[table.position()].as_mut() {
             let words = value_layout(&self.env, value).piece_words();
-            table.values_on(server).free(&self.shared.pieces, piece, words);
+            table.values_on(server).free(&self.env, &self.shared.pieces, piece, words);
         }
     }
 }

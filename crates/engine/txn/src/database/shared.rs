@@ -291,6 +291,13 @@ impl<E: Env> Shared<E> {
         Some(inner)
     }
 
+    /// Takes all idle lanes. The caller returns them.
+    pub fn take_idle(&self) -> Vec<Box<LaneInner<E>>> {
+        let mut lane_pool = self.lane_pool();
+        lane_pool.take_decided();
+        std::mem::take(&mut lane_pool.idle)
+    }
+
     /// Whether a lane is withdrawing its announcement on its way to the pool.
     pub fn is_any_returning(&self) -> bool {
         self.lane_pool().returning > 0

@@ -146,6 +146,7 @@ impl<E: Env> LaneInner<E> {
         if self.identity.shared_slot.is_some() {
             return Err(Abort::SnapshotUnavailable);
         }
+        self.publish_upkeep().await?;
         self.rest().await?;
         let taken = crate::snapshot::slot::take_slot(&self.env, &self.shared).await;
         let taken = taken.map_err(|_| Abort::Unreachable)?.ok_or(Abort::SnapshotUnavailable)?;

@@ -248,6 +248,19 @@ impl<E: Env> Database<E> {
         (self.shared.operations.lane)(self)
     }
 
+    /// Collects the garbage of the idle lanes of this compute server, as far as no transaction
+    /// needs it. Returns the number of pieces that still wait for one.
+    pub async fn collect_garbage(&self) -> Result<usize, Abort> {
+        let (mut waiting, mut result) = (0, Ok(()));
+        // Those that are dropped go back to the pool.
+        let lanes: Vec<Lane<E>> = self.shared.take_idle().into_iter().map(Lane::new).collect();
+        for mut lane in lanes {
+            result = lane.collect_garbage().await.and(result);
+            waiting += lane.inner.as_ref().map_or(0, |inner| inner.garbage.len());
+        }
+        result.map(|()| waiting)
+    }
+
     /// Updates the cached catalog.
     pub fn refresh(&self) -> Answer<'_, Result<Arc<Catalog>, CatalogError>> {
         (self.shared.operations.refresh)(self)

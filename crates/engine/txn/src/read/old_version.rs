@@ -12,7 +12,7 @@ use crate::read::access::AccessId;
 use crate::write::{BlockRoom, BucketSeen, Owner};
 use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
-use layout::row::{ChainWord, Cover, HEADER, LINK, OVERFLOW_HEAD, VERSION};
+use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket, region};
 use memory::mover::OVERFLOW_COUNT_MAX;
 
@@ -195,8 +195,10 @@ impl<E: Env> LaneInner<E> {
             slots[index as usize] = batch.read_row(slot, words, Cover::All);
         }
         self.execute().await?;
-        for &slot in &slots[..shape.slots as usize] {
-            if self.fits(access, slot) {
+        for index in 0..shape.slots {
+            let slot = slots[index as usize];
+            let at = buffer.add_words(u64::from(shape.slot(index)));
+            if self.fits(access, slot) && self.is_still_at(access, at, slot).await? {
                 return Ok(Some(slot));
             }
         }
@@ -214,7 +216,7 @@ impl<E: Env> LaneInner<E> {
             self.txn.batch.clear_verbs();
             let image = self.txn.batch.read_row(entry, words, Cover::All);
             self.execute().await?;
-            if self.fits(access, image) {
+            if self.fits(access, image) && self.is_still_at(access, entry, image).await? {
                 return Ok(Some(image));
             }
             if !self.has_key(access, image) {
@@ -223,6 +225,28 @@ impl<E: Env> LaneInner<E> {
             entry = GlobalPtr::from_word(self.txn.batch.word(image.at + HEADER));
         }
         Ok(None)
+    }
+
+    /// Whether memory still has the old version that was read from it. Without checksums a read is
+    /// taken for whole if the version word is the same before and after it. But the rows that one
+    /// transaction has written have the same version: if the memory was freed and used again
+    /// meanwhile, the image may be half of one row and half of another. Then the key has changed.
+    async fn is_still_at(
+        &mut self,
+        access: AccessId,
+        at: GlobalPtr,
+        image: Span,
+    ) -> Result<bool, TxnError> {
+        if !self.env.is_coherent() || self.env.mutant(Mutant::ReadTrustVersionAlone) {
+            return Ok(true);
+        }
+        let key_words = self.open.info(self.txn.accesses[access].table).row.key_words;
+        let words = KEY - VERSION + key_words;
+        self.txn.batch.clear_verbs();
+        let again = self.txn.batch.read(at.add_words(u64::from(VERSION)), words);
+        self.execute().await?;
+        let first = Span { at: image.at + VERSION, words };
+        Ok(self.txn.batch.words(again) == self.txn.batch.words(first))
     }
 
     /// The head of a buffer's overflow list. It is read after the slots: a version leaves its slot

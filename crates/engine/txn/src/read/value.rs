@@ -15,7 +15,7 @@ use crate::database::Database;
 use crate::lane::LaneInner;
 use crate::read::access::{AccessId, State};
 use crate::transaction::Isolation;
-use fabric::{Env, Mutant, Span};
+use fabric::{Env, Mutant, Note, Span};
 use layout::row::Cover;
 use layout::value::{BYTES, DATA, VERSION};
 use layout::{LongValues, OutOfLine, RecordRef, ValueLayout};
@@ -212,6 +212,7 @@ pub(crate) async fn check_values<E: Env>(
             continue;
         };
         count += 1;
+        database.env.note(|| Note::Reaches { at: ptr });
         if !known.insert(ptr) {
             errors.push(format!("two rows refer to the value at {ptr:?}"));
         }

@@ -21,6 +21,8 @@ use std::task::Waker;
 
 /// Number of slots of a compute server whose lanes share them.
 pub(crate) const SLOTS_EACH: usize = 2;
+/// The place of the one for long commits and for upkeep.
+pub(crate) const LONG: usize = 1;
 /// Maximal number of rows of a short commit. The longest order of TPC-C writes 33.
 const SHORT_WRITES_MAX: usize = 40;
 

@@ -6,7 +6,7 @@
 use crate::abort::Abort;
 use crate::lane::LaneInner;
 use crate::read::access::{Access, AccessId, State};
-use fabric::Env;
+use fabric::{Env, Note};
 use layout::{GlobalPtr, NodeId, WORD_BYTES, region};
 use memory::extent::allocate_extent_for;
 use memory::{AllocateError, Label, Need};
@@ -110,7 +110,7 @@ impl<E: Env> LaneInner<E> {
             Err(_) => self.note_short_memory(),
         }
         if let Some(buffer) = self.reserved_buffer(access, server).await {
-            return Ok(buffer);
+            return Ok(self.noted(buffer, words));
         }
         // A lane that shares its slot must not collect here: other lanes wait for its commit.
         if self.identity.shared_slot.is_none() {
@@ -120,16 +120,23 @@ impl<E: Env> LaneInner<E> {
                 self.identity.poison();
                 return Err(Abort::Unreachable);
             }
-            if let Some(buffer) = self.open.table_mut(table).buffers_on(server).take(words) {
+            let pool = self.open.table_mut(table).buffers_on(server);
+            if let Some(buffer) = pool.take(&self.env, words) {
                 return Ok(buffer);
             }
             let kind = (self.open.info(table).label, server);
             let is_kept = self.open.info(table).design.keeps_versions && state != State::Deleted;
             if !is_kept && let Some(buffer) = self.shared.reserved.take(kind) {
-                return Ok(buffer);
+                return Ok(self.noted(buffer, words));
             }
         }
         Err(Abort::OutOfMemory)
+    }
+
+    /// Notes that this buffer is in use, as pools do.
+    fn noted(&self, buffer: GlobalPtr, words: u32) -> GlobalPtr {
+        self.env.note(|| Note::Allocates { at: buffer, words });
+        buffer
     }
 
     async fn reserved_buffer(&mut self, access: AccessId, server: NodeId) -> Option<GlobalPtr> {

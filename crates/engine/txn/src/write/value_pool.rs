@@ -8,7 +8,7 @@
 //! - docs/decisions/0039-long-values-are-written-in-batch-2-ahead-of-their-row.md
 //! - docs/decisions/0040-freeing-a-long-value-takes-no-verb.md
 
-use fabric::Env;
+use fabric::{Env, Note};
 use layout::{GlobalPtr, NodeId};
 use memory::{AllocateError, Label, PieceKind, Pool, Purpose, SharedPieces};
 use std::collections::BTreeMap;
@@ -40,16 +40,22 @@ impl ValuePool {
         shared: &SharedPieces,
         words: u32,
     ) -> Result<GlobalPtr, AllocateError> {
+        let Some(piece) = self.take(shared, words) else {
+            return self.fresh.allocate(env, words).await;
+        };
+        env.note(|| Note::Allocates { at: piece, words });
+        Ok(piece)
+    }
+
+    /// Takes a freed piece.
+    fn take(&mut self, shared: &SharedPieces, words: u32) -> Option<GlobalPtr> {
         if let Some(piece) = self.free.get_mut(&words).and_then(Vec::pop) {
             self.free_words -= u64::from(words);
-            return Ok(piece);
+            return Some(piece);
         }
         let mut taken = Vec::new();
         shared.take(self.kind(words), 1, &mut taken);
-        match taken.pop() {
-            Some(piece) => Ok(piece),
-            None => self.fresh.allocate(env, words).await,
-        }
+        taken.pop()
     }
 
     fn kind(&self, words: u32) -> PieceKind {
@@ -58,7 +64,8 @@ impl ValuePool {
     }
 
     /// Frees a piece.
-    pub fn free(&mut self, shared: &SharedPieces, piece: GlobalPtr, words: u32) {
+    pub fn free<E: Env>(&mut self, env: &E, shared: &SharedPieces, piece: GlobalPtr, words: u32) {
+        env.note(|| Note::Frees { at: piece, words });
         if self.free_words + u64::from(words) > FREE_WORDS_MAX {
             return shared.give(self.kind(words), std::iter::once(piece));
         }
@@ -83,13 +90,13 @@ mod tests {
         let (mut giver, mut taker) = (pool(), pool());
         let words = FREE_WORDS_MAX as u32 / 2;
         let pieces: Vec<GlobalPtr> = (1..4).map(|n| GlobalPtr::new(RegionId(0), n << 30)).collect();
-        pieces.iter().for_each(|&piece| giver.free(&shared, piece, words));
+        pieces.iter().for_each(|&piece| giver.free(&env, &shared, piece, words));
         let take = |pool: &mut ValuePool| run_now(pool.allocate(&env, &shared, words));
         assert_eq!(take(&mut taker), Ok(pieces[2]));
         assert_eq!((take(&mut giver), take(&mut giver)), (Ok(pieces[1]), Ok(pieces[0])));
         assert!(!pieces.contains(&take(&mut giver).expect("there is room")));
-        giver.free(&shared, pieces[0], 2 * words);
-        giver.free(&shared, pieces[1], words);
+        giver.free(&env, &shared, pieces[0], 2 * words);
+        giver.free(&env, &shared, pieces[1], words);
         shared.retain(|other| other != label);
         assert_eq!(shared.count(), 0);
     }

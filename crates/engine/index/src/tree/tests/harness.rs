@@ -232,7 +232,7 @@ impl<E: Env> Client<E> {
         let (batch, absorbed) = absorbing.await?;
         self.keep(batch);
         if let Some(absorbed) = absorbed {
-            self.pool.free(absorbed.dead, tree.layout.words());
+            self.pool.free(&env, absorbed.dead, tree.layout.words());
         }
         Ok(absorbed.is_some())
     }

@@ -5,7 +5,7 @@
 use crate::catalog::{Catalog, CatalogError};
 use crate::database::{Database, Oracle};
 use crate::step::ChangeStep;
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use layout::SlotId;
 use layout::oracle::{EPOCH, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, LANE_WORKING, SLOT_COUNT};
 use memory::Label;
@@ -81,6 +81,15 @@ impl<E: Env> Database<E> {
         self.env.reach(ChangeStep::EpochKnown).await;
         self.free_released(epoch).await?;
         Ok(catalog)
+    }
+
+    /// Frees the memory of earlier changes that have given up waiting for lanes, if all lanes know
+    /// them by now: the memory that a change is going to allocate.
+    pub(super) async fn free_overdue(&self) {
+        if self.has_released() && !self.env.mutant(Mutant::CatalogKeepOverdue) {
+            // If that fails, there may still be room for the change.
+            let _ = self.start_epoch(Vec::new()).await;
+        }
     }
 
     /// Waits until no lane runs a transaction that began before `epoch`: every lane is idle, has

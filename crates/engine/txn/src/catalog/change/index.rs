@@ -25,6 +25,7 @@ impl<E: Env> Database<E> {
     }
 
     async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
+        self.free_overdue().await;
         let (_, table) = self.definition(table).await?;
         check_room(&table, &design.name)?;
         refuse_parts(&table)?;

@@ -35,6 +35,7 @@ impl<E: Env> Database<E> {
         &self,
         specs: Vec<TableSpec>,
     ) -> Result<Vec<NamedTable>, CatalogError> {
+        self.free_overdue().await;
         let mut made: Vec<NamedTable> = Vec::new();
         for spec in specs {
             match self.store_table(spec).await {

@@ -27,7 +27,7 @@ const UNSEEN: [Mutant; 9] = [
 const THREADS: usize = 2;
 
 /// The number of seeds that a replay may try if the known one does not show the bug any more.
-const OTHERS_MAX: u64 = 300;
+const OTHERS_MAX: u64 = 2_000;
 
 /// The failure of a mutant's replay, if any. Every change of the world or the protocol makes other
 /// worlds of the same seeds, so the known seed is tried first, and then others.

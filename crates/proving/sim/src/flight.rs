@@ -206,6 +206,12 @@ impl Flight {
         Verb::Read { from, at, words: words + behind.map(Verb::target_words).sum::<u32>() }
     }
 
+    /// Whether all its verbs are for the memory of `node` itself, to which no connection leads.
+    fn is_within(&self, node: NodeId) -> bool {
+        let mut verbs = self.batch().verbs().iter().filter(|verb| **verb != Verb::Fence);
+        verbs.all(|verb| verb.target().region().0 == node.0)
+    }
+
     #[inline]
     pub(crate) fn batch_mut(&mut self) -> &mut Batch {
         self.batch.as_mut().expect("a flight carries its batch until it is taken")
@@ -301,7 +307,7 @@ impl Core {
                 other => self.inject(&other),
             }
         }
-        if self.random.one_in(self.config.lost_batch_one_in) {
+        if self.random.one_in(self.config.lost_batch_one_in) && !flight.is_within(node) {
             flight.cut_ns = self.draw_cut_ns();
             flight.failure = Some(FabricError::Unreachable(flight.first_target()));
             self.injector.count(FaultKind::ConnectionLoss);

@@ -388,19 +388,24 @@ impl Batch {
         self.push(copied);
     }
 
-    /// Removes the writes that unlocked words prove: on the word's server those up to its write,
-    /// and on all servers those before the last fence ahead of it. Reads and atomics stay.
-    pub fn retain_unproved(&mut self, unlocked: &BTreeSet<GlobalPtr>) {
+    /// Removes the writes that these words prove: words that were unlocked, and rows that have the
+    /// batch's version. On the server of a word all writes ahead of its own are proved, and on all
+    /// servers those before the last fence ahead of it. The write of an unlocked word is proved
+    /// too; that of a row is not, because its words arrive in any order. Reads and atomics stay.
+    pub fn retain_unproved(&mut self, written: &BTreeSet<GlobalPtr>) {
         let (mut proved, mut fence, mut fenced) = (BTreeMap::new(), 0, 0);
         for (number, verb) in self.0.verbs.iter().enumerate() {
-            match verb {
-                Verb::Fence => fence = number,
-                Verb::WriteWord { to, .. } if unlocked.contains(to) => {
-                    proved.insert(to.region(), number);
-                    fenced = fence;
+            let end = match verb {
+                Verb::Fence => {
+                    fence = number;
+                    continue;
                 }
-                _ => {}
-            }
+                Verb::WriteWord { to, .. } if written.contains(to) => number + 1,
+                Verb::InstallRow { to, .. } if written.contains(to) => number,
+                _ => continue,
+            };
+            proved.insert(verb.target().region(), end);
+            fenced = fence;
         }
         for (number, verb) in std::mem::take(&mut self.0.verbs).into_iter().enumerate() {
             let is_write = matches!(
@@ -412,7 +417,7 @@ impl Batch {
             );
             let is_proved = || {
                 let of_server = proved.get(&verb.target().region());
-                number < fenced || of_server.is_some_and(|last| number <= *last)
+                number < fenced || of_server.is_some_and(|end| number < *end)
             };
             if is_write && is_proved() {
                 self.0.bytes -= verb.bytes();
@@ -482,6 +487,7 @@ impl std::fmt::Debug for Batch {
 mod tests {
     use super::*;
     use layout::RegionId;
+    use layout::row::KEY;
 
     fn ptr(offset: u64) -> GlobalPtr {
         GlobalPtr::new(RegionId(0), offset)
@@ -569,6 +575,20 @@ mod tests {
         assert_eq!(left_when_unlocked(&[all[2]]), [all[3]]);
         // Without a fence in between, only its own server is proved.
         assert_eq!(left_when_unlocked(&[all[1]]), [all[2], all[3]]);
+    }
+
+    #[test]
+    fn a_row_with_the_new_version_proves_that_the_old_one_was_saved() {
+        let there = |region, byte| GlobalPtr::new(RegionId(region), byte);
+        let (buffer, row) = (there(1, 4096), there(1, 64));
+        let mut batch = Batch::new();
+        let image = batch.put(&[0; 8]);
+        batch.install_row(buffer, image, KEY, Cover::All);
+        batch.install_row(row, image, KEY, Cover::AllButLink);
+        batch.write_word(there(2, 64), 1);
+        batch.retain_unproved(&[row].into());
+        let targets: Vec<_> = batch.verbs().iter().map(Verb::target).collect();
+        assert_eq!(targets, [row, there(2, 64)]);
     }
 
     #[test]

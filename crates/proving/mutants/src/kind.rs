@@ -16,6 +16,28 @@ pub enum Finding {
     Owner(IndexKind),
 }
 
+/// The division of the table of lists, each part on a memory server of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Division {
+    Whole,
+    /// Parts by ranges of the lists' rows.
+    Ranges(u16),
+    /// Parts by the hash of the key. Scans by key find no order then.
+    Hashed(u16),
+    /// Copies; each session reads the nearest.
+    Copied(u16),
+}
+
+impl Division {
+    /// Memory servers that it needs.
+    pub fn servers(self) -> u16 {
+        match self {
+            Self::Whole => 1,
+            Self::Ranges(count) | Self::Hashed(count) | Self::Copied(count) => count,
+        }
+    }
+}
+
 /// A kind of world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind {
@@ -30,6 +52,8 @@ pub struct Kind {
     pub carrier: Option<Carrier>,
     /// Memory servers; 0: one to three, drawn by the seed.
     pub servers: u16,
+    /// Words of each memory server. Zeroing more of them would take as long as the rest of a run.
+    pub server_words: u64,
     /// Sessions, each on an endpoint of its own.
     pub sessions: u64,
     /// Transactions of a session.
@@ -78,6 +102,8 @@ pub struct Kind {
     /// Copies of vectors that a collector freezes and compute servers fetch; 0: each process
     /// freezes vectors when it needs them.
     pub vector_copies: u32,
+    /// Whether the first session's compute server does not know that a collector freezes vectors.
+    pub has_stranger: bool,
     /// Slots of the vector; 0: the usual number. With few slots, copies get a new base every few
     /// vectors.
     pub slots: u32,
@@ -93,9 +119,10 @@ pub struct Kind {
     pub tide_percent: u64,
     /// Slots of a bucket; 0: 2 if `is_tight`, else 4.
     pub neighbourhood: u32,
-    /// Copies of the table, each on a memory server of its own; sessions read the nearest. 0: the
-    /// table is not copied.
-    pub copies: u16,
+    /// How the table is divided.
+    pub division: Division,
+    /// Whether another table is created, used and dropped again while sessions run.
+    pub has_passing_table: bool,
     /// Whether the index is created, used and dropped again while sessions run.
     pub remakes_index: bool,
     /// The size of a node of a tree.
@@ -112,6 +139,7 @@ pub const ROOMY: Kind = Kind {
     oracle: Oracle::DoubleCollect,
     carrier: None,
     servers: 0,
+    server_words: 1 << 18,
     sessions: 4,
     transactions: 25,
     operations: 4,
@@ -135,13 +163,15 @@ pub const ROOMY: Kind = Kind {
     is_near_wrap: false,
     shares_slot: false,
     vector_copies: 0,
+    has_stranger: false,
     slots: 0,
     keeps_leaves: false,
     keeps_versions: false,
     spare_rows: 0,
     tide_percent: 0,
     neighbourhood: 0,
-    copies: 0,
+    division: Division::Whole,
+    has_passing_table: false,
     remakes_index: false,
     node_bytes: 256,
     is_drawn: false,
@@ -351,12 +381,59 @@ pub const REMADE: Kind = Kind {
     finding: Finding::KeysOrIndex(IndexKind::Tree),
     oracle: Oracle::Frozen,
     remakes_index: true,
+    server_words: 1 << 19,
     sessions: 3,
     transactions: 5,
     read_percent: 20,
     pause_percent: 50,
     pause_ns: 100_000,
     ..ROOMY
+};
+/// A compute server freezes vectors itself, beside others that fetch those of a collector.
+pub const FETCHED_BESIDE: Kind = Kind {
+    oracle: Oracle::Frozen,
+    shares_slot: true,
+    vector_copies: 2,
+    slots: 16,
+    has_stranger: true,
+    ..CROWD
+};
+
+/// The same with hot rows and slow readers, whose old versions are collected.
+pub const PILED_BESIDE: Kind = Kind {
+    lists: 1,
+    elements: 8,
+    sessions: 7,
+    transactions: 40,
+    is_tight: true,
+    time_max_ns: 20_000,
+    pause_percent: 5,
+    pause_ns: 20_000,
+    word_ns: 4_000,
+    slow_factor: 1000,
+    slow_one_in: 8,
+    ..FETCHED_BESIDE
+};
+
+/// Rows come and go in trees of two servers that a few very slow verbs reach, under an index of
+/// other servers.
+pub const REBORN: Kind = Kind {
+    storage: Some(Storage::Tree),
+    finding: Finding::KeysOrIndex(IndexKind::Hash),
+    carrier: Some(Carrier::Caller),
+    division: Division::Hashed(2),
+    is_long: true,
+    elements: 2,
+    sessions: 8,
+    servers: 3,
+    lists: 2,
+    operations: 3,
+    move_percent: 80,
+    pause_percent: 0,
+    time_max_ns: 20_000,
+    slow_factor: 300,
+    slow_one_in: 20,
+    ..MOVING
 };
 
 impl Kind {

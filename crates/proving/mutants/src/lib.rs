@@ -21,9 +21,11 @@
 #![forbid(unsafe_code)]
 
 pub mod caught;
+mod changes;
 pub mod dice;
 pub mod kind;
 pub mod lists;
+mod passing;
 pub mod planted;
 mod rest;
 pub mod run;

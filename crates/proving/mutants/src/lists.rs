@@ -2,10 +2,10 @@
 //! unless there is a bug. Each append reads that row and writes it, or moves the list to another
 //! row, so that an append that has not seen the last one conflicts with it in a row.
 
-use crate::kind::{Finding, Kind};
+use crate::kind::{Division, Finding, Kind};
 use layout::{
-    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement,
-    RecordRef, Schema, Storage,
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PartRule, PhysicalDesign,
+    Placement, RecordRef, Schema, Storage,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -54,6 +54,23 @@ pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
     };
     let indexes = index(kind).filter(|_| !kind.remakes_index).into_iter().collect();
     TableSpec { schema, design, indexes }
+}
+
+/// The rule that divides the table; `None`: it is whole.
+pub fn rule(kind: &Kind) -> Option<PartRule> {
+    match kind.division {
+        Division::Whole => None,
+        // Later lists have larger keys, which all are in the last part.
+        Division::Ranges(_) => {
+            let values = match kind.finding {
+                Finding::Owner(_) => kind.lists * ROWS_PER_LIST,
+                _ => kind.lists * (PLACES + gap(kind)) as u64,
+            };
+            Some(PartRule::Ranges { smallest: 0, values })
+        }
+        Division::Hashed(_) => Some(PartRule::Hashed { columns: 1 }),
+        Division::Copied(_) => Some(PartRule::Copied),
+    }
 }
 
 /// The index over owners of this kind of world.

@@ -3,19 +3,36 @@
 //! Decision: docs/decisions/0005-mutants-exist-only-in-simulated-worlds.md
 
 use crate::kind::{
-    CROWD, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS,
-    Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT,
-    MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_SLOW,
-    REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL, WRAP,
+    CROWD, FETCHED_BESIDE, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT,
+    KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH,
+    MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED,
+    PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
+    STAGGERED, TIDAL, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
 use layout::Storage;
+use sim::Carrier;
 
 const ROOMY_HASH: Kind = ROOMY.storing(Storage::HashInlined);
 const ROOMY_TREE: Kind = ROOMY.storing(Storage::Tree);
 /// Hot rows whose lanes lose batches.
 const LOSSY_HOT: Kind = Kind { lost_batch_one_in: 60, ..HOT };
+/// The same with more losses, and long times between the words of a row that most only read.
+const LOSSY_SLOW: Kind = Kind {
+    lost_batch_one_in: 25,
+    lists: 1,
+    elements: 24,
+    move_percent: 0,
+    operations: 1,
+    sessions: 8,
+    pause_percent: 0,
+    word_ns: 4_000,
+    slow_factor: 20,
+    time_max_ns: 1_000_000_000,
+    carrier: Some(Carrier::Caller),
+    ..LOSSY_HOT
+};
 const MOVING_TREE: Kind = MOVING.storing(Storage::Tree);
 const SERIAL_HASH: Kind = MOVING_SERIAL.storing(Storage::HashInlined);
 const SERIAL_TREE: Kind = MOVING_SERIAL.storing(Storage::Tree);
@@ -74,6 +91,18 @@ pub const MUTANTS: &[Planted] = &[
     guard(Mutant::OracleSingleCollect, "the vector is read until two reads agree", CROWD),
     guard(Mutant::OracleStaleSnapshot, "every transaction takes a snapshot of its own", ROOMY),
     guard(Mutant::OracleSkipNewSlots, "a vector that became longer is read whole", STAGGERED),
+    guard(Mutant::CollectLowerWord, "the collector lowers no collected-up-to word", PILED_BESIDE),
+    guard(
+        Mutant::DecideSaveAgain,
+        "a decision leaves old versions alone that are saved",
+        LOSSY_SLOW,
+    ),
+    guard(Mutant::CollectTrustKey, "a row without a version may be on its way", REBORN),
+    guard(
+        Mutant::OracleCollectUnlocked,
+        "nobody freezes vectors beside the collector",
+        FETCHED_BESIDE,
+    ),
     guard(Mutant::OracleFreezeUnlocked, "vectors are frozen one at a time", FROZEN),
     guard(Mutant::OracleTornFrozen, "a frozen vector is intact", FROZEN),
     guard(Mutant::OracleOverlookOwnCommit, "a frozen vector has the session's own commits", FROZEN),

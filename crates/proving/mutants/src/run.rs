@@ -1,7 +1,8 @@
 //! One run: a world of a kind, with or without a planted bug, and the defects that are detected.
 
+use crate::changes::{Change, Changer};
 use crate::dice::Dice;
-use crate::kind::Kind;
+use crate::kind::{Division, Kind};
 use crate::lists::{self, InUse, Tables};
 use crate::rest;
 use crate::session::Session;
@@ -9,7 +10,7 @@ use crate::swarm;
 use fabric::DynEnv;
 use fabric::Mutant;
 use history_judge::{History, Level, Verdict};
-use layout::{PartRule, Storage};
+use layout::Storage;
 use sim::{Carrier, Endpoint, SimConfig, Tearing, World};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,18 +19,12 @@ use txn::server::services;
 use txn::{Database, DatabaseConfig, Isolation, Oracle};
 use workload::recording::Recordings;
 
-/// Words of each memory server.
-const SERVER_WORDS: u64 = 1 << 20;
 /// A run of more events has failed.
 const EVENT_LIMIT: u64 = 20_000_000;
 /// The numbers that are left to a lane whose numbers are nearly used up.
 const NUMBERS_LEFT: u64 = 8;
-/// The random stream of the task that creates and drops the index.
+/// The random streams of the tasks that change the catalog.
 const CHANGES_STREAM: u64 = 1000;
-/// Its largest number of attempts after the last session.
-const CHANGES_AT_REST_MAX: usize = 100;
-/// It pauses for less than this time.
-const CHANGE_NS: u64 = 100_000;
 /// The closer looks for running sessions at this interval, and later less often.
 const CLOSER_NS: u64 = 100_000;
 /// It gives up at this time.
@@ -156,8 +151,9 @@ impl Scene {
         recordings: &Recordings,
     ) -> Self {
         let drawn = 1 + dice.below(3) as u16;
-        let servers = if kind.servers == 0 { drawn } else { kind.servers }.max(kind.copies);
-        let words = vec![SERVER_WORDS; usize::from(servers)];
+        let servers =
+            if kind.servers == 0 { drawn } else { kind.servers }.max(kind.division.servers());
+        let words = vec![kind.server_words; usize::from(servers)];
         let mut config = SimConfig::hostile(seed).with_servers(&words);
         config.lost_batch_one_in = kind.lost_batch_one_in;
         (config.carrier, config.event_limit) = (carrier, EVENT_LIMIT);
@@ -204,11 +200,11 @@ impl Scene {
         let versions_beside = if kind.versions_beside == 0 { drawn } else { kind.versions_beside };
         let spec = lists::table(kind, storage, versions_beside);
         let table = world.block_on(&admin, async {
-            match kind.copies {
-                0 => database.create_table(spec).await,
-                copies => {
-                    let servers: Vec<u16> = (0..copies).collect();
-                    database.create_in_parts(spec, &servers, PartRule::Copied).await
+            match lists::rule(kind) {
+                None => database.create_table(spec).await,
+                Some(rule) => {
+                    let servers: Vec<u16> = (0..kind.division.servers()).collect();
+                    database.create_in_parts(spec, &servers, rule).await
                 }
             }
         });
@@ -222,9 +218,9 @@ impl Scene {
     /// of its own.
     fn home(&self, number: u64, env: &Endpoint) -> Database<DynEnv> {
         let home = self.database.elsewhere(env.clone().into_dyn());
-        match self.kind.copies {
-            0 => home,
-            copies => home.nearest_to(number as u16 % copies),
+        match self.kind.division {
+            Division::Copied(copies) => home.nearest_to(number as u16 % copies),
+            _ => home,
         }
     }
 
@@ -259,35 +255,19 @@ impl Scene {
         }
     }
 
-    /// Creates the index, lets sessions use it, and drops it, as long as sessions run. In the end
-    /// it exists.
-    fn start_changes(&self, running: &Rc<Cell<u64>>) -> Database<DynEnv> {
+    /// Starts a task that changes the catalog as long as sessions run.
+    fn start_changes(&self, running: &Rc<Cell<u64>>, change: Change) -> Database<DynEnv> {
         let env = self.world.endpoint(self.world.compute_node(0));
         let home = self.database.elsewhere(env.clone().into_dyn());
-        let changing = home.clone();
-        let (kind, running) = (self.kind, running.clone());
+        if self.kind.vector_copies > 0 {
+            home.rely_on_collector();
+        }
         running.set(running.get() + 1);
-        let mut dice = Dice::new(self.seed, 2 + CHANGES_STREAM);
-        self.world.spawn_on(&env.clone(), async move {
-            let index = lists::index(&kind).expect("this kind of world has an index");
-            while running.get() > 2 {
-                fabric::Env::sleep_ns(&env, dice.below(CHANGE_NS)).await;
-                // Under load a change may be refused.
-                let _ = changing.create_index(lists::TABLE, index.clone()).await;
-                fabric::Env::sleep_ns(&env, dice.below(CHANGE_NS)).await;
-                let _ = changing.drop_index(lists::TABLE, lists::INDEX).await;
-            }
-            // A change also frees the memory of those that gave up before. At rest it succeeds,
-            // unless verbs are so slow that a collector's lanes do not acknowledge it in time.
-            let mut made = None;
-            for _ in 0..CHANGES_AT_REST_MAX {
-                let _ = changing.drop_index(lists::TABLE, lists::INDEX).await;
-                made = changing.create_index(lists::TABLE, index.clone()).await.ok();
-                if made.is_some() {
-                    break;
-                }
-            }
-            assert!(made.is_some() || kind.lost_batch_one_in > 0, "no session runs");
+        let dice = Dice::new(self.seed, 2 + CHANGES_STREAM + change as u64);
+        let changer = Changer { kind: self.kind, database: home.clone(), dice };
+        let running = running.clone();
+        self.world.spawn_on(&env, async move {
+            changer.run(change, &running).await;
             running.set(running.get() - 1);
         });
         home
@@ -348,12 +328,13 @@ impl Scene {
             self.start_oracle(&homes, &running);
         }
         let mut used = homes.clone();
-        if self.kind.remakes_index {
-            used.push(self.start_changes(&running));
+        for change in Change::of(&self.kind) {
+            used.push(self.start_changes(&running, change));
         }
         for number in 0..self.kind.sessions {
             let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
-            let database = match self.kind.shares_slot {
+            let is_stranger = self.kind.has_stranger && number == 0;
+            let database = match self.kind.shares_slot && !is_stranger {
                 false => self.home(number, &env),
                 true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
             };

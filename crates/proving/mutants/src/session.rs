@@ -1,8 +1,9 @@
 //! Sessions: transactions that append to lists and read them, through every access path.
 
 use crate::dice::Dice;
-use crate::kind::{Finding, Kind};
+use crate::kind::{Division, Finding, Kind};
 use crate::lists::{self, ELEMENTS, InUse, OWNER, Tables, key};
+use crate::passing;
 use fabric::Env;
 use layout::Storage;
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ const LANES_MAX: u32 = 8;
 const BETWEEN_NS: u64 = 8_000;
 /// Percentage of transactions that collect garbage afterwards in tight worlds.
 const COLLECT_PERCENT: u64 = 33;
+/// Percentage of transactions before which rows of the passing table are used.
+const PASSING_PERCENT: u64 = 50;
 /// The largest number of rows that a tide inserts or deletes at once.
 const TIDE_ROWS_MAX: u64 = 6;
 /// Number of access paths to draw from.
@@ -58,6 +61,10 @@ impl Session {
                     self.tables.index = database.index(lists::TABLE, lists::INDEX);
                 }
                 lane.env().sleep_ns(self.dice.below(BETWEEN_NS)).await;
+                if self.kind.has_passing_table && self.dice.percent(PASSING_PERCENT) {
+                    // The table may be gone.
+                    let _ = passing::use_rows(&database, &mut lane, &mut self.dice).await;
+                }
                 if !self.transact(&mut lane).await {
                     break;
                 }
@@ -284,7 +291,9 @@ impl Session {
     ) -> Result<Vec<RowId>, TxnError> {
         let (table, places) = (self.tables.table, lists::places(&self.kind, list));
         let way = self.dice.below(WAYS);
-        if self.storage == Storage::Tree && way < WAYS / 2 {
+        let is_ordered =
+            self.storage == Storage::Tree && !matches!(self.kind.division, Division::Hashed(_));
+        if is_ordered && way < WAYS / 2 {
             let (low, high) = (key(places.start), key(places.end - 1));
             let (source, reverse) = (ScanSource::Table(table), way == 0);
             let mut rows = Vec::new();

@@ -5,7 +5,7 @@
 //! al., ISSTA 2012).
 
 use crate::dice::Dice;
-use crate::kind::{Finding, Kind, ROOMY};
+use crate::kind::{Division, Finding, Kind, ROOMY};
 use layout::{IndexKind, Storage};
 use sim::Carrier;
 use txn::{Isolation, Oracle};
@@ -21,8 +21,16 @@ pub fn kind(seed: u64) -> Kind {
     let dice = &mut Dice::new(seed, STREAM);
     let draws = [content, oracle, sessions, timing];
     let kind = draws.into_iter().fold(ROOMY, |kind, draw| draw(dice, kind));
-    // Sessions that keep leaves insert where they have not read, and find out at the commit.
-    Kind { keeps_leaves: kind.storage == Some(Storage::Tree) && dice.percent(20), ..kind }
+    // Each new table or index needs room, in the end, too. Regions of 8 MiB have a reserve.
+    let is_changed = kind.remakes_index || kind.has_passing_table;
+    let sizes: &[u64] =
+        if is_changed { &[1 << 19, 1 << 20] } else { &[1 << 17, 1 << 17, 1 << 18, 1 << 20] };
+    Kind {
+        server_words: one_of(dice, sizes),
+        // Sessions that keep leaves insert where they have not read, and find out at the commit.
+        keeps_leaves: kind.storage == Some(Storage::Tree) && dice.percent(20),
+        ..kind
+    }
 }
 
 /// One of these values.
@@ -41,8 +49,12 @@ fn content(dice: &mut Dice, kind: Kind) -> Kind {
         Finding::Owner(tree),
     ];
     let finding = one_of(dice, &findings);
-    let has_copies = dice.percent(20);
-    let can_remake = matches!(finding, Finding::KeysOrIndex(_)) && !has_copies;
+    let parts = 2 + dice.below(3) as u16;
+    let whole = Division::Whole;
+    let copied = Division::Copied(parts);
+    let divided = [whole, whole, copied, Division::Ranges(parts), Division::Hashed(parts)];
+    let division = one_of(dice, &divided);
+    let can_remake = matches!(finding, Finding::KeysOrIndex(_)) && division == whole;
     Kind {
         storage: Some(one_of(
             dice,
@@ -57,7 +69,8 @@ fn content(dice: &mut Dice, kind: Kind) -> Kind {
         keeps_versions: dice.percent(15),
         node_bytes: one_of(dice, &[64, 64, 128, 256]),
         spare_rows: one_of(dice, &[0, 0, 0, 20, 60]),
-        copies: if has_copies { 2 + dice.below(3) as u16 } else { 0 },
+        division,
+        has_passing_table: dice.percent(15),
         remakes_index: can_remake && dice.percent(50),
         ..kind
     }
@@ -74,6 +87,7 @@ fn oracle(dice: &mut Dice, kind: Kind) -> Kind {
         oracle: if is_frozen { Oracle::Frozen } else { Oracle::DoubleCollect },
         shares_slot,
         vector_copies: if is_fetched { 1 + dice.below(3) as u32 } else { 0 },
+        has_stranger: is_fetched && dice.percent(25),
         slots: if is_fetched { 16 } else { 0 },
         is_near_wrap: may_wrap && dice.percent(5),
         ..kind
@@ -103,18 +117,26 @@ fn sessions(dice: &mut Dice, kind: Kind) -> Kind {
 
 /// Times: of verbs, pauses, and horizons.
 fn timing(dice: &mut Dice, kind: Kind) -> Kind {
-    // Changes wait for the longest time of a transaction, and fetchers go on meanwhile.
-    let is_short = kind.remakes_index && kind.vector_copies > 0;
-    let time_max_ns = if is_short { 100_000 } else { 1_000_000_000 };
+    // Changes of the catalog wait for the longest time of a transaction, and fetchers go on
+    // meanwhile. They acknowledge a change in the next tenth of a millisecond.
+    let is_changed = kind.remakes_index || kind.has_passing_table;
+    let is_short = is_changed && kind.vector_copies > 0;
+    let times: &[u64] = match is_short {
+        true => &[150_000, 300_000],
+        false => &[0, 0, 5_000, 20_000, 100_000, 1_000_000_000],
+    };
+    let slow_factor = one_of(dice, &[0, 0, 20, 100, 1_000]);
     Kind {
+        // It reads the ring over and over, as long as the collector's verbs take.
+        has_stranger: kind.has_stranger && slow_factor < 1_000,
         carrier: one_of(dice, &[None, Some(Carrier::Card), Some(Carrier::Caller)]),
         is_tight: dice.percent(80) || is_short,
         // With the longest, horizons hardly move.
-        time_max_ns: one_of(dice, &[0, 0, 5_000, 20_000, 100_000, time_max_ns]),
+        time_max_ns: one_of(dice, times),
         pause_percent: one_of(dice, &[0, 5, 20, 30]),
         pause_ns: one_of(dice, &[4_000, 20_000, 400_000]),
         word_ns: one_of(dice, &[0, 0, 100, 500, 2_000, 4_000]),
-        slow_factor: one_of(dice, &[0, 0, 20, 100, 1_000]),
+        slow_factor,
         slow_one_in: one_of(dice, &[8, 50]),
         is_in_order: dice.percent(30),
         ..kind

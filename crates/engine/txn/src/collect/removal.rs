@@ -316,7 +316,13 @@ impl<E: Env> LaneInner<E> {
         // Before the row is read: a commit that ends in between has written it.
         let is_missing_for_good = self.is_missing_for_good(insert, retired.doubt).await?;
         let newest = self.read_newest(retired.table, &primary, retired.row).await?;
-        let Some(image) = newest else {
+        // Without a version there is no row, whatever its key: it was collected, or is about to be
+        // written there.
+        let is_there = |image: &Span| {
+            let version = VersionWord::from_word(self.txn.batch.word(image.at + VERSION));
+            !version.is_none() || self.env.mutant(Mutant::CollectTrustKey)
+        };
+        let Some(image) = newest.filter(is_there) else {
             return Ok(match is_missing_for_good {
                 true => Removal::Done,
                 false => Removal::Doubted(self.doubt(insert, retired.doubt).await?),
@@ -337,8 +343,7 @@ impl<E: Env> LaneInner<E> {
             // snapshots may need it.
             return Ok(Removal::Busy);
         }
-        let has_key =
-            !version.is_none() && !version.is_deleted() && self.entry_key(&info, image) == *key;
+        let has_key = !version.is_deleted() && self.entry_key(&info, image) == *key;
         Ok(if has_key { Removal::Gone } else { Removal::Done })
     }
 

@@ -16,7 +16,8 @@
 //! the order of posting, so an unlocked bucket or leaf proves all writes before its unlocking
 //! write; these are not repeated, because others may have changed what they wrote. Rows may be
 //! written again in any case: no snapshot covers their version before the publish, so no other
-//! commit locks them.
+//! commit locks them. But a row that has its new version proves that the old one was saved, and
+//! that is not repeated: readers find it there, and while a slot is written it looks empty.
 //!
 //! Upkeep does not leave that to a task: it waits and repeats its lost batches
 //! ([`LaneInner::insist`]).
@@ -30,8 +31,9 @@
 
 use crate::database::Shared;
 use crate::lane::LaneInner;
-use fabric::{Batch, Env, FabricError, Mutant, Verb};
+use fabric::{Batch, Env, FabricError, Mutant, Span, Verb};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
+use layout::row::VERSION;
 use layout::{GlobalPtr, RegionId, VersionWord};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -268,7 +270,7 @@ impl Undecided {
     /// Unlocks the words that hold the number's lock. Only its owner changes them.
     async fn release<E: Env>(&self, env: &E) -> Result<(), Delay> {
         let locks: Vec<MaybeLocked> = self.rows.iter().chain(&self.structures).copied().collect();
-        let (mut batch, found) = read_words(env, &locks).await?;
+        let (mut batch, found) = read_words(env, locks.iter().map(|lock| lock.word)).await?;
         for (lock, found) in locks.iter().zip(found) {
             if found == self.timestamp.locked().word() {
                 batch.write_word(lock.word, lock.unlocked);
@@ -283,18 +285,26 @@ impl Undecided {
     /// Carries out the writes of batch 2 that are not proved.
     async fn install<E: Env>(&self, env: &E, copy: &Batch) -> Result<(), Delay> {
         let own = self.timestamp.locked().word();
-        let (_, headers) = read_words(env, &self.rows).await?;
+        let (_, headers) = read_words(env, self.rows.iter().map(|row| row.word)).await?;
         let installed = [own, self.timestamp.word(), self.timestamp.deleted().word()];
         if !headers.iter().all(|header| installed.contains(header)) {
             return Err(Delay::Lost);
         }
-        let (_, found) = read_words(env, &self.structures).await?;
+        let (_, found) = read_words(env, self.structures.iter().map(|lock| lock.word)).await?;
         let locks = self.structures.iter().zip(found).filter(|(_, found)| *found != own);
-        let unlocked: BTreeSet<GlobalPtr> = locks.map(|(lock, _)| lock.word).collect();
-        let mut batch = copy.clone();
-        if !env.mutant(Mutant::DecideRewriteUnlocked) {
-            batch.retain_unproved(&unlocked);
+        let mut written: BTreeSet<GlobalPtr> = locks.map(|(lock, _)| lock.word).collect();
+        if env.mutant(Mutant::DecideRewriteUnlocked) {
+            written.clear();
         }
+        if !env.mutant(Mutant::DecideSaveAgain) {
+            let version = |row: &MaybeLocked| row.word.add_words(u64::from(VERSION));
+            let (_, versions) = read_words(env, self.rows.iter().map(version)).await?;
+            let rows =
+                self.rows.iter().zip(versions).filter(|(_, found)| installed.contains(found));
+            written.extend(rows.map(|(row, _)| row.word));
+        }
+        let mut batch = copy.clone();
+        batch.retain_unproved(&written);
         env.execute(batch).await?;
         Ok(())
     }
@@ -321,18 +331,15 @@ impl Undecided {
 /// Reads these words; also returns an empty batch.
 async fn read_words<E: Env>(
     env: &E,
-    locks: &[MaybeLocked],
+    words: impl Iterator<Item = GlobalPtr>,
 ) -> Result<(Batch, Vec<u64>), FabricError> {
     let mut batch = Batch::new();
-    if locks.is_empty() {
+    let reads: Vec<Span> = words.map(|word| batch.read(word, 1)).collect();
+    if reads.is_empty() {
         return Ok((batch, Vec::new()));
     }
-    let first = batch.arena_words() as u32;
-    for lock in locks {
-        batch.read(lock.word, 1);
-    }
     let mut batch = env.execute(batch).await?;
-    let found = (0..locks.len() as u32).map(|number| batch.word(first + number)).collect();
+    let found = reads.iter().map(|read| batch.word(read.at)).collect();
     batch.reset();
     Ok((batch, found))
 }

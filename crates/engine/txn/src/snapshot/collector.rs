@@ -15,6 +15,10 @@
 //! passed, raises the collected-up-to words to it, a few with each vector, and writes to the copies
 //! how far they have been raised.
 //!
+//! The collector holds the try-lock as long as it runs. So a lane that does not rely on it freezes
+//! nothing either, and finds its vectors in the ring: two vectors of one number would not be
+//! comparable.
+//!
 //! Decisions:
 //! - docs/decisions/0137-a-collector-freezes-vectors-on-large-clusters.md
 //! - docs/decisions/0146-the-collector-computes-the-horizon-for-everybody.md
@@ -23,9 +27,11 @@ use crate::database::{Database, Shared};
 use crate::snapshot::oracle::{post_vector, read_vector};
 use crate::snapshot::packed::Packer;
 use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
-use layout::oracle::{LANE_ACTIVE, LANE_WORDS};
+use layout::oracle::{FREEZER, LANE_ACTIVE, LANE_WORDS};
 use layout::{RegionId, SlotId, region};
 
+/// The collector's value in the try-lock; lanes write the numbers of their slots.
+const COLLECTOR: u64 = u64::MAX;
 /// Interval between two reads of the lanes' announcements.
 const LOOK_INTERVAL_NS: u64 = 100_000;
 /// Number of collected-up-to words that are raised with one vector. The swaps travel while the
@@ -100,6 +106,13 @@ impl Collected {
     /// The servers whose words are raised next.
     fn next(&self) -> std::ops::Range<usize> {
         self.raised..self.found.len().min(self.raised + RAISED_PER_VECTOR)
+    }
+
+    /// The expected word of a server, and the one that replaces it. A lane without a fetcher may
+    /// have raised it beyond the target.
+    fn swap(&self, place: usize) -> (u64, u64) {
+        let found = self.found[place];
+        (found, found.max(self.target))
     }
 
     /// Records the words that the swaps on the next servers found. Lanes without a fetcher raise
@@ -179,10 +192,11 @@ impl<E: Env> Collector<'_, E> {
     }
 
     fn post_swaps(&self, batch: &mut Batch) -> Vec<Swap> {
-        let Collected { found, target, .. } = &self.collected;
+        let lowers = self.env.mutant(Mutant::CollectLowerWord);
         let post = |place: usize| {
             let word = region::collected(RegionId(self.shared.servers[place].0));
-            batch.compare_and_swap(word, found[place], *target)
+            let (found, raised) = self.collected.swap(place);
+            batch.compare_and_swap(word, found, if lowers { self.collected.target } else { raised })
         };
         self.collected.next().map(post).collect()
     }
@@ -202,9 +216,23 @@ impl<E: Env> Database<E> {
             newest: 0,
         };
         let mut batch = Batch::new();
+        let freezer = shared.oracle.add_words(u64::from(FREEZER));
+        let mut has_lock = self.env.mutant(Mutant::OracleCollectUnlocked);
+        while is_wanted() && !has_lock {
+            batch.reset();
+            let swap = batch.compare_and_swap(freezer, 0, COLLECTOR);
+            batch = self.env.execute(batch).await?;
+            has_lock = batch.swapped(swap);
+            self.env.yield_now().await;
+        }
         while is_wanted() {
             batch = collector.freeze(batch).await?;
             self.env.yield_now().await;
+        }
+        if has_lock {
+            batch.reset();
+            batch.write_word(freezer, 0);
+            self.env.execute(batch).await?;
         }
         Ok(())
     }
@@ -256,5 +284,16 @@ mod tests {
         collected.note_swaps(std::iter::once(0));
         assert_eq!((collected.next().len(), collected.stamp), (0, 5));
         assert!(collected.is_due(LOOK_INTERVAL_NS) && !collected.is_due(LOOK_INTERVAL_NS - 1));
+    }
+
+    #[test]
+    fn a_word_that_a_lane_has_raised_further_does_not_fall() {
+        let mut collected = Collected::new(1, 0);
+        looked(&mut collected, &[], 5, 0);
+        collected.note_swaps(std::iter::once(9));
+        assert_eq!((collected.stamp, looked(&mut collected, &[], 7, LOOK_INTERVAL_NS)), (5, 7));
+        assert_eq!(collected.swap(0), (9, 9));
+        looked(&mut collected, &[], 10, 2 * LOOK_INTERVAL_NS);
+        assert_eq!(collected.swap(0), (9, 10));
     }
 }

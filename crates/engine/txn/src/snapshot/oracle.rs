@@ -385,6 +385,7 @@ async fn freeze_vector<E: Env>(
     (batch, vector) = read_vector(env, batch, oracle, shape).await?;
     batch.clear_verbs();
     let number = post_vector(&mut batch, oracle, shape, vector);
+    batch.write_word(freezer, 0);
     batch = env.execute(batch).await?;
     Ok((batch, Some(number)))
 }
@@ -414,7 +415,7 @@ pub(crate) async fn read_vector<E: Env>(
     Ok((batch, vector))
 }
 
-/// Posts a frozen vector to the ring and releases the try-lock. Returns the vector's number.
+/// Posts a frozen vector to the ring. Returns the vector's number.
 pub(crate) fn post_vector(
     batch: &mut Batch,
     oracle: GlobalPtr,
@@ -424,7 +425,6 @@ pub(crate) fn post_vector(
     let number = batch.word(vector.at);
     batch.write(shape.frozen(oracle, number), vector);
     batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
-    batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
     number
 }
 

@@ -64,7 +64,7 @@ pub use identity::{Admission, Hello, Refusal, Welcome};
 pub use insistent::Insistent;
 pub use local::{LocalEnv, LocalWorld, Pages, ServerConfig, Sharing, WorldConfig, run_now};
 pub use mutant::Mutant;
-pub use note::Note;
+pub use note::{Note, Pairs, Source};
 pub use patience::Patience;
 pub use port::{Port, ServeCounters};
 pub use remote::{AnyTransport, Caller, Engine, RemoteEnv, ServerAddress, Transport};

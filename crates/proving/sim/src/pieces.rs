@@ -45,7 +45,7 @@ impl Pieces {
                 self.reached.insert(at);
                 Ok(())
             }
-            Note::Writes { .. } | Note::Reads { .. } => Ok(()),
+            Note::Writes { .. } | Note::Reads { .. } | Note::Searches { .. } => Ok(()),
         }
     }
 

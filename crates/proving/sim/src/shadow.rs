@@ -5,6 +5,7 @@
 //! ```text
 //! Note::Writes   a commit, before its first write that others can see    row -> version, version
 //! Note::Reads    a read that is settled    found == the last version of the row in the snapshot?
+//! Note::Searches a search of a range       found has every row that the snapshot has there?
 //! ```
 //!
 //! Notes of allocators go to the shadow of memory, [`crate::pieces`].
@@ -14,17 +15,21 @@
 //! no snapshot, and does no harm.
 
 use crate::pieces::Pieces;
-use fabric::Note;
+use fabric::{Note, Pairs, Source};
 use layout::VersionWord;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Errors kept; a run with one bug has thousands.
 const ERRORS_MAX: usize = 10;
+
+/// The entries of an index: for each row, its table and key, the entries of its versions.
+type Entries = BTreeMap<(u32, Box<[u64]>), Vec<(VersionWord, Box<[u64]>)>>;
 
 /// The versions of all rows that were written in this world.
 pub(crate) struct Shadow {
     is_on: bool,
     rows: HashMap<u32, HashMap<Box<[u64]>, Vec<VersionWord>>>,
+    entries: HashMap<u32, Entries>,
     /// Reads that were compared with the history.
     checked: u64,
     pieces: Pieces,
@@ -33,8 +38,14 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     pub(crate) fn new(is_on: bool) -> Self {
-        let (rows, pieces) = (HashMap::new(), Pieces::default());
-        Self { is_on, rows, checked: 0, pieces, errors: Vec::new() }
+        Self {
+            is_on,
+            rows: HashMap::new(),
+            entries: HashMap::new(),
+            checked: 0,
+            pieces: Pieces::default(),
+            errors: Vec::new(),
+        }
     }
 
     /// Gives up: memory was lost, so that reads may find less than was written.
@@ -65,7 +76,11 @@ impl Shadow {
             return;
         }
         match note {
-            Note::Writes { table, key, version } => {
+            Note::Writes { table, key, version, entries } => {
+                entries(&mut |index, entry| {
+                    let rows = self.entries.entry(index).or_default();
+                    rows.entry((table, key.into())).or_default().push((version, entry.into()));
+                });
                 let rows = self.rows.entry(table).or_default();
                 match rows.get_mut(key) {
                     Some(versions) => versions.push(version),
@@ -77,7 +92,7 @@ impl Shadow {
                 // Rows that no commit has written are not known.
                 let Some(versions) = versions else { return };
                 self.checked += 1;
-                let seen = versions.iter().rev().find(|&&version| covers(version)).copied();
+                let seen = last_covered(versions, covers);
                 let is_there = |version: &VersionWord| !version.is_deleted();
                 let (expected, found) = (seen.filter(is_there), found.filter(is_there));
                 if expected != found && self.errors.len() < ERRORS_MAX {
@@ -85,6 +100,14 @@ impl Shadow {
                         "at {now_ns} ns a read of row {key:x?} of table {table} found {found:?}, \
                          and its snapshot has {expected:?} of {versions:?}"
                     ));
+                }
+            }
+            Note::Searches { source, low, high, found, covers } => {
+                self.checked += 1;
+                if let Some(missed) = self.missed((source, low, high), found, covers)
+                    && self.errors.len() < ERRORS_MAX
+                {
+                    self.errors.push(format!("at {now_ns} ns a search of {source:?} {missed}"));
                 }
             }
             of_memory => {
@@ -96,6 +119,55 @@ impl Shadow {
             }
         }
     }
+}
+
+impl Shadow {
+    /// A row in the range that a search by this snapshot has missed.
+    fn missed(
+        &self,
+        (source, low, high): (Source, &[u64], &[u64]),
+        found: Pairs<'_>,
+        covers: &dyn Fn(VersionWord) -> bool,
+    ) -> Option<String> {
+        let mut rows = HashSet::new();
+        found(&mut |table, key| {
+            rows.insert((table, Box::<[u64]>::from(key)));
+        });
+        let is_between = |key: &[u64]| low <= key && key <= high;
+        let seen_of = |table: u32, key: &[u64]| {
+            let versions = self.rows.get(&table)?.get(key)?;
+            last_covered(versions, covers).filter(|version| !version.is_deleted())
+        };
+        let missed = |table: u32, key: &[u64], version: VersionWord| {
+            format!(
+                "from {low:x?} to {high:x?} found {} rows, and not {version:?} of row {key:x?} of \
+                 table {table}, which its snapshot has",
+                rows.len()
+            )
+        };
+        match source {
+            Source::Table(table) => self.rows.get(&table)?.keys().find_map(|key| {
+                let is_expected = is_between(key) && !rows.contains(&(table, key.clone()));
+                let version = seen_of(table, key).filter(|_| is_expected)?;
+                Some(missed(table, key, version))
+            }),
+            Source::Index(index) => self.entries.get(&index)?.iter().find_map(|(row, entries)| {
+                let seen = seen_of(row.0, &row.1)?;
+                // Versions from before the index was known have no entry here.
+                let (_, entry) = entries.iter().rev().find(|(version, _)| *version == seen)?;
+                let is_missed = is_between(entry) && !rows.contains(row);
+                is_missed.then(|| missed(row.0, &row.1, seen))
+            }),
+        }
+    }
+}
+
+/// The last version of a row that a snapshot covers.
+fn last_covered(
+    versions: &[VersionWord],
+    covers: &dyn Fn(VersionWord) -> bool,
+) -> Option<VersionWord> {
+    versions.iter().rev().find(|&&version| covers(version)).copied()
 }
 
 #[cfg(test)]
@@ -111,7 +183,7 @@ mod tests {
     fn errors_after(upto: u64, found: Option<VersionWord>) -> usize {
         let mut shadow = Shadow::new(true);
         for version in [version(3), version(5).deleted(), version(9)] {
-            shadow.note(0, Note::Writes { table: 1, key: &[7], version });
+            shadow.note(0, Note::Writes { table: 1, key: &[7], version, entries: &|_| {} });
         }
         let covers = |version: VersionWord| version.counter() <= upto;
         shadow.note(0, Note::Reads { table: 1, key: &[7], found, covers: &covers });
@@ -137,6 +209,49 @@ mod tests {
         assert_eq!(errors_after(9, Some(version(5).deleted())), 1);
     }
 
+    /// The errors after a search for entries 3 to 6 of index 2 that has found these rows. The
+    /// snapshot has numbers up to `upto`, and row 7 has entry 5 up to version 4, and then entry 9.
+    fn search_errors(upto: u64, rows: &[u64]) -> Vec<String> {
+        let mut shadow = Shadow::new(true);
+        for (version, entry) in [(version(3), 5), (version(5), 9), (version(8).deleted(), 5)] {
+            let entries: Pairs<'_> = &|add| add(2, &[entry]);
+            shadow.note(0, Note::Writes { table: 1, key: &[7], version, entries });
+        }
+        let covers = |version: VersionWord| version.counter() <= upto;
+        let found: Pairs<'_> = &|add| rows.iter().for_each(|&row| add(1, &[row]));
+        for (source, low, high) in [(Source::Index(2), 3, 6), (Source::Table(1), 8, 9)] {
+            let (low, high, covers) = (&[low][..], &[high][..], &covers);
+            shadow.note(0, Note::Searches { source, low, high, found, covers });
+        }
+        shadow.take_errors()
+    }
+
+    #[test]
+    fn a_search_finds_every_row_with_an_entry_in_the_range() {
+        assert_eq!(search_errors(4, &[7]), [""; 0]);
+        assert_eq!(search_errors(4, &[6]).len(), 1);
+        assert_eq!(search_errors(2, &[]), [""; 0], "the row was not there yet");
+        assert_eq!(search_errors(7, &[]), [""; 0], "the row has another entry");
+        assert_eq!(search_errors(9, &[]), [""; 0], "the row is deleted");
+    }
+
+    #[test]
+    fn a_scan_finds_every_row_of_the_range() {
+        let mut shadow = Shadow::new(true);
+        let entries: Pairs<'_> = &|_| {};
+        for key in [7, 8] {
+            let key: &[u64] = &[key];
+            shadow.note(0, Note::Writes { table: 1, key, version: version(3), entries });
+        }
+        let (source, low, high, covers) = (Source::Table(1), &[8][..], &[9][..], &|_| true);
+        let found: Pairs<'_> = &|add| add(1, &[8]);
+        shadow.note(0, Note::Searches { source, low, high, found, covers });
+        assert_eq!(shadow.take_errors(), [""; 0]);
+        let found: Pairs<'_> = &|_| {};
+        shadow.note(0, Note::Searches { source, low, high, found, covers });
+        assert_eq!(shadow.take_errors().len(), 1);
+    }
+
     #[test]
     fn rows_that_nobody_has_written_are_not_judged() {
         let mut shadow = Shadow::new(true);
@@ -144,7 +259,8 @@ mod tests {
         let found = Some(version(1));
         shadow.note(0, Note::Reads { table: 1, key: &[7], found, covers: &covers });
         assert_eq!((shadow.checked(), shadow.take_errors().len()), (0, 0));
-        shadow.note(0, Note::Writes { table: 1, key: &[7], version: version(2) });
+        let entries: Pairs<'_> = &|_| {};
+        shadow.note(0, Note::Writes { table: 1, key: &[7], version: version(2), entries });
         shadow.give_up();
         shadow.note(0, Note::Reads { table: 1, key: &[7], found: None, covers: &covers });
         assert_eq!((shadow.checked(), shadow.take_errors().len()), (0, 0));

@@ -187,13 +187,20 @@ impl<E: Env> LaneInner<E> {
         let (source, reverse, limit) = (ScanSource::Index(part), false, usize::MAX);
         let range = Range { owner, table, index: Some(info) };
         let mut cursor = Cursor::new(&Scan { source, low, high, reverse, limit }, range);
-        self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
+        self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await?;
+        self.note_search(owner, &low, &high, rows);
+        Ok(())
     }
 
     async fn scan_whole(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         let range = self.open_range(scan).await?;
+        let (owner, before) = (range.owner, rows.len());
         let mut cursor = Cursor::new(scan, range);
-        self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
+        self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await?;
+        if rows.len() < scan.limit {
+            self.note_search(owner, &scan.low, &scan.high, &rows[before..]);
+        }
+        Ok(())
     }
 
     /// Scans these parts one after another, in the order of the scan, until there are enough rows.
@@ -315,6 +322,8 @@ impl<E: Env> LaneInner<E> {
                 rows.push(self.txn.row_id(access));
             }
         }
+        let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), info);
+        self.note_search(range.owner, &low, &high, rows);
         Ok(())
     }
 }

@@ -57,6 +57,7 @@ mutants! {
     CollectLockRowTwice = "collect::lock_row_twice",
     CollectLowerBucketStamp = "collect::lower_bucket_stamp",
     CollectLowerWord = "collect::lower_word",
+    CollectOverlookLanes = "collect::overlook_lanes",
     CollectRowUnmarked = "collect::row_unmarked",
     CollectSkipBucketStamp = "collect::skip_bucket_stamp",
     CollectSkipCollectedWord = "collect::skip_collected_word",

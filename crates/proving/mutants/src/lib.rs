@@ -27,6 +27,7 @@ pub mod kind;
 pub mod lists;
 mod passing;
 pub mod planted;
+mod promises;
 mod rest;
 pub mod run;
 pub mod search;

@@ -33,6 +33,18 @@ const LOSSY_SLOW: Kind = Kind {
     carrier: Some(Carrier::Caller),
     ..LOSSY_HOT
 };
+/// Lanes are added while others collect.
+const STAGGERED_TIGHT: Kind = Kind {
+    time_max_ns: 1_000_000_000,
+    is_staggered: true,
+    sessions: 12,
+    transactions: 20,
+    operations: 2,
+    pause_percent: 0,
+    word_ns: 2_000,
+    slow_factor: 20,
+    ..MOVING
+};
 const MOVING_TREE: Kind = MOVING.storing(Storage::Tree);
 const SERIAL_HASH: Kind = MOVING_SERIAL.storing(Storage::HashInlined);
 const SERIAL_TREE: Kind = MOVING_SERIAL.storing(Storage::Tree);
@@ -98,6 +110,7 @@ pub const MUTANTS: &[Planted] = &[
         LOSSY_SLOW,
     ),
     guard(Mutant::CollectTrustKey, "a row without a version may be on its way", REBORN),
+    guard(Mutant::CollectOverlookLanes, "collectors look at lanes that are new", STAGGERED_TIGHT),
     guard(
         Mutant::OracleCollectUnlocked,
         "nobody freezes vectors beside the collector",

@@ -4,6 +4,7 @@ use crate::changes::{Change, Changer};
 use crate::dice::Dice;
 use crate::kind::{Division, Kind};
 use crate::lists::{self, InUse, Tables};
+use crate::promises::Broken;
 use crate::rest;
 use crate::session::Session;
 use crate::swarm;
@@ -98,6 +99,7 @@ struct Scene {
     tables: Tables,
     recordings: Recordings,
     lists: InUse,
+    broken: Broken,
     seed: u64,
 }
 
@@ -171,25 +173,7 @@ impl Scene {
         let config = guards.iter().fold(config, |config, guard| config.with_mutant(*guard));
         let world = World::new(config);
         let nodes = world.serve(services);
-        let Kind { oracle, shares_slot, vector_copies, keeps_leaves, .. } = *kind;
-        let mut settings = DatabaseConfig {
-            oracle,
-            shares_slot,
-            vector_copies,
-            keeps_leaves,
-            ..DatabaseConfig::default()
-        };
-        if kind.slots > 0 {
-            (settings.slots, settings.lanes) = (kind.slots, kind.slots);
-        }
-        if kind.is_tight {
-            let drawn_ns = 2000 << dice.below(14);
-            let is_drawn = kind.time_max_ns == 0;
-            settings.transaction_time_max_ns = if is_drawn { drawn_ns } else { kind.time_max_ns };
-        }
-        if kind.is_near_wrap {
-            settings.first_counter = layout::version::COUNTER_MAX - NUMBERS_LEFT;
-        }
+        let settings = settings(kind, &mut dice);
         let admin = world.endpoint(world.compute_node(0));
         let database =
             world.block_on(&admin, Database::create(admin.clone().into_dyn(), nodes, settings));
@@ -211,7 +195,8 @@ impl Scene {
         let table = table.expect("there is room");
         let tables = Tables { table, index: database.index(lists::TABLE, lists::INDEX) };
         let (recordings, lists) = (recordings.clone(), InUse::new(kind.lists));
-        Self { kind: *kind, storage, world, database, admin, tables, recordings, lists, seed }
+        let (kind, broken) = (*kind, Broken::default());
+        Self { kind, storage, world, database, admin, tables, recordings, lists, broken, seed }
     }
 
     /// A compute server of its own for a session; of a copied table it reads the copy of a server
@@ -232,6 +217,8 @@ impl Scene {
             recording: self.recordings.open(),
             lists: self.lists.clone(),
             dice: Dice::new(self.seed, 2 + number),
+            broken: self.broken.clone(),
+            has_written: false,
         }
     }
 
@@ -375,8 +362,34 @@ impl Scene {
         let garbage = Some(garbage.get()).filter(|&count| count > 0);
         let garbage = garbage.map(|count| format!("{count} pieces of garbage are never collected"));
         let lost = self.world.unreached_pieces();
-        report.errors.into_iter().chain(report.locked).chain(garbage).chain(lost).collect()
+        let broken = self.broken.take();
+        let found = report.errors.into_iter().chain(report.locked).chain(garbage).chain(lost);
+        found.chain(broken).collect()
     }
+}
+
+/// The settings of the database of a kind of world.
+fn settings(kind: &Kind, dice: &mut Dice) -> DatabaseConfig {
+    let Kind { oracle, shares_slot, vector_copies, keeps_leaves, .. } = *kind;
+    let mut settings = DatabaseConfig {
+        oracle,
+        shares_slot,
+        vector_copies,
+        keeps_leaves,
+        ..DatabaseConfig::default()
+    };
+    if kind.slots > 0 {
+        (settings.slots, settings.lanes) = (kind.slots, kind.slots);
+    }
+    if kind.is_tight {
+        let drawn_ns = 2000 << dice.below(14);
+        let is_drawn = kind.time_max_ns == 0;
+        settings.transaction_time_max_ns = if is_drawn { drawn_ns } else { kind.time_max_ns };
+    }
+    if kind.is_near_wrap {
+        settings.first_counter = layout::version::COUNTER_MAX - NUMBERS_LEFT;
+    }
+    settings
 }
 
 /// The levels that histories of a kind must satisfy, weakest first.

@@ -4,6 +4,7 @@ use crate::dice::Dice;
 use crate::kind::{Division, Finding, Kind};
 use crate::lists::{self, ELEMENTS, InUse, OWNER, Tables, key};
 use crate::passing;
+use crate::promises::Broken;
 use fabric::Env;
 use layout::Storage;
 use std::collections::BTreeMap;
@@ -35,6 +36,9 @@ pub struct Session {
     pub lists: InUse,
     /// The random generator.
     pub dice: Dice,
+    pub broken: Broken,
+    /// Whether the running transaction has written, or the last one.
+    pub has_written: bool,
 }
 
 /// The location of a list: its row, the row's content, and the row's number.
@@ -65,8 +69,12 @@ impl Session {
                     // The table may be gone.
                     let _ = passing::use_rows(&database, &mut lane, &mut self.dice).await;
                 }
-                if !self.transact(&mut lane).await {
+                let longest_ns = database.config().transaction_time_max_ns;
+                if !self.transact(&mut lane, longest_ns).await {
                     break;
+                }
+                if self.has_written {
+                    self.broken.judge_upkeep(&self.kind, &lane);
                 }
                 if self.kind.is_tight && self.dice.percent(COLLECT_PERCENT) {
                     // Garbage that cannot be collected now is collected later.
@@ -76,22 +84,31 @@ impl Session {
         }
     }
 
-    /// Runs a transaction; returns whether the lane can run another.
-    async fn transact<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
+    /// Runs a transaction, for which `longest_ns` is promised; returns whether the lane can run
+    /// another.
+    async fn transact<E: Env>(&mut self, lane: &mut Lane<E>, longest_ns: u64) -> bool {
+        self.has_written = false;
         if self.kind.tide_percent > 0 && self.dice.percent(self.kind.tide_percent) {
             let ended = self.turn_tide(lane).await;
             return !matches!(ended, Err(TxnError::Abort(Abort::Unreachable)));
         }
-        self.recording.begin(lane.env().now_ns());
+        let began_ns = lane.env().now_ns();
+        self.recording.begin(began_ns);
         let ended = self.attempt(lane).await;
-        self.recording.end(lane.env().now_ns(), &ended);
-        let is_reachable = !matches!(
-            ended,
-            Ok(TransactionResult::Aborted(Abort::Unreachable))
-                | Err(WorkloadError::Aborted(Abort::Unreachable))
-        );
+        let now_ns = lane.env().now_ns();
+        self.recording.end(now_ns, &ended);
+        let abort = match ended {
+            Ok(TransactionResult::Aborted(abort)) | Err(WorkloadError::Aborted(abort)) => abort,
+            Ok(TransactionResult::Committed) => return true,
+            _ => {
+                self.has_written = false;
+                return true;
+            }
+        };
+        self.has_written = false;
+        self.broken.judge_abort(&self.kind, abort, now_ns - began_ns, longest_ns);
         // A lost lane refuses the next transaction; a lane that lost only a read is intact.
-        is_reachable || self.dice.percent(50)
+        abort != Abort::Unreachable || self.dice.percent(50)
     }
 
     async fn attempt<E: Env>(
@@ -100,16 +117,15 @@ impl Session {
     ) -> Result<TransactionResult, WorkloadError> {
         let mut txn = lane.begin(self.kind.isolation).await?;
         let count = 1 + self.dice.below(self.kind.operations);
-        let mut has_written = false;
         let mut known = None;
         for _ in 0..count {
             self.pause(txn.env()).await;
-            if !has_written && self.dice.percent(self.kind.visit_percent) {
+            if !self.has_written && self.dice.percent(self.kind.visit_percent) {
                 self.read_all(&mut txn).await?;
                 continue;
             }
             let list = self.lists.at(self.dice.below(self.kind.lists));
-            if let Some(known) = known.filter(|_| self.kind.keeps_leaves && !has_written) {
+            if let Some(known) = known.filter(|_| self.kind.keeps_leaves && !self.has_written) {
                 self.insert_in_vain(&mut txn, known, list).await?;
             }
             let found = self.find(&mut txn, list).await?;
@@ -124,7 +140,8 @@ impl Session {
                 self.recording.read_list(list, &elements);
                 continue;
             }
-            has_written |= self.append(&mut txn, list, found.into_iter().next()).await?;
+            let has_appended = self.append(&mut txn, list, found.into_iter().next()).await?;
+            self.has_written |= has_appended;
         }
         self.pause(txn.env()).await;
         Ok(result_of(txn.commit().await))

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// transaction that reads it aborts. A row that is moved half installed trips an assertion first:
 /// of 6,000 seeds none showed it to clients. A reader that misses a collected row because a stamp
 /// is too low is refused by the row that took its place; only the shadow history sees the read
-/// before. Nor do clients see memory that is lost.
-const UNSEEN: [Mutant; 9] = [
+/// before. Nor do clients see memory that is lost, or a snapshot that is refused too early.
+const UNSEEN: [Mutant; 10] = [
     Mutant::CatalogKeepOverdue,
     Mutant::CollectForgetTombstoneBuffer,
     Mutant::CollectHideUpkeepNumber,
     Mutant::CollectLockRowTwice,
     Mutant::CollectLowerBucketStamp,
+    Mutant::CollectOverlookLanes,
     Mutant::CommitSkipSnapshotCheck,
     Mutant::HashMoveHalfInstalled,
     Mutant::TreeAbsorbForgetsCollected,

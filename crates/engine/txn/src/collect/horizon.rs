@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::shared_slot::SharedSlot;
 use crate::step::CollectStep;
 use fabric::{Env, FabricError, Mutant};
-use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
+use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, SLOT_COUNT};
 use layout::{GlobalPtr, NodeId, RegionId, VersionWord, region};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -248,7 +248,8 @@ impl<E: Env> LaneInner<E> {
         Ok(age_ns > self.shared.config.transaction_time_max_ns)
     }
 
-    /// Whether every other lane is idle or has announced `stamp` or a later one.
+    /// Whether every other lane is idle or has announced `stamp` or a later one. If there are lanes
+    /// that this compute server did not know, a later call looks at them.
     pub(super) async fn are_others_past(&mut self, stamp: u64) -> Result<bool, Abort> {
         let is_own_past = |slot: &SharedSlot| slot.is_past(self.identity.number, stamp);
         let is_home_past = self.identity.shared_slot.as_deref().is_none_or(is_own_past);
@@ -257,14 +258,18 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let lanes = batch.read(first, slots * LANE_WORDS);
+        let count = batch.read(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
         let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        self.shared.note_slots(batch.word(count.at) as u32);
+        let are_known =
+            self.shared.slots_in_use() == slots || self.env.mutant(Mutant::CollectOverlookLanes);
         let own = u32::from(self.identity.slot.0);
         let is_past = (0..slots).all(|slot| {
             let active = batch.word(lanes.at + slot * LANE_WORDS + LANE_ACTIVE);
             slot == own || active == 0 || active >= stamp
         });
         self.scratch.batch = Some(batch);
-        Ok(is_past && is_home_past)
+        Ok(are_known && is_past && is_home_past)
     }
 
     /// Raises the collected-up-to words of all regions to at least `stamp`, in parallel. Returns

@@ -46,7 +46,7 @@ use index::hash::Growth;
 use layout::oracle::LANE_WORKING;
 use layout::{GlobalPtr, Key, VersionWord};
 
-/// Number of commits from one round of collection to the next.
+/// Number of commits that write from one round of collection to the next.
 const COMMITS_PER_ROUND: u64 = 16;
 /// With more waiting version buffers, every commit runs a round: large transactions leave more
 /// garbage than the usual rounds collect.
@@ -68,7 +68,9 @@ impl<E: Env> LaneInner<E> {
     /// Decides whether upkeep follows the commit that is about to end.
     #[inline]
     pub(crate) fn decide_upkeep(&mut self) -> bool {
-        let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
+        let is_time = self.garbage.commits_to_round == 0;
+        self.garbage.commits_to_round =
+            if is_time { COMMITS_PER_ROUND - 1 } else { self.garbage.commits_to_round - 1 };
         self.writes.is_upkeep_due = is_time
             || !self.writes.wants_growth.is_empty()
             || self.garbage.displaced.len() > BACKLOG_MAX

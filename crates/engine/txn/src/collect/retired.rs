@@ -22,6 +22,8 @@ pub(crate) struct GarbageQueue {
     pub displaced: VecDeque<DisplacedBuffer>,
     /// Every commit collects garbage until the lane has made this many, because memory was short.
     pub short_until: u64,
+    /// The number of commits that write before the one that upkeep follows.
+    pub commits_to_round: u64,
     /// The entry at which the running commit found no row.
     pub rowless: Option<Retired>,
     /// The one that the last commit had to leave.

@@ -67,3 +67,30 @@ fn a_version_that_eight_transactions_have_passed_need_not_be_moved() {
         );
     }
 }
+
+/// A lane collects its garbage although it alternates between transactions that read and ones that
+/// write, so that the writers' commits are always the same ones of sixteen.
+#[test]
+fn readers_between_the_writers_do_not_put_off_collection() {
+    for first in 0..16 {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("memory");
+        let table = table(&database, 1);
+        let mut lane = run_now(database.lane()).expect("a lane");
+        for _ in 0..first {
+            commit(begin(&mut lane, table, 0));
+        }
+        for row in (0..200).chain(0..200) {
+            commit(begin(&mut lane, table, row));
+            for _ in 0..15 {
+                let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+                run_now(txn.read(table, &KeyBuilder::new().int8(row as i64).key()))
+                    .expect("readable");
+                commit(txn);
+            }
+        }
+        let statistics = lane.statistics().expect("the lane is here");
+        let (given, collected) = (statistics.buffers_given, statistics.buffers_collected);
+        assert!(collected + 50 > given, "after {first}: {collected} of {given} buffers collected");
+    }
+}

@@ -32,7 +32,8 @@ impl<E: Env> Database<E> {
     }
 
     /// Frees the memory that was scheduled for epochs up to `epoch`, which every lane knows now.
-    /// This includes memory of changes that had given up waiting for the lanes.
+    /// This includes memory of changes that had given up waiting for the lanes. If a memory server
+    /// does not answer, a later change frees the rest.
     pub(crate) async fn free_released(&self, epoch: u64) -> Result<(), CatalogError> {
         let due: Vec<Released> = {
             let mut released = self.shared.released.lock().expect("no holder panics");
@@ -47,8 +48,13 @@ impl<E: Env> Database<E> {
         if !E::IMMEDIATE {
             self.env.sleep_ns(self.shared.config.transaction_time_max_ns).await;
         }
-        for label in due.into_iter().flat_map(|released| released.labels) {
-            self.free_memory(label).await?;
+        let mut labels = due.into_iter().flat_map(|released| released.labels);
+        while let Some(label) = labels.next() {
+            if let Err(error) = self.free_memory(label).await {
+                // Its servers may have freed it in part; to free it again does no harm.
+                self.release_at(epoch, std::iter::once(label).chain(labels).collect());
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -4,8 +4,8 @@
 use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
 use fabric::{Env, LocalEnv, run_now};
-use layout::{IndexDesign, IndexKind, Storage};
-use sim::{AsEndpoint, Carrier, SimConfig};
+use layout::{IndexDesign, IndexKind, NodeId, PartRule, Storage};
+use sim::{AsEndpoint, Carrier, Fault, PlannedFault, SimConfig, When};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -387,4 +387,40 @@ fn concurrent_creations_respect_the_maximum_of_tables() {
         }
     }
     assert!(made > 0 && refused > 10, "{made} made, {refused} refused");
+}
+
+/// A memory server that does not answer while a dropped table is freed keeps its share of the
+/// table's memory until the next change.
+#[test]
+fn memory_that_could_not_be_freed_is_freed_by_the_next_change() {
+    const LOST: NodeId = NodeId(1);
+    for storage in STORAGES {
+        let config = SimConfig::new(1).named("a memory server is cut off during a drop");
+        let cluster = Cluster::new(config, 2, DatabaseConfig::default());
+        let (world, database) = (&cluster.world, &cluster.database);
+        let used_bytes = || {
+            let usage = cluster.admin(database.memory_usage()).expect("the servers answer");
+            usage.iter().map(|part| part.used_bytes).sum::<u64>()
+        };
+        let create = || {
+            let indexes = [IndexKind::Hash, IndexKind::Tree]
+                .map(|kind| IndexDesign { name: format!("{kind:?}"), ..index(kind, false) });
+            let spec = table("t", storage, indexes.to_vec());
+            cluster.admin(database.create_in_parts(spec, &[0, 1], PartRule::Hashed { columns: 1 }))
+        };
+        let before = used_bytes();
+        create().expect("there is room");
+        assert!(used_bytes() > before);
+        let arrivals = world.coverage().reached["change::EpochKnown"];
+        let when = When::Point { name: "change::EpochKnown".to_owned(), nth: arrivals + 1 };
+        let fault = Fault::FullPartition { nodes: vec![LOST], lasts_ns: u64::MAX };
+        world.plan(&PlannedFault { when, fault });
+        let dropped = cluster.admin(database.drop_table("t"));
+        assert!(matches!(dropped, Err(CatalogError::Unreachable(_))), "{dropped:?}");
+        world.stop_faults();
+        assert!(used_bytes() > before, "{storage:?}: the server kept its share");
+        create().expect("the name is free");
+        assert_eq!(cluster.admin(database.drop_table("t")), Ok(()));
+        assert_eq!(used_bytes(), before, "{storage:?}: the memory of the first table is lost");
+    }
 }

@@ -585,4 +585,39 @@ mod tests {
         }
         extents.allocate(free_bytes, Label(1), Need::Growth).expect("all is free again");
     }
+    #[test]
+    fn free_pieces_of_the_least_size_count_for_growth() {
+        let (region_bytes, piece) = (RESERVED_REGION_BYTES_MIN, RESERVED_PIECE_BYTES_MIN);
+        let extents = Extents::new(RegionId(0), region_bytes);
+        let take = || extents.allocate(piece, Label(1), Need::Growth).ok();
+        let taken: Vec<GlobalPtr> = std::iter::from_fn(take).collect();
+        // The last one stays, so that no piece becomes fresh memory.
+        let others = &taken[..taken.len() - 1];
+        let freed: Vec<GlobalPtr> = others.iter().copied().step_by(2).collect();
+        for extent in &freed {
+            let bytes = extents.forget(extent.offset(), Label(1)).expect("it was allocated");
+            extents.recycle(extent.offset(), bytes);
+        }
+        assert_eq!(std::iter::from_fn(take).count(), freed.len(), "as many as were freed");
+    }
+
+    #[test]
+    fn a_label_that_was_freed_gets_as_much_of_the_reserve_as_before() {
+        let (region_bytes, page) = (RESERVED_REGION_BYTES_MIN, region::HEADER_BYTES);
+        let extents = Extents::new(RegionId(0), region_bytes);
+        let growth_bytes = region_bytes - page - region_bytes / RESERVE_SHARE;
+        extents.allocate(growth_bytes, Label(1), Need::Growth).expect("it is free");
+        let draw = || {
+            let take = || extents.allocate(page, Label(2), Need::Delete).ok();
+            let taken: Vec<GlobalPtr> = std::iter::from_fn(take).collect();
+            for extent in &taken {
+                let bytes = extents.forget(extent.offset(), Label(2)).expect("it was allocated");
+                extents.recycle(extent.offset(), bytes);
+            }
+            taken.len()
+        };
+        let first = draw();
+        assert!(first > 0, "a label can draw on the reserve");
+        assert_eq!([draw(), draw()], [first, first]);
+    }
 }

@@ -35,8 +35,8 @@ pub struct HashReport {
 }
 
 /// Reads every bucket and checks: keys belong to their bucket and occur once, tags match their
-/// keys, chains end, identities match the table's state. Meant for an idle table; under load it may
-/// report changes in progress.
+/// keys, chains end, identities match the table's state, and no segment is without use. Meant for
+/// an idle table; under load it may report changes in progress.
 pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, IndexError> {
     let directory = read_directory(env, table).await?;
     let mut report = HashReport::default();
@@ -56,7 +56,17 @@ pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, Ind
             batch = check_chain(env, table, &mut report, (number, at, first), batch).await?;
         }
     }
+    check_segments(table, &mut report, directory.segments.len() as u64);
     Ok(report)
+}
+
+/// Checks that there is memory for the buckets and for the next split, and no more.
+fn check_segments(table: &HashTable, report: &mut HashReport, segments: u64) {
+    let most = (report.buckets >> table.segment_shift) + 1;
+    if segments > most {
+        let buckets = report.buckets;
+        report.errors.push(format!("{segments} segments for {buckets} buckets, at most {most}"));
+    }
 }
 
 /// Checks a bucket, whose first block was read, with its overflow blocks.

@@ -109,3 +109,27 @@ fn a_slot_that_is_being_emptied_is_whole_only_while_its_bucket_is_held() {
     assert_eq!(report.errors, [""; 0]);
     assert_eq!(report.locked, [first]);
 }
+
+#[test]
+fn a_segment_beyond_that_of_the_next_split_is_an_error() {
+    let env = world();
+    let row = RowLayout { key_words: 1, payload_words: 1, checksummed: false };
+    let layout = BucketLayout::inlined(1, row);
+    for (buckets, most) in [(15, 1), (16, 2), (17, 2)] {
+        let table = run_now(create(&env, &[NODE], LABEL, layout, true, Locator::Hashed, buckets));
+        let table = table.expect("there is room");
+        assert_eq!(table.segment_shift, 4);
+        for count in buckets.div_ceil(16)..4 {
+            let segment = run_now(create::allocate_segment(&env, &table, NODE, LABEL));
+            let mut batch = Batch::new();
+            let at = table.root.add_words(root::SEGMENT + count - 1);
+            batch.write_word(at, segment.expect("there is room").word());
+            batch.write_word(table.root.add_words(root::COUNT), count);
+            run_now(env.execute(batch)).expect("the server is alive");
+            let report = run_now(check(&env, &table)).expect("readable");
+            let error = format!("{count} segments for {buckets} buckets, at most {most}");
+            let expected = if count > most { vec![error] } else { vec![] };
+            assert_eq!((report.buckets, report.errors), (buckets, expected));
+        }
+    }
+}

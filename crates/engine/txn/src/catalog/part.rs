@@ -423,6 +423,29 @@ impl OpenCatalog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::definition::{TableStorage, TreeRoot};
+    use layout::{GlobalPtr, NodeId, PhysicalDesign};
+
+    fn copy_on(server: u16) -> TableDefinition {
+        let root = TreeRoot { root: GlobalPtr::NULL, node: NodeId(server), node_bytes: 512 };
+        TableDefinition {
+            number: 0,
+            name: String::new(),
+            columns: Vec::new(),
+            key: Vec::new(),
+            design: PhysicalDesign { server: Some(server), ..PhysicalDesign::default() },
+            storage: TableStorage::Tree(root),
+            indexes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_nearest_copy_is_the_one_on_the_nearest_server_or_one_of_the_others() {
+        let copies = [2, 0, 1].map(copy_on);
+        let copies: Vec<&TableDefinition> = copies.iter().collect();
+        assert_eq!([0, 1, 2].map(|nearest| nearest_of(&copies, nearest)), [1, 2, 0]);
+        assert_eq!([3, 4, 5].map(|nearest| nearest_of(&copies, nearest)), [0, 1, 2]);
+    }
 
     /// An index whose entries are not divided has them all in one part; different indexes of a
     /// table use different parts.

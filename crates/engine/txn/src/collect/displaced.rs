@@ -208,3 +208,70 @@ impl<E: Env> LaneInner<E> {
         let _ = memory::mover::drop_overflow(&self.env, &request).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::{RegionId, SlotId};
+
+    /// A queue of buffers, each with its row, and the slot and the counter of its version.
+    fn queue(waiting: &[(u64, u16, u64)]) -> VecDeque<DisplacedBuffer> {
+        let pointer = |offset| GlobalPtr::new(RegionId(0), offset);
+        let of = |(number, &(row, slot, counter)): (usize, &(u64, u16, u64))| DisplacedBuffer {
+            row: pointer(4096 + 64 * row),
+            version: VersionWord::new(SlotId(slot), counter),
+            buffer: pointer((1 << 20) + 64 * number as u64),
+            table: TableId(0),
+        };
+        waiting.iter().enumerate().map(of).collect()
+    }
+
+    /// The numbers of the buffers whose swaps are posted, and of those that wait.
+    fn posted_and_waiting(waiting: &[(u64, u16, u64)]) -> (Vec<usize>, Vec<usize>) {
+        let queue = queue(waiting);
+        let left_out = LeftOut::of(&queue, queue.len());
+        assert_eq!(left_out.superseded & left_out.waiting, 0);
+        let numbers = |is_one: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            (0..queue.len()).filter(|&number| is_one(number)).collect()
+        };
+        let waits = |number: usize| left_out.waiting & 1 << number != 0;
+        (numbers(&|number| !left_out.has(number)), numbers(&waits))
+    }
+
+    #[test]
+    fn of_a_lane_the_newest_version_of_a_row_is_posted() {
+        let of_one_row =
+            |counters: [u64; 3]| posted_and_waiting(&counters.map(|counter| (0, 1, counter)));
+        assert_eq!(of_one_row([1, 2, 3]), (vec![2], vec![]));
+        assert_eq!(of_one_row([3, 2, 1]), (vec![0], vec![]));
+        assert_eq!(of_one_row([1, 3, 2]), (vec![1], vec![]));
+        assert_eq!(of_one_row([2, 1, 3]), (vec![2], vec![]));
+    }
+
+    #[test]
+    fn another_slots_version_of_a_row_waits() {
+        assert_eq!(posted_and_waiting(&[(0, 1, 9), (0, 2, 1)]), (vec![0], vec![1]));
+        let several = [(0, 1, 1), (0, 2, 5), (0, 1, 2), (0, 2, 6)];
+        assert_eq!(posted_and_waiting(&several), (vec![2], vec![1, 3]));
+    }
+
+    #[test]
+    fn no_two_swaps_of_a_batch_are_on_one_row() {
+        let mut several = Vec::new();
+        for number in 0..DETACHED_PER_BATCH as u64 {
+            several.push((number * 7 % 5, (number * 3 % 2) as u16, 1 + number * 11 % 13));
+        }
+        let (posted, _) = posted_and_waiting(&several);
+        let mut rows: Vec<u64> = posted.into_iter().map(|number| several[number].0).collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [0, 1, 2, 3, 4], "each row once");
+        let (posted, waiting) = posted_and_waiting(&[(0, 1, 1), (1, 1, 2), (0, 1, 3), (1, 1, 4)]);
+        assert_eq!((posted, waiting), (vec![2, 3], vec![]));
+        let of_first = LeftOut::of(&queue(&[(0, 1, 1), (1, 1, 2), (0, 1, 3)]), 2);
+        assert_eq!(
+            (of_first.superseded, of_first.waiting),
+            (0, 0),
+            "the third is not of the batch"
+        );
+    }
+}

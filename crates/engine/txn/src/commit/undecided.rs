@@ -343,3 +343,20 @@ async fn read_words<E: Env>(
     batch.reset();
     Ok((batch, found))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_pending_only_while_a_number_is_being_decided() {
+        let decisions = Decisions::default();
+        assert!(!decisions.are_pending());
+        decisions.open.fetch_add(1, AcqRel);
+        assert!(decisions.are_pending() && !decisions.are_made());
+        decisions.fail();
+        decisions.open.fetch_sub(1, AcqRel);
+        assert!(!decisions.are_pending(), "an attempt that has failed is over");
+        assert!(!decisions.are_made());
+    }
+}

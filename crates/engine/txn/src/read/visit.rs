@@ -488,3 +488,43 @@ impl Reading {
         Self { number, bucket, insert: 0, first: None, block, slots, rows: Vec::new(), known: 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::local::{OpenConfig, open};
+    use crate::{Isolation, Outcome, TableSpec};
+    use fabric::run_now;
+    use layout::{Column, ColumnType, KeyBuilder, PhysicalDesign, Schema, Storage};
+
+    /// Number of rows, in many leaves and buckets.
+    const ROWS: i64 = 500;
+
+    #[test]
+    fn a_visit_of_a_whole_table_leaves_nothing_in_the_arena() {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("memory");
+        for storage in [Storage::HashInlined, Storage::HashOutside, Storage::Tree] {
+            let columns = vec![Column::new("id", ColumnType::Int8)];
+            let schema = Schema::new(&format!("{storage:?}"), columns, &[0]);
+            let schema = schema.expect("a valid schema");
+            let design = PhysicalDesign { storage, ..PhysicalDesign::default() };
+            let spec = TableSpec { schema, design, indexes: Vec::new() };
+            let table = run_now(database.create_table(spec)).expect("created");
+            let mut lane = run_now(database.lane()).expect("a lane");
+            let mut transaction = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            for id in 0..ROWS {
+                let key = KeyBuilder::new().int8(id).key();
+                run_now(transaction.insert(table, &key)).expect("is free");
+            }
+            assert_eq!(run_now(transaction.commit()), Outcome::Committed);
+
+            let mut transaction = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let before = transaction.lane_ref().txn.batch.arena_words();
+            let mut count = 0;
+            run_now(transaction.for_each(table, &mut |_| count += 1)).expect("readable");
+            let running = &transaction.lane_ref().txn;
+            assert_eq!((count, running.batch.arena_words()), (ROWS, before), "{storage:?}");
+            assert_eq!((running.accesses.len(), running.leaves_seen.len()), (0, 0), "{storage:?}");
+        }
+    }
+}

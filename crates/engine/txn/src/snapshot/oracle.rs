@@ -457,4 +457,37 @@ mod tests {
         let batch = run_now(lane.env.execute(batch)).expect("reachable");
         assert_eq!((lane.open.catalog.epoch, batch.word(word.at)), (newer, newer));
     }
+    #[test]
+    fn a_vector_is_frozen_only_under_the_try_lock() {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("memory");
+        let (env, shared) = (database.env(), &database.shared);
+        let (oracle, shape) = (shared.oracle, shared.oracle_layout);
+        let freezer = oracle.add_words(u64::from(FREEZER));
+        let words = || {
+            let mut batch = Batch::new();
+            let (newest, holder) =
+                (batch.read(oracle.add_words(u64::from(NEWEST)), 1), batch.read(freezer, 1));
+            let batch = run_now(env.execute(batch)).expect("reachable");
+            (batch.word(newest.at), batch.word(holder.at))
+        };
+        let before = words().0;
+        let mut batch = Batch::new();
+        batch.write_word(freezer, 7);
+        run_now(env.execute(batch)).expect("reachable");
+        // A verb that the caller's batch still has must not free the lock.
+        let mut batch = Batch::new();
+        batch.write_word(freezer, 0);
+        let (_, frozen) = run_now(freeze_vector(env, batch, oracle, shape, 3)).expect("reachable");
+        assert_eq!((frozen, words()), (None, (before, 7)), "another lane is freezing one");
+
+        let mut batch = Batch::new();
+        batch.write_word(freezer, 0);
+        run_now(env.execute(batch)).expect("reachable");
+        for next in [before + 1, before + 2] {
+            let frozen = freeze_vector(env, Batch::new(), oracle, shape, 3);
+            let (_, frozen) = run_now(frozen).expect("reachable");
+            assert_eq!((frozen, words()), (Some(next), (next, 0)));
+        }
+    }
 }

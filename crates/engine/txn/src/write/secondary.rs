@@ -504,3 +504,17 @@ fn same_columns(one: &[u64], other: &[u64], info: &IndexInfo) -> bool {
     same_words(&one[..whole], &other[..whole])
         && (rest == 0 || (one[whole] ^ other[whole]) >> (64 - 8 * rest) == 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_has_the_bits_of_those_bytes_that_are_in_its_word() {
+        assert_eq!(byte_mask(0, 0, 8), u64::MAX);
+        assert_eq!(byte_mask(0, 2, 6), 0x0000_ffff_ffff_0000);
+        assert_eq!([byte_mask(0, 6, 11), byte_mask(1, 6, 11)], [0xffff << 48, 0x00ff_ffff]);
+        assert_eq!([byte_mask(1, 10, 24), byte_mask(2, 10, 24)], [u64::MAX << 16, u64::MAX]);
+        assert_eq!(byte_mask(3, 29, 31), 0x00ff_ff00_0000_0000);
+    }
+}

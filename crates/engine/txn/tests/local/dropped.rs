@@ -7,7 +7,9 @@ use layout::{
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use txn::local::{OpenConfig, open};
-use txn::{CatalogError, Database, DatabaseConfig, Isolation, Lane, Outcome, TableId, TableSpec};
+use txn::{
+    CatalogError, Database, DatabaseConfig, Isolation, Lane, Outcome, TableId, TableSpec, TxnError,
+};
 
 const VALUE: usize = 1;
 const NOTE: usize = 2;
@@ -249,6 +251,25 @@ fn memory_held_by_a_slow_transaction_is_freed_by_the_next_change() {
     create(&database, Storage::HashInlined, Vec::new());
     run_now(database.drop_table("HashInlined")).expect("it exists");
     assert_eq!(used_bytes(&database), before);
+}
+
+/// By a lane that has never used it.
+#[test]
+fn a_visit_of_a_dropped_table_is_refused() {
+    let database = database(10_000_000_000);
+    for storage in [Storage::HashInlined, Storage::HashOutside, Storage::Tree] {
+        let table = create(&database, storage, Vec::new());
+        run_now(database.drop_table(&format!("{storage:?}"))).expect("it exists");
+        let mut lane = run_now(database.lane()).expect("a lane");
+        let gone = || TxnError::from(CatalogError::NoTable(format!("number {}", table.0)));
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        assert_eq!(run_now(txn.for_each(table, &mut |_| ())), Err(gone()));
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        assert_eq!(run_now(txn.for_each_long(table, &mut |_| ())), Err(gone()));
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let visited = run_now(txn.for_each_long_in_part(table, None, &mut |_| ()));
+        assert_eq!(visited.map(drop), Err(gone()));
+    }
 }
 
 /// For any number of tables, whether or not they exist.

@@ -93,7 +93,11 @@ fn a_transaction_whose_statement_was_aborted_does_not_commit() {
         assert_eq!(run_now(old.read(table, &key(7))), Err(OLD), "not that there is no such row");
         assert_eq!(run_now(old.read(table, &key(8))), Err(OLD));
         assert_eq!(run_now(old.read_many(&[(table, key(8))], &mut Vec::new())), Err(OLD));
+        let columns = [database.columns(table, &[VALUE]).expect("it exists")];
+        let reads = [(table, key(8))];
+        assert_eq!(run_now(old.read_columns(&reads, &columns, &mut Vec::new())), Err(OLD));
         assert_eq!(run_now(old.insert(table, &key(10))), Err(OLD));
+        assert_eq!(run_now(old.insert_many(&[(table, key(10))], &mut Vec::new())), Err(OLD));
         assert_eq!(run_now(old.lookup(index, &key(1), &mut Vec::new())), Err(OLD));
         let (low, high) = (Key::lowest(1), Key::highest(1));
         let source = ScanSource::Table(table);
@@ -102,6 +106,8 @@ fn a_transaction_whose_statement_was_aborted_does_not_commit() {
         assert_eq!(run_now(old.scan_many(&[scan], &mut Vec::new())), Err(OLD));
         assert_eq!(run_now(old.for_each(table, &mut |_| ())), Err(OLD));
         assert_eq!(run_now(old.for_each_long(table, &mut |_| ())), Err(OLD));
+        let visited = run_now(old.for_each_long_in_part(table, None, &mut |_| ()));
+        assert_eq!(visited.map(drop), Err(OLD));
         let mut values = LongValues::default();
         assert_eq!(run_now(old.read_long_row(row, &mut values)), Err(OLD));
         assert_eq!(run_now(old.read_long_many(&[], &mut values)), Err(OLD));

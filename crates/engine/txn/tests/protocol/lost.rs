@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use txn::server::services;
 use txn::{
     Abort, CatalogError, Damage, Database, IndexId, Isolation, Lane, Outcome, Scan, ScanSource,
-    TableId, TxnError,
+    TableId, Transaction, TxnError,
 };
 
 /// Number of worlds for each kind of table and memory.
@@ -296,4 +296,75 @@ fn drops_a_read(storage: Storage, knows_leaves: bool, mut polls: u32) -> bool {
         assert_eq!(transaction.read(table, &key(1)).await, Ok(None), "{storage:?}");
         true
     })
+}
+
+/// Number of kinds of statements.
+const KINDS: u32 = 11;
+
+/// A statement of this kind.
+async fn run_statement<E: Env>(
+    transaction: &mut Transaction<'_, E>,
+    (table, by_group): Place,
+    kind: u32,
+) -> Result<(), TxnError> {
+    let reads = [(table, key(0)), (table, key(1))];
+    let keys = [(table, key(2)), (table, key(3))];
+    let (low, high) = (key(0), key(1));
+    let source = ScanSource::Table(table);
+    let scan = Scan { source, low, high, reverse: false, limit: 1 };
+    match kind {
+        0 => transaction.read(table, &key(0)).await.map(drop),
+        1 => transaction.read_many(&reads, &mut Vec::new()).await,
+        2 => transaction.insert(table, &key(2)).await.map(drop),
+        3 => transaction.insert_many(&keys, &mut Vec::new()).await,
+        4 => transaction.scan(&scan, &mut Vec::new()).await,
+        5 => transaction.scan_many(&[scan, scan], &mut Vec::new()).await,
+        6 => transaction.lookup(by_group, &group_key(0), &mut Vec::new()).await,
+        7 => transaction.for_each(table, &mut |_| ()).await,
+        8 => transaction.for_each_long(table, &mut |_| ()).await,
+        9 => transaction.for_each_long_in_part(table, None, &mut |_| ()).await.map(drop),
+        _ => transaction.read_long_many(&[], &mut Default::default()).await,
+    }
+}
+
+/// A statement that went on would end without an error, and the transaction would commit what its
+/// failed statement has left.
+#[test]
+fn no_kind_of_statement_goes_on_with_a_transaction_that_is_over() {
+    let config = SimConfig::new(1).named("every statement after a lost one");
+    let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());
+    let create = |name, server| {
+        let mut spec = table(name, Storage::Tree, vec![index(IndexKind::Hash, false)]);
+        spec.design.server = Some(server);
+        let tables = cluster.create(spec);
+        (tables.table, tables.by_group.expect("it was created"))
+    };
+    let (near, (far, _)) = (create("near", 0), create("far", LOST));
+    let mut lane = cluster.lane();
+    cluster.admin(async {
+        let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
+        for table in [near.0, far] {
+            transaction.insert(table, &key(0)).await.expect("is free");
+        }
+        assert_eq!(transaction.commit().await, Outcome::Committed);
+    });
+    cluster.world.inject(&Fault::Crash { node: NodeId(LOST) });
+    for kind in 0..KINDS {
+        cluster.admin(async {
+            let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
+            let alone = run_statement(&mut transaction, near, kind).await;
+            assert_eq!(alone, Ok(()), "statement {kind}: its server is there");
+            transaction.abort().await;
+
+            let over = Abort::Unreachable;
+            let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
+            let row = transaction.read(near.0, &key(0)).await.expect("its server is there");
+            transaction.update(row.expect("it was inserted")).set_int(VALUE, 7);
+            let read = transaction.read(far, &key(0)).await;
+            assert_eq!(read, Err(TxnError::Abort(over)));
+            let next = run_statement(&mut transaction, near, kind).await;
+            assert_eq!(next, Err(TxnError::Abort(over)), "statement {kind}");
+            assert_eq!(transaction.commit().await, Outcome::Aborted(over), "statement {kind}");
+        });
+    }
 }

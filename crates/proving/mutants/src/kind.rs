@@ -415,8 +415,8 @@ pub const PILED_BESIDE: Kind = Kind {
     ..FETCHED_BESIDE
 };
 
-/// Rows come and go in trees of two servers that a few very slow verbs reach, under an index of
-/// other servers.
+/// Rows come and go in a tree in two parts, under an index whose entries are often on another
+/// server than their rows. Some verbs are slow, so that entry and row are written far apart.
 pub const REBORN: Kind = Kind {
     storage: Some(Storage::Tree),
     finding: Finding::KeysOrIndex(IndexKind::Hash),

@@ -18,7 +18,8 @@ const ROOMY_HASH: Kind = ROOMY.storing(Storage::HashInlined);
 const ROOMY_TREE: Kind = ROOMY.storing(Storage::Tree);
 /// Hot rows whose lanes lose batches.
 const LOSSY_HOT: Kind = Kind { lost_batch_one_in: 60, ..HOT };
-/// The same with more losses, and long times between the words of a row that most only read.
+/// The same with more losses, and long times between the words of a row that most sessions only
+/// read.
 const LOSSY_SLOW: Kind = Kind {
     lost_batch_one_in: 25,
     lists: 1,

@@ -9,6 +9,7 @@ use crate::catalog::CatalogError;
 use crate::database::Database;
 use crate::step::ChangeStep;
 use fabric::Env;
+use layout::NodeId;
 use memory::Label;
 
 /// Memory of dropped tables and indexes.
@@ -32,8 +33,12 @@ impl<E: Env> Database<E> {
     }
 
     /// Frees the memory that was scheduled for epochs up to `epoch`, which every lane knows now.
-    /// This includes memory of changes that had given up waiting for the lanes. If a memory server
-    /// does not answer, a later change frees the rest.
+    /// This includes memory of changes that had given up waiting for the lanes. A later change
+    /// frees the share of a memory server that does not answer.
+    ///
+    /// # Errors
+    ///
+    /// If memory of this change was not freed. That of earlier ones is no failure of this one.
     pub(crate) async fn free_released(&self, epoch: u64) -> Result<(), CatalogError> {
         let due: Vec<Released> = {
             let mut released = self.shared.released.lock().expect("no holder panics");
@@ -48,25 +53,43 @@ impl<E: Env> Database<E> {
         if !E::IMMEDIATE {
             self.env.sleep_ns(self.shared.config.transaction_time_max_ns).await;
         }
-        let mut labels = due.into_iter().flat_map(|released| released.labels);
-        while let Some(label) = labels.next() {
-            if let Err(error) = self.free_memory(label).await {
-                // Its servers may have freed it in part; to free it again does no harm.
-                self.release_at(epoch, std::iter::once(label).chain(labels).collect());
-                return Err(error);
+        let mut ended = Ok(());
+        for Released { epoch: of, labels } in due {
+            let mut left = Vec::new();
+            for label in labels {
+                if let Err(error) = self.free_memory(label).await {
+                    // Some servers have freed theirs; to free it again does no harm.
+                    left.push(label);
+                    ended = if of == epoch { Err(error) } else { ended };
+                }
+            }
+            if !left.is_empty() {
+                self.release_at(of, left);
             }
         }
-        Ok(())
+        ended
     }
 
-    /// Frees all memory with this label.
+    /// Frees all memory with this label, on the servers that answer.
+    ///
+    /// # Errors
+    ///
+    /// If a server does not.
     pub(crate) async fn free_memory(&self, label: Label) -> Result<(), CatalogError> {
+        let mut ended = Ok(());
         for &server in &self.shared.servers {
-            memory::mover::forget(&self.env, server, label).await?;
-            index::tree::forget_trees(&self.env, server, label).await?;
-            memory::extent::free_label(&self.env, server, label).await?;
-            self.env.reach(ChangeStep::MemoryFreed).await;
+            match self.free_memory_of(server, label).await {
+                Ok(()) => self.env.reach(ChangeStep::MemoryFreed).await,
+                failed => ended = failed,
+            }
         }
+        ended
+    }
+
+    async fn free_memory_of(&self, server: NodeId, label: Label) -> Result<(), CatalogError> {
+        memory::mover::forget(&self.env, server, label).await?;
+        index::tree::forget_trees(&self.env, server, label).await?;
+        memory::extent::free_label(&self.env, server, label).await?;
         Ok(())
     }
 }

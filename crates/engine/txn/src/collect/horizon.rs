@@ -248,8 +248,8 @@ impl<E: Env> LaneInner<E> {
         Ok(age_ns > self.shared.config.transaction_time_max_ns)
     }
 
-    /// Whether every other lane is idle or has announced `stamp` or a later one. If there are lanes
-    /// that this compute server did not know, a later call looks at them.
+    /// Whether every other lane is idle or has announced `stamp` or a later one. `false` if there
+    /// are lanes that this compute server did not know; a later call looks at them, too.
     pub(super) async fn are_others_past(&mut self, stamp: u64) -> Result<bool, Abort> {
         let is_own_past = |slot: &SharedSlot| slot.is_past(self.identity.number, stamp);
         let is_home_past = self.identity.shared_slot.as_deref().is_none_or(is_own_past);

@@ -394,6 +394,7 @@ fn concurrent_creations_respect_the_maximum_of_tables() {
 #[test]
 fn memory_that_could_not_be_freed_is_freed_by_the_next_change() {
     const LOST: NodeId = NodeId(1);
+    let rule = PartRule::Hashed { columns: 1 };
     for storage in STORAGES {
         let config = SimConfig::new(1).named("a memory server is cut off during a drop");
         let cluster = Cluster::new(config, 2, DatabaseConfig::default());
@@ -406,7 +407,7 @@ fn memory_that_could_not_be_freed_is_freed_by_the_next_change() {
             let indexes = [IndexKind::Hash, IndexKind::Tree]
                 .map(|kind| IndexDesign { name: format!("{kind:?}"), ..index(kind, false) });
             let spec = table("t", storage, indexes.to_vec());
-            cluster.admin(database.create_in_parts(spec, &[0, 1], PartRule::Hashed { columns: 1 }))
+            cluster.admin(database.create_in_parts(spec, &[0, 1], rule))
         };
         let before = used_bytes();
         create().expect("there is room");

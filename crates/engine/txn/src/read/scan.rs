@@ -10,7 +10,7 @@ use crate::read::access::{AccessId, RowId};
 use crate::read::cursor::Cursor;
 use crate::write::Owner;
 use crate::write::secondary::column_range;
-use fabric::{Env, Span};
+use fabric::{Env, Mutant, Span};
 use index::tree::LeafView;
 use layout::{GlobalPtr, Key};
 use std::ops::RangeInclusive;
@@ -300,15 +300,26 @@ impl<E: Env> LaneInner<E> {
         let seen = self.read_entries(index, info, key, found).await?;
         self.witness_word(seen.bucket, seen.insert);
         scan_entries.clear();
-        for KeyedRow { key, row } in &*found {
-            let key = self.txn.batch.put(key.words());
-            scan_entries.push(ScanEntry { key, row: *row, own: None });
+        let primary = &self.open.info(range.table).primary;
+        let has_addresses = !matches!(primary, Primary::Hash(hash) if hash.rows);
+        for &KeyedRow { key, row } in &*found {
+            // Without an address, where entries have one, the slot is being emptied.
+            if !(row.is_null() && has_addresses) {
+                let key = self.txn.batch.put(key.words());
+                scan_entries.push(ScanEntry { key, row, own: None });
+            }
         }
         if self.writes.rows.is_empty() {
             self.sort(scan_entries);
         } else {
             let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), info);
             self.add_own(range, &low, &high, scan_entries);
+        }
+        if !self.env.mutant(Mutant::ScanRepeatEntry) {
+            // A slot that was filled again while it was read may have words of two keys, which
+            // together are the key of another slot.
+            let batch = &*self.txn.batch;
+            scan_entries.dedup_by(|entry, last| batch.words(entry.key) == batch.words(last.key));
         }
         pending.clear();
         accesses.clear();

@@ -3,11 +3,12 @@
 use crate::abort::TxnError;
 use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
+use crate::read::same_words;
 use crate::read::scan::KeyedRow;
 use crate::read::value::Visitor;
 use crate::transaction::Transaction;
 use crate::write::Owner;
-use fabric::{Env, Mutant, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use index::tree::LeafView;
 use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
@@ -344,16 +345,26 @@ impl<E: Env> LaneInner<E> {
         let identity = Identity::from_word(batch.word(again.at + bucket::IDENTITY));
         let modulus = hash.initial_buckets << identity.level;
         let words = hash.layout.key_words;
-        let mut has_hole = false;
+        let trusts_key = self.env.mutant(Mutant::ReadTrustSlotKey);
+        let (mut has_hole, mut has_torn) = (reading.has_null, false);
         reading.rows.retain(|&Posted { span, key_at, .. }| {
-            // A slot without a version is being filled or was emptied: its row is in no snapshot of
-            // this bucket. A row that a split has already copied is visited in its new bucket.
+            // A row that a split has already copied is visited in its new bucket. A slot whose row
+            // has no version or another key is a hole: it is being filled or was emptied, and its
+            // words may be of two rows. No snapshot of this bucket has its row.
             let key = batch.words(Span { at: key_at, words });
             let is_here = hash.locator.hash(key).0 % modulus == reading.number;
-            let is_hole = batch.word(span.at + VERSION) == 0;
+            let version = VersionWord::from_word(batch.word(span.at + VERSION));
+            let is_torn = version == VersionWord::TORN;
+            let own = batch.words(Span { at: span.at + KEY, words });
+            let is_other = !is_torn && !same_words(key, own) && !trusts_key;
+            let is_hole = version.is_none() || is_other;
             has_hole |= is_here && is_hole;
+            has_torn |= is_here && is_torn;
             is_here && !is_hole
         });
+        if has_torn && !trusts_key {
+            has_hole |= drop_repeated(&mut reading.rows, batch, words);
+        }
         if self.txn.serializable && !self.env.mutant(Mutant::ScanBucketUnwitnessed) {
             // A row on another server may be in flight while the insert word of its bucket is
             // already unlocked. No word read here would witness it, so validation must fail.
@@ -452,12 +463,24 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         let words = self.open.info(table).row.words();
         self.txn.batch.clear_verbs();
+        let takes_null = self.env.mutant(Mutant::ReadTrustSlotKey);
         for reading in readings.iter_mut() {
-            let known = std::mem::replace(&mut reading.known, reading.rows.len());
-            for Posted { row, span, .. } in &mut reading.rows[known..] {
-                *row = GlobalPtr::from_word(self.txn.batch.word(span.at));
-                *span = self.txn.batch.read_row(*row, words, Cover::AllButLink);
+            let mut known = reading.known;
+            let unread = known..reading.rows.len();
+            for n in unread {
+                let Posted { span, key_at, .. } = reading.rows[n];
+                let row = GlobalPtr::from_word(self.txn.batch.word(span.at));
+                if row.is_null() && !takes_null {
+                    // The slot is being emptied.
+                    reading.has_null = true;
+                    continue;
+                }
+                let span = self.txn.batch.read_row(row, words, Cover::AllButLink);
+                reading.rows[known] = Posted { row, span, key_at };
+                known += 1;
             }
+            reading.rows.truncate(known);
+            reading.known = known;
         }
         if !self.txn.batch.is_empty() {
             self.execute().await?;
@@ -480,24 +503,75 @@ struct Reading {
     rows: Vec<Posted>,
     /// Number of rows of the previous blocks.
     known: usize,
+    /// Whether a slot had no pointer.
+    has_null: bool,
 }
 
 impl Reading {
     fn new(number: u64, bucket: GlobalPtr, hash: &index::hash::HashTable) -> Self {
         let (block, slots) = (bucket, hash.layout.slots);
-        Self { number, bucket, insert: 0, first: None, block, slots, rows: Vec::new(), known: 0 }
+        let (insert, first, rows, known, has_null) = (0, None, Vec::new(), 0, false);
+        Self { number, bucket, insert, first, block, slots, rows, known, has_null }
     }
+}
+
+/// Drops rows with torn images whose key is also in another slot; returns whether there were any.
+/// The key words of a slot that is being filled again may be of two rows, and together they may be
+/// the key of a third row, which is in a slot of its own. Only an intact image shows that. A row
+/// with a torn image is found by its key in the end, so that the third row would be visited twice.
+fn drop_repeated(rows: &mut Vec<Posted>, batch: &Batch, key_words: u32) -> bool {
+    let key = |row: &Posted| batch.words(Span { at: row.key_at, words: key_words });
+    let count = rows.len();
+    for n in (0..count).rev() {
+        let version = VersionWord::from_word(batch.word(rows[n].span.at + VERSION));
+        let others = rows[..n].iter().chain(&rows[n + 1..]);
+        if version == VersionWord::TORN && others.map(key).any(|other| other == key(&rows[n])) {
+            rows.remove(n);
+        }
+    }
+    rows.len() < count
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{Posted, drop_repeated};
     use crate::local::{OpenConfig, open};
     use crate::{Isolation, Outcome, TableSpec};
-    use fabric::run_now;
-    use layout::{Column, ColumnType, KeyBuilder, PhysicalDesign, Schema, Storage};
+    use fabric::{Batch, run_now};
+    use layout::{
+        Column, ColumnType, GlobalPtr, KeyBuilder, PhysicalDesign, Schema, SlotId, Storage,
+        VersionWord,
+    };
 
     /// Number of rows, in many leaves and buckets.
     const ROWS: i64 = 500;
+
+    /// The positions that remain of rows with these keys in their slots, some of them torn.
+    fn left_of(rows: &[(u64, bool)]) -> Vec<usize> {
+        let mut batch = Batch::new();
+        let whole = VersionWord::new(SlotId(1), 7);
+        let mut posted: Vec<Posted> = rows
+            .iter()
+            .map(|&(key, is_torn)| {
+                let version = if is_torn { VersionWord::TORN } else { whole };
+                let span = batch.put(&[version.word(), version.word()]);
+                Posted { row: GlobalPtr::NULL, span, key_at: batch.put(&[7, key]).at }
+            })
+            .collect();
+        let ats: Vec<u32> = posted.iter().map(|row| row.span.at).collect();
+        let has_dropped = drop_repeated(&mut posted, &batch, 2);
+        assert_eq!(has_dropped, posted.len() < rows.len());
+        let at = |row: &Posted| ats.iter().position(|&at| at == row.span.at);
+        posted.iter().map(|row| at(row).expect("it was there before")).collect()
+    }
+
+    #[test]
+    fn of_slots_with_the_same_key_one_is_left_whole_if_possible() {
+        assert_eq!(left_of(&[(1, false), (2, true), (3, true)]), [0, 1, 2]);
+        assert_eq!(left_of(&[(1, true), (2, false), (1, false)]), [1, 2]);
+        assert_eq!(left_of(&[(1, false), (2, false), (1, true)]), [0, 1]);
+        assert_eq!(left_of(&[(1, true), (1, true), (2, true), (1, true)]), [0, 2]);
+    }
 
     #[test]
     fn a_visit_of_a_whole_table_leaves_nothing_in_the_arena() {

@@ -150,6 +150,11 @@ impl Env for DynEnv {
     }
 
     #[inline]
+    fn takes_notes(&self) -> bool {
+        self.is_simulated && self.env.takes_notes()
+    }
+
+    #[inline]
     fn refuses_memory(&self) -> bool {
         self.is_simulated && self.env.refuses_memory()
     }
@@ -180,6 +185,7 @@ trait ObjectEnv: Any {
     fn reach(&self, point: &'static str) -> Boxed<'_, ()>;
     fn mutant(&self, mutant: Mutant) -> bool;
     fn note(&self, note: &Note<'_>);
+    fn takes_notes(&self) -> bool;
     fn refuses_memory(&self) -> bool;
 }
 
@@ -253,6 +259,10 @@ impl<E: Env> ObjectEnv for E {
 
     fn note(&self, note: &Note<'_>) {
         Env::note(self, || *note);
+    }
+
+    fn takes_notes(&self) -> bool {
+        Env::takes_notes(self)
     }
 
     fn refuses_memory(&self) -> bool {

@@ -112,6 +112,12 @@ pub trait Env: Fabric + Clone + 'static {
     #[inline]
     fn note<'a>(&self, _note: impl FnOnce() -> Note<'a>) {}
 
+    /// Whether [`Env::note`] does anything, for what must be collected for a note.
+    #[inline]
+    fn takes_notes(&self) -> bool {
+        false
+    }
+
     /// This endpoint for work that holds locks and must not stop half way: see
     /// [`Insistent`](crate::Insistent). In worlds whose engine is not compiled for it, the endpoint
     /// itself.

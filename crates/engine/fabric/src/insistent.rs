@@ -271,6 +271,10 @@ impl<E: Env> Env for Insistent<E> {
         Env::note(&self.env, note);
     }
 
+    fn takes_notes(&self) -> bool {
+        self.env.takes_notes()
+    }
+
     fn mutant(&self, mutant: Mutant) -> bool {
         self.env.mutant(mutant)
     }

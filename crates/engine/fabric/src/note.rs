@@ -27,8 +27,9 @@ pub enum Note<'a> {
         found: Option<VersionWord>,
         covers: &'a dyn Fn(VersionWord) -> bool,
     },
-    /// A transaction without writes has read all rows of a range, bounds included, of a table or
-    /// an index. `found` calls back with the table and the key of each row.
+    /// A transaction has read all rows of a range, bounds included, of a table or an index; it has
+    /// not written, or its own writes are not among the rows. `found` calls back with the table and
+    /// the key of each row.
     Searches {
         source: Source,
         low: &'a [u64],

@@ -264,6 +264,10 @@ impl Env for Endpoint {
         let core = &mut *self.0.shared.core.borrow_mut();
         core.shadow.note(core.now_ns, note());
     }
+
+    fn takes_notes(&self) -> bool {
+        self.0.shared.core.borrow().shadow.is_on()
+    }
 }
 
 /// Waits for a batch. If it is dropped earlier, the world still executes the batch.

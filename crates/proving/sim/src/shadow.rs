@@ -5,8 +5,11 @@
 //! ```text
 //! Note::Writes   a commit, before its first write that others can see    row -> version, version
 //! Note::Reads    a read that is settled    found == the last version of the row in the snapshot?
-//! Note::Searches a search of a range       found has every row that the snapshot has there?
+//! Note::Searches a search of a range       found has every row that the snapshot has there, once?
 //! ```
+//!
+//! A scan that ends at its limit is a search up to its last row, and a visit of a whole table is a
+//! search of all keys.
 //!
 //! Notes of allocators go to the shadow of memory, [`crate::pieces`].
 //!
@@ -17,7 +20,7 @@
 use crate::pieces::Pieces;
 use fabric::{Note, Pairs, Source};
 use layout::VersionWord;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Errors kept; a run with one bug has thousands.
 const ERRORS_MAX: usize = 10;
@@ -28,8 +31,8 @@ type Entries = BTreeMap<(u32, Box<[u64]>), Vec<(VersionWord, Box<[u64]>)>>;
 /// The versions of all rows that were written in this world.
 pub(crate) struct Shadow {
     is_on: bool,
-    rows: HashMap<u32, HashMap<Box<[u64]>, Vec<VersionWord>>>,
-    entries: HashMap<u32, Entries>,
+    rows: BTreeMap<u32, BTreeMap<Box<[u64]>, Vec<VersionWord>>>,
+    entries: BTreeMap<u32, Entries>,
     /// Reads that were compared with the history.
     checked: u64,
     pieces: Pieces,
@@ -40,8 +43,8 @@ impl Shadow {
     pub(crate) fn new(is_on: bool) -> Self {
         Self {
             is_on,
-            rows: HashMap::new(),
-            entries: HashMap::new(),
+            rows: BTreeMap::new(),
+            entries: BTreeMap::new(),
             checked: 0,
             pieces: Pieces::default(),
             errors: Vec::new(),
@@ -55,6 +58,10 @@ impl Shadow {
             errors: std::mem::take(&mut self.errors),
             ..Self::new(false)
         };
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
     }
 
     pub(crate) fn checked(&self) -> u64 {
@@ -104,10 +111,12 @@ impl Shadow {
             }
             Note::Searches { source, low, high, found, covers } => {
                 self.checked += 1;
-                if let Some(missed) = self.missed((source, low, high), found, covers)
+                if let Some(wrong) = self.wrong_search((source, low, high), found, covers)
                     && self.errors.len() < ERRORS_MAX
                 {
-                    self.errors.push(format!("at {now_ns} ns a search of {source:?} {missed}"));
+                    self.errors.push(format!(
+                        "at {now_ns} ns a search of {source:?} from {low:x?} to {high:x?} {wrong}"
+                    ));
                 }
             }
             of_memory => {
@@ -122,17 +131,23 @@ impl Shadow {
 }
 
 impl Shadow {
-    /// A row in the range that a search by this snapshot has missed.
-    fn missed(
+    /// A row that a search by this snapshot has found twice, or one in the range that it has
+    /// missed.
+    fn wrong_search(
         &self,
         (source, low, high): (Source, &[u64], &[u64]),
         found: Pairs<'_>,
         covers: &dyn Fn(VersionWord) -> bool,
     ) -> Option<String> {
-        let mut rows = HashSet::new();
+        let (mut rows, mut repeated) = (BTreeSet::new(), None);
         found(&mut |table, key| {
-            rows.insert((table, Box::<[u64]>::from(key)));
+            if !rows.insert((table, Box::<[u64]>::from(key))) {
+                repeated = Some(format!("found row {key:x?} of table {table} more than once"));
+            }
         });
+        if repeated.is_some() {
+            return repeated;
+        }
         let is_between = |key: &[u64]| low <= key && key <= high;
         let seen_of = |table: u32, key: &[u64]| {
             let versions = self.rows.get(&table)?.get(key)?;
@@ -140,8 +155,8 @@ impl Shadow {
         };
         let missed = |table: u32, key: &[u64], version: VersionWord| {
             format!(
-                "from {low:x?} to {high:x?} found {} rows, and not {version:?} of row {key:x?} of \
-                 table {table}, which its snapshot has",
+                "found {} rows, and not {version:?} of row {key:x?} of table {table}, which its \
+                 snapshot has",
                 rows.len()
             )
         };
@@ -250,6 +265,15 @@ mod tests {
         let found: Pairs<'_> = &|_| {};
         shadow.note(0, Note::Searches { source, low, high, found, covers });
         assert_eq!(shadow.take_errors().len(), 1);
+    }
+
+    #[test]
+    fn a_row_that_is_found_twice_is_an_error() {
+        for rows in [&[7, 7][..], &[6, 7, 6]] {
+            let errors = search_errors(4, rows);
+            assert!(errors[0].contains("more than once"), "{errors:?}");
+        }
+        assert_eq!(search_errors(4, &[6, 7]), [""; 0]);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub(crate) struct Scratch {
     pub looking: crate::read::scan::LookupScratch,
     pub cursors: Vec<crate::read::cursor::Cursor>,
     pub round: crate::read::cursor::Round,
+    /// The keys of the rows that a visit of a table has shown, for the shadow history.
+    pub shown: Vec<layout::Key>,
     /// The after-image that is being appended to the redo log.
     pub image: Vec<u8>,
     /// A copy of the last commit's batch 2, where verbs may fail.

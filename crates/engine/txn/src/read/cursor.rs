@@ -43,6 +43,11 @@ impl Cursor {
         Self { scan: *scan, range, from, is_over, scan_rows: 0..0 }
     }
 
+    /// The table or index, and the scan of it.
+    pub(crate) fn source(&self) -> (Owner, &Scan) {
+        (self.range.owner, &self.scan)
+    }
+
     /// The rest of the range.
     fn rest(&self) -> Scan {
         match self.scan.reverse {

@@ -151,6 +151,12 @@ impl<E: Env> LaneInner<E> {
             cursors.push(Cursor::new(&scan, self.open_range(&scan).await?));
         }
         let result = self.run_cursors(&mut cursors, rows).await;
+        if result.is_ok() {
+            for (cursor, rows) in cursors.iter().zip(&*rows) {
+                let (owner, scan) = cursor.source();
+                self.note_scan(owner, scan, rows.len() >= scan.limit, rows);
+            }
+        }
         self.scratch.cursors = cursors;
         result?;
         for (scan, rows) in scans.iter().zip(rows) {
@@ -197,9 +203,7 @@ impl<E: Env> LaneInner<E> {
         let (owner, before) = (range.owner, rows.len());
         let mut cursor = Cursor::new(scan, range);
         self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await?;
-        if rows.len() < scan.limit {
-            self.note_search(owner, &scan.low, &scan.high, &rows[before..]);
-        }
+        self.note_scan(owner, scan, rows.len() >= scan.limit, &rows[before..]);
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use crate::transaction::Isolation;
 use fabric::{Env, Mutant, Note, Span};
 use layout::row::Cover;
 use layout::value::{BYTES, DATA, VERSION};
-use layout::{LongValues, OutOfLine, RecordRef, ValueLayout};
+use layout::{Key, LongValues, OutOfLine, RecordRef, ValueLayout};
 use std::collections::BTreeSet;
 
 /// Maximal number of words of values that one round trip fetches (4 MiB), unless a single value has
@@ -58,10 +58,15 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Passes a row to the visitor, or keeps it until [`LaneInner::show_kept`].
-    pub(crate) fn show(&self, access: AccessId, visitor: &mut Visitor<'_>) {
-        let access = &self.txn.accesses[access];
+    pub(crate) fn show(&mut self, access: AccessId, visitor: &mut Visitor<'_>) {
+        let access = self.txn.accesses[access];
         if access.state != State::Read {
             return;
+        }
+        if self.env.takes_notes() {
+            let words = self.open.info(access.table).row.key_words;
+            let key = self.txn.batch.words(Span { at: access.key_at, words });
+            self.scratch.shown.push(Key::from_words(key));
         }
         match visitor {
             Visitor::Plain(visit) => visit(self.record(access.table, access.image)),

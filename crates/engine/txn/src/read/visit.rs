@@ -131,10 +131,12 @@ impl<E: Env> LaneInner<E> {
         table: TableId,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
+        self.scratch.shown.clear();
         let mut next = Some(self.first_part(table).await?);
         while let Some(part) = next {
             next = self.visit_part(table, part, visit).await?;
         }
+        self.note_visit(table);
         Ok(())
     }
 

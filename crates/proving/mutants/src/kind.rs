@@ -127,6 +127,9 @@ pub struct Kind {
     pub remakes_index: bool,
     /// The size of a node of a tree.
     pub node_bytes: u32,
+    /// Whether the key of a row has two words, so that the words of two keys can be mixed to the
+    /// key of a third row.
+    pub has_wide_keys: bool,
     /// Whether the seed draws everything, see [`crate::swarm`].
     pub is_drawn: bool,
 }
@@ -174,6 +177,7 @@ pub const ROOMY: Kind = Kind {
     has_passing_table: false,
     remakes_index: false,
     node_bytes: 256,
+    has_wide_keys: false,
     is_drawn: false,
 };
 
@@ -434,6 +438,33 @@ pub const REBORN: Kind = Kind {
     slow_factor: 300,
     slow_one_in: 20,
     ..MOVING
+};
+
+/// Rows of two-word keys come and go all the time in slots of one bucket, which visits read word by
+/// word.
+pub const WIDE: Kind = Kind {
+    storage: Some(Storage::HashOutside),
+    has_wide_keys: true,
+    neighbourhood: 16,
+    visit_percent: 50,
+    tide_percent: 40,
+    lists: 2,
+    elements: 4,
+    sessions: 6,
+    transactions: 50,
+    pause_ns: 4_000,
+    word_ns: 300,
+    slow_factor: 300,
+    slow_one_in: 20,
+    ..MOVING
+};
+
+/// The same with entries of three words in a hash index, which lists are found by.
+pub const WIDE_INDEXED: Kind = Kind {
+    finding: Finding::KeysOrIndex(IndexKind::Hash),
+    visit_percent: 0,
+    move_percent: 90,
+    ..WIDE
 };
 
 impl Kind {

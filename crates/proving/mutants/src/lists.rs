@@ -14,12 +14,19 @@ use txn::{IndexId, TableId, TableSpec};
 pub const TABLE: &str = "list";
 /// Its index over owners.
 pub const INDEX: &str = "by_owner";
-/// The column of the row's number, the primary key.
-pub const ID: usize = 0;
+/// The column of the row's number, the primary key; with wide keys the number in its group.
+const ID: usize = 0;
 /// The column of the list that the row holds; negative: none.
 pub const OWNER: usize = 1;
 /// The column of the elements, eight bytes each.
 pub const ELEMENTS: usize = 2;
+/// The column of the row's group, with wide keys the first one of the primary key.
+const GROUP: usize = 3;
+/// Rows of a group.
+const GROUP_ROWS: i64 = 4;
+/// The number of the first group, and of the first row of a group: its key word is zero, so that
+/// the words of a slot that is being emptied are the key of a row, too.
+const FIRST: i64 = i64::MIN;
 /// Rows of a list that is found by its keys.
 pub const PLACES: i64 = 3;
 /// Rows behind those of a list that hold no list, see [`Kind::tide_percent`].
@@ -31,12 +38,16 @@ const LONG_BYTES: u32 = 4000;
 
 pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
     let bytes = if kind.is_long { LONG_BYTES } else { 8 * kind.elements as u32 };
-    let columns = vec![
+    let mut columns = vec![
         Column::new("id", ColumnType::Int8),
         Column::new("owner", ColumnType::Int8),
         Column::new("elements", ColumnType::Bytes(bytes)),
     ];
-    let schema = Schema::new(TABLE, columns, &[ID]).expect("the schema is right");
+    if kind.has_wide_keys {
+        columns.push(Column::new("group", ColumnType::Int8));
+    }
+    let key: &[usize] = if kind.has_wide_keys { &[GROUP, ID] } else { &[ID] };
+    let schema = Schema::new(TABLE, columns, key).expect("the schema is right");
     let design = PhysicalDesign {
         part: None,
         server: None,
@@ -66,7 +77,11 @@ pub fn rule(kind: &Kind) -> Option<PartRule> {
                 Finding::Owner(_) => kind.lists * ROWS_PER_LIST,
                 _ => kind.lists * (PLACES + gap(kind)) as u64,
             };
-            Some(PartRule::Ranges { smallest: 0, values })
+            let (smallest, values) = match kind.has_wide_keys {
+                true => (FIRST, values.div_ceil(GROUP_ROWS as u64)),
+                false => (0, values),
+            };
+            Some(PartRule::Ranges { smallest, values })
         }
         Division::Hashed(_) => Some(PartRule::Hashed { columns: 1 }),
         Division::Copied(_) => Some(PartRule::Copied),
@@ -103,8 +118,27 @@ pub struct Tables {
 }
 
 /// The key of row `id`.
-pub fn key(id: i64) -> Key {
-    KeyBuilder::new().int8(id).key()
+pub fn key(kind: &Kind, id: i64) -> Key {
+    match kind.has_wide_keys {
+        true => {
+            let of = |number| FIRST + number;
+            KeyBuilder::new().int8(of(id / GROUP_ROWS)).int8(of(id % GROUP_ROWS)).key()
+        }
+        false => number(id),
+    }
+}
+
+/// A key of one column with this number.
+pub fn number(number: i64) -> Key {
+    KeyBuilder::new().int8(number).key()
+}
+
+/// The number of a row.
+pub fn id(kind: &Kind, row: RecordRef<'_>) -> i64 {
+    match kind.has_wide_keys {
+        true => (row.int(GROUP) - FIRST) * GROUP_ROWS + (row.int(ID) - FIRST),
+        false => row.int(ID),
+    }
 }
 
 /// The possible rows of a list that is found by its keys.

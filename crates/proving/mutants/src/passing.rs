@@ -62,14 +62,14 @@ pub async fn use_rows<E: Env>(
     for _ in 0..1 + dice.below(OPERATIONS_MAX) {
         let (id, value) = (dice.below(ROWS) as i64, dice.below(VALUES) as i64);
         if let Some(index) = index.filter(|_| dice.percent(25)) {
-            txn.lookup(index, &crate::lists::key(value), &mut Vec::new()).await?;
+            txn.lookup(index, &crate::lists::number(value), &mut Vec::new()).await?;
             continue;
         }
-        match txn.read(table, &crate::lists::key(id)).await? {
+        match txn.read(table, &crate::lists::number(id)).await? {
             Some(row) if dice.percent(40) => txn.delete(row),
             Some(row) => txn.update(row).set_int(VALUE, value),
             None => {
-                let row = txn.insert(table, &crate::lists::key(id)).await?;
+                let row = txn.insert(table, &crate::lists::number(id)).await?;
                 txn.update(row).set_int(VALUE, value);
             }
         }

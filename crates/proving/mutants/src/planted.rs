@@ -7,7 +7,7 @@ use crate::kind::{
     KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH,
     MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED,
     PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
-    STAGGERED, TIDAL, WRAP,
+    STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -258,6 +258,8 @@ pub const MUTANTS: &[Planted] = &[
         .seen_by_shadow(),
     guard(Mutant::CollectLockRowTwice, "a batch locks a row once", LOSSY_HOT).seen_by_shadow(),
     guard(Mutant::ReadTrustVersionAlone, "an old version is still there when it was read", RESTING),
+    guard(Mutant::ReadTrustSlotKey, "a visited slot leads to the row with its key", WIDE),
+    guard(Mutant::ScanRepeatEntry, "a lookup finds each entry once", WIDE_INDEXED),
     guard(Mutant::CatalogKeepOverdue, "a change frees what earlier ones left", SWARM)
         .seen_by_shadow(),
 ];

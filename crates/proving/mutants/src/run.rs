@@ -294,7 +294,7 @@ impl Scene {
             let mut lane = self.database.lane().await.expect("it is the first");
             let mut txn = lane.begin(Isolation::Snapshot).await?;
             for id in 0..self.kind.spare_rows {
-                let row = txn.insert(self.tables.table, &lists::key(id)).await?;
+                let row = txn.insert(self.tables.table, &lists::key(&self.kind, id)).await?;
                 txn.update(row).set_int(lists::OWNER, -1 - id);
             }
             Ok::<_, txn::TxnError>(txn.commit().await)

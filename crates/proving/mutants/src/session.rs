@@ -158,10 +158,10 @@ impl Session {
         for number in 0..count as i64 {
             self.pause(txn.env()).await;
             let id = rows.start + (first + number) % length;
-            match txn.read(self.tables.table, &key(id)).await? {
+            match txn.read(self.tables.table, &key(&self.kind, id)).await? {
                 Some(row) if !rises => txn.delete(row),
                 None if rises => {
-                    let row = txn.insert(self.tables.table, &key(id)).await?;
+                    let row = txn.insert(self.tables.table, &key(&self.kind, id)).await?;
                     txn.update(row).set_int(OWNER, -1 - id);
                 }
                 _ => {}
@@ -183,7 +183,7 @@ impl Session {
     ) -> Result<(), TxnError> {
         let ids =
             std::iter::once(known).chain(lists::places(&self.kind, list).filter(|&id| id != known));
-        let inserts: Vec<_> = ids.map(|id| (self.tables.table, key(id))).collect();
+        let inserts: Vec<_> = ids.map(|id| (self.tables.table, key(&self.kind, id))).collect();
         match txn.insert_many(&inserts, &mut Vec::new()).await {
             Err(TxnError::DuplicateKey { .. }) => Ok(()),
             Err(error) => Err(error),
@@ -234,9 +234,10 @@ impl Session {
         let all = self.lists.all();
         let mut seen: BTreeMap<u64, Vec<(i64, Vec<i64>)>> =
             all.iter().map(|&list| (list, vec![])).collect();
+        let kind = self.kind;
         let mut visit = |row: layout::RecordRef<'_>| {
             if let Ok(list) = u64::try_from(row.int(OWNER)) {
-                let found = (row.int(lists::ID), lists::elements(row));
+                let found = (lists::id(&kind, row), lists::elements(row));
                 seen.entry(list).or_default().push(found);
             }
         };
@@ -269,7 +270,7 @@ impl Session {
         };
         let mut found = Vec::new();
         for row in rows {
-            let id = txn.row(row).int(lists::ID);
+            let id = lists::id(&self.kind, txn.row(row));
             if txn.row(row).int(OWNER) < 0 {
                 continue;
             }
@@ -297,7 +298,7 @@ impl Session {
     ) -> Result<Vec<RowId>, TxnError> {
         let index = self.tables.index.expect("a kind that finds by owner has the index");
         let mut rows = Vec::new();
-        txn.lookup(index, &key(list as i64), &mut rows).await?;
+        txn.lookup(index, &lists::number(list as i64), &mut rows).await?;
         Ok(rows)
     }
 
@@ -311,22 +312,34 @@ impl Session {
         let is_ordered =
             self.storage == Storage::Tree && !matches!(self.kind.division, Division::Hashed(_));
         if is_ordered && way < WAYS / 2 {
-            let (low, high) = (key(places.start), key(places.end - 1));
             let (source, reverse) = (ScanSource::Table(table), way == 0);
+            // A scan with a limit ends at its last row, and independent scans share round trips.
+            let is_limited = self.kind.has_wide_keys;
+            let scan = |ids: std::ops::Range<i64>| {
+                let (low, high) = (key(&self.kind, ids.start), key(&self.kind, ids.end - 1));
+                let limit = if is_limited { ids.count() } else { usize::MAX };
+                Scan { source, low, high, reverse, limit }
+            };
             let mut rows = Vec::new();
-            let scan = Scan { source, low, high, reverse, limit: usize::MAX };
-            txn.scan(&scan, &mut rows).await?;
+            if self.kind.has_wide_keys && way == 1 {
+                let middle = places.end - 1;
+                let scans = [scan(places.start..middle), scan(middle..places.end)];
+                let mut found = Vec::new();
+                txn.scan_many(&scans, &mut found).await?;
+                return Ok(found.concat());
+            }
+            txn.scan(&scan(places), &mut rows).await?;
             return Ok(rows);
         }
         if way == WAYS - 1 {
             let mut rows = Vec::new();
             for id in places {
-                rows.extend(txn.read(table, &key(id)).await?);
+                rows.extend(txn.read(table, &key(&self.kind, id)).await?);
                 self.pause(txn.env()).await;
             }
             return Ok(rows);
         }
-        let reads: Vec<_> = places.map(|id| (table, key(id))).collect();
+        let reads: Vec<_> = places.map(|id| (table, key(&self.kind, id))).collect();
         let mut rows = Vec::new();
         txn.read_many(&reads, &mut rows).await?;
         Ok(rows.into_iter().flatten().collect())
@@ -387,15 +400,15 @@ impl Session {
             return Ok(None);
         }
         if self.kind.keeps_leaves {
-            match txn.insert(self.tables.table, &key(id)).await {
+            match txn.insert(self.tables.table, &key(&self.kind, id)).await {
                 Err(TxnError::DuplicateKey { .. }) => {}
                 inserted => return inserted.map(Some),
             }
         }
-        match txn.read(self.tables.table, &key(id)).await? {
+        match txn.read(self.tables.table, &key(&self.kind, id)).await? {
             Some(row) if txn.row(row).int(OWNER) < 0 => Ok(Some(row)),
             Some(_) => Ok(None),
-            None => Ok(Some(txn.insert(self.tables.table, &key(id)).await?)),
+            None => Ok(Some(txn.insert(self.tables.table, &key(&self.kind, id)).await?)),
         }
     }
 

@@ -29,6 +29,7 @@ pub fn kind(seed: u64) -> Kind {
         server_words: one_of(dice, sizes),
         // Sessions that keep leaves insert where they have not read, and find out at the commit.
         keeps_leaves: kind.storage == Some(Storage::Tree) && dice.percent(20),
+        has_wide_keys: dice.percent(30),
         ..kind
     }
 }

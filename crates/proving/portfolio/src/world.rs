@@ -62,6 +62,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("owned-born", kind::OWNED_BORN),
     ("remade", kind::REMADE),
     ("resting", kind::RESTING),
+    ("wide", kind::WIDE),
+    ("wide-indexed", kind::WIDE_INDEXED),
 ];
 
 /// All worlds; the scenarios are those of the folder.

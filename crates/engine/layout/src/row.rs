@@ -122,6 +122,14 @@ impl ChainWord {
     pub const fn next(self) -> u32 {
         (self.0 & NEXT_MASK) as u32
     }
+
+    /// Whether the buffer, if there is one, is on another server than `row`: a split has moved the
+    /// row.
+    #[inline]
+    pub fn is_far_from(self, row: GlobalPtr) -> bool {
+        let buffer = self.buffer();
+        !buffer.is_null() && buffer.region() != row.region()
+    }
 }
 
 /// The shape of a buffer of old versions.
@@ -159,6 +167,12 @@ impl BufferLayout {
     pub const fn slot(&self, index: u32) -> u32 {
         debug_assert!(index < self.slots);
         1 + index * self.row.words()
+    }
+
+    /// The address of the slot for a row's next displaced version.
+    #[inline]
+    pub fn next_slot(&self, chain: ChainWord) -> GlobalPtr {
+        chain.buffer().add_words(u64::from(self.slot(chain.next())))
     }
 
     /// Words of the whole buffer.

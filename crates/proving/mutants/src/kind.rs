@@ -130,6 +130,9 @@ pub struct Kind {
     /// Whether the key of a row has two words, so that the words of two keys can be mixed to the
     /// key of a third row.
     pub has_wide_keys: bool,
+    /// Whether the server with the first buckets of the table hands out no more memory, so that
+    /// overflow blocks are on the others. Rows must be, too: their old versions are beside them.
+    pub has_far_blocks: bool,
     /// Whether the seed draws everything, see [`crate::swarm`].
     pub is_drawn: bool,
 }
@@ -178,6 +181,7 @@ pub const ROOMY: Kind = Kind {
     remakes_index: false,
     node_bytes: 256,
     has_wide_keys: false,
+    has_far_blocks: false,
     is_drawn: false,
 };
 
@@ -465,6 +469,41 @@ pub const WIDE_INDEXED: Kind = Kind {
     visit_percent: 0,
     move_percent: 90,
     ..WIDE
+};
+
+/// Rows come and go in chains of small buckets, and splits move them between servers. Some verbs
+/// are slow, so that a block or an old version is written long after a bucket or row on another
+/// server.
+pub const FAR_BLOCKS: Kind = Kind {
+    storage: Some(Storage::HashInlined),
+    servers: 3,
+    neighbourhood: 1,
+    lists: 8,
+    sessions: 6,
+    tide_percent: 30,
+    pause_percent: 5,
+    time_max_ns: 5_000,
+    slow_factor: 300,
+    slow_one_in: 20,
+    ..MOVING
+};
+
+/// The same with all overflow blocks on another server than their buckets.
+pub const FAR_SLOTS: Kind = Kind {
+    storage: Some(Storage::HashOutside),
+    has_far_blocks: true,
+    servers: 2,
+    neighbourhood: 2,
+    lists: 4,
+    sessions: 8,
+    transactions: 60,
+    operations: 2,
+    read_percent: 10,
+    move_percent: 100,
+    tide_percent: 20,
+    pause_percent: 0,
+    slow_one_in: 6,
+    ..FAR_BLOCKS
 };
 
 impl Kind {

@@ -3,11 +3,11 @@
 //! Decision: docs/decisions/0005-mutants-exist-only-in-simulated-worlds.md
 
 use crate::kind::{
-    CROWD, FETCHED_BESIDE, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT,
-    KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH,
-    MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED,
-    PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
-    STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
+    CROWD, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS,
+    GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED,
+    MOVING_HASH, MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW,
+    OWNED_OUTSIDE, PILED, PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED,
+    SLOW, SLOW_CARDS, STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -175,6 +175,16 @@ pub const MUTANTS: &[Planted] = &[
         "a bucket stays locked until its slots are written",
         GROWING,
     ),
+    guard(
+        Mutant::CommitUnfencedBlock,
+        "a bucket stays locked until its far blocks are written",
+        FAR_BLOCKS,
+    ),
+    guard(
+        Mutant::CommitUnfencedBuffer,
+        "an old version is saved on another server before it is overwritten",
+        FAR_BLOCKS,
+    ),
     guard(Mutant::CommitUnlockLeafFirst, "a leaf stays locked until it is written", ROOMY_TREE),
     guard(
         Mutant::CommitPayloadBeforeOldVersion,
@@ -209,6 +219,12 @@ pub const MUTANTS: &[Planted] = &[
         "a bucket is locked before slots are emptied",
         MOVING_HASH,
     ),
+    guard(
+        Mutant::CollectUnfencedBlock,
+        "a bucket stays locked until its far blocks are emptied",
+        FAR_SLOTS,
+    )
+    .seen_by_shadow(),
     guard(Mutant::CollectTrustTombstone, "a tombstone is still the newest version", MOVING),
     guard(Mutant::CollectRowUnmarked, "a collected row is marked as gone", OWNED_OUTSIDE),
     guard(Mutant::MoverSkipLink, "a moved version is in the overflow list", HOT),

@@ -11,8 +11,8 @@ use crate::swarm;
 use fabric::DynEnv;
 use fabric::Mutant;
 use history_judge::{History, Level, Verdict};
-use layout::Storage;
-use sim::{Carrier, Endpoint, SimConfig, Tearing, World};
+use layout::{NodeId, Storage};
+use sim::{Carrier, Endpoint, Fault, SimConfig, Tearing, World};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -30,6 +30,8 @@ const CHANGES_STREAM: u64 = 1000;
 const CLOSER_NS: u64 = 100_000;
 /// It gives up at this time.
 const CLOSER_NS_MAX: u64 = 10_000_000_000_000;
+/// The server with the first buckets of the first table, if there are several servers.
+const FIRST_BUCKETS: NodeId = NodeId(1);
 /// Staggered sessions begin within this time.
 const STAGGER_NS: u64 = 200_000;
 
@@ -193,6 +195,9 @@ impl Scene {
             }
         });
         let table = table.expect("there is room");
+        if kind.has_far_blocks {
+            world.inject(&Fault::MemoryFull { node: FIRST_BUCKETS, lasts_ns: u64::MAX });
+        }
         let tables = Tables { table, index: database.index(lists::TABLE, lists::INDEX) };
         let (recordings, lists) = (recordings.clone(), InUse::new(kind.lists));
         let (kind, broken) = (*kind, Broken::default());
@@ -225,7 +230,7 @@ impl Scene {
     /// Freezes vectors beside the oracle and fetches them for each compute server, as long as
     /// sessions run.
     fn start_oracle(&self, homes: &[Database<DynEnv>], running: &Rc<Cell<u64>>) {
-        let collector = self.database.elsewhere(self.world.endpoint(layout::NodeId(0)).into_dyn());
+        let collector = self.database.elsewhere(self.world.endpoint(NodeId(0)).into_dyn());
         let sessions = running.clone();
         self.world.spawn_on(&collector.env().clone(), async move {
             let collected = collector.collect_vectors(|| sessions.get() > 0).await;

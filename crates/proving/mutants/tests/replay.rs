@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// of 6,000 seeds none showed it to clients. A reader that misses a collected row because a stamp
 /// is too low is refused by the row that took its place; only the shadow history sees the read
 /// before. Nor do clients see memory that is lost, or a snapshot that is refused too early.
-const UNSEEN: [Mutant; 10] = [
+const UNSEEN: [Mutant; 11] = [
     Mutant::CatalogKeepOverdue,
     Mutant::CollectForgetTombstoneBuffer,
     Mutant::CollectHideUpkeepNumber,
     Mutant::CollectLockRowTwice,
     Mutant::CollectLowerBucketStamp,
     Mutant::CollectOverlookLanes,
+    Mutant::CollectUnfencedBlock,
     Mutant::CommitSkipSnapshotCheck,
     Mutant::HashMoveHalfInstalled,
     Mutant::TreeAbsorbForgetsCollected,

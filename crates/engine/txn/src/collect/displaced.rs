@@ -122,9 +122,9 @@ impl<E: Env> LaneInner<E> {
             // that moved a version there may have aborted.
             batch.read(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
         }
-        let mut batch = self.env.execute(batch).await?;
+        let batch = self.env.execute(batch).await?;
         self.env.reach(CollectStep::BuffersLocked).await;
-        batch.clear_verbs();
+        let mut batch = self.read_far_heads(batch, count, left_out).await?;
         let (mut detached, mut busy) = (0u128, left_out.waiting);
         let posted = (0..count).filter(|&number| !left_out.has(number));
         for (place, number) in (0..).zip(posted) {
@@ -163,6 +163,39 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CollectStep::BuffersDetached).await;
         self.scratch.batch = Some(batch);
         Ok(())
+    }
+
+    /// Reads the heads of overflow lists again that are on other servers than their rows, since a
+    /// split has moved those: such a head may have been read before the row was locked.
+    async fn read_far_heads(
+        &self,
+        mut batch: Batch,
+        count: usize,
+        left_out: LeftOut,
+    ) -> Result<Batch, FabricError> {
+        batch.clear_verbs();
+        let mut heads = Vec::new();
+        if E::IMMEDIATE {
+            return Ok(batch);
+        }
+        let posted = (0..count).filter(|&number| !left_out.has(number));
+        for (place, number) in (0..).zip(posted) {
+            let DisplacedBuffer { row, buffer, .. } = self.garbage.displaced[number];
+            if row.region() != buffer.region() {
+                let head = batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
+                heads.push((2 * place + 1, head));
+            }
+        }
+        if heads.is_empty() {
+            return Ok(batch);
+        }
+        batch = self.env.execute(batch).await?;
+        for (at, head) in heads {
+            let head = batch.word(head.at);
+            batch.set_word(at, head);
+        }
+        batch.clear_verbs();
+        Ok(batch)
     }
 
     /// Empties the overflow list of a tombstone's buffer, which still waits in the queue: its row

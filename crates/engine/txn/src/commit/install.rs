@@ -9,12 +9,13 @@
 //! - docs/decisions/0059-an-insert-word-goes-last-behind-a-fence-if-its-chain.md
 //! - docs/decisions/0149-one-write-installs-a-row-where-memory-is-not-coherent.md
 
-use super::{LeafLock, NextSlot, RowLock};
+use super::{LeafLock, Locks, NextSlot, RowLock};
 use crate::abort::Abort;
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::read::access::{Access, AccessId, State};
 use crate::write::Owner;
+use crate::write::write_set::InsertBlock;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
 use index::tree::LeafRead;
 use layout::bucket;
@@ -127,6 +128,7 @@ impl<E: Env> LaneInner<E> {
                 self.fill_new_buffer(&mut batch, lock.access, timestamp);
             }
         }
+        self.save_far(&mut batch, &locks, timestamp);
         for lock in &locks.rows {
             self.install_row(&mut batch, lock.access, timestamp);
         }
@@ -177,6 +179,36 @@ impl<E: Env> LaneInner<E> {
         batch.write_unseen(chain.buffer(), buffer);
     }
 
+    /// Writes the displaced versions of rows whose buffers are on other servers, since a split has
+    /// moved them: writes to two servers are not ordered, and a reader that sees the new version
+    /// must find the displaced one.
+    #[inline]
+    fn save_far(&mut self, batch: &mut Batch, locks: &Locks, timestamp: VersionWord) {
+        let mut is_any = false;
+        // Where verbs complete at once, all of them are ordered.
+        for lock in locks.rows.iter().filter(|_| !E::IMMEDIATE) {
+            let entry = self.txn.accesses[lock.access];
+            let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
+            if !chain.is_far_from(entry.row) {
+                continue;
+            }
+            is_any = true;
+            let slot = self.open.info(entry.table).buffer.next_slot(chain);
+            let is_deleted = entry.state == State::Deleted;
+            let version = if is_deleted { timestamp.deleted() } else { timestamp };
+            let displaced = batch.duplicate(entry.image);
+            batch.set_word(displaced.at + HEADER, 0);
+            batch.set_word(displaced.at + LINK, version.word());
+            match self.env.is_coherent() {
+                true => batch.install_row(slot, displaced, KEY, Cover::All),
+                false => batch.install_row_at_once(slot, displaced, KEY, Cover::All),
+            }
+        }
+        if is_any && !self.env.mutant(Mutant::CommitUnfencedBuffer) {
+            batch.fence();
+        }
+    }
+
     /// Writes three things in this order: the displaced version to its buffer, the chain word, the
     /// payload with its version and the header.
     ///
@@ -195,7 +227,9 @@ impl<E: Env> LaneInner<E> {
         let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
         debug_assert!(!chain.buffer().is_null(), "a row without a buffer was given one");
         debug_assert!(chain.next() < shape.slots, "the chain names a slot of the buffer");
-        let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
+        let slot = shape.next_slot(chain);
+        // If it is on another server, the displaced version is written already.
+        let is_saved = !E::IMMEDIATE && chain.is_far_from(entry.row);
         let is_coherent = self.env.is_coherent();
         if entry.has_new_buffer && is_coherent {
             self.statistics.buffers_given += 1;
@@ -217,10 +251,12 @@ impl<E: Env> LaneInner<E> {
         let is_new_chain = (entry.has_new_buffer || after != chain)
             && !self.env.mutant(Mutant::CommitChainWithRow);
         if is_coherent {
-            batch.install_row(slot, entry.image, KEY, Cover::All);
+            if !is_saved {
+                batch.install_row(slot, entry.image, KEY, Cover::All);
+            }
             batch.install_row(entry.row, fresh, first, Cover::AllButLink);
         } else {
-            if !entry.has_new_buffer {
+            if !entry.has_new_buffer && !is_saved {
                 batch.install_row_at_once(slot, entry.image, KEY, Cover::All);
             }
             if is_new_chain {
@@ -279,11 +315,8 @@ impl<E: Env> LaneInner<E> {
         }
         // Writes to two servers are not ordered: the insert word must not be unlocked before the
         // writes that it guards.
-        if self
-            .writes
-            .insert_blocks
-            .iter()
-            .any(|block| block.block.region() != block.bucket.region())
+        if self.writes.insert_blocks.iter().any(InsertBlock::is_far)
+            && !self.env.mutant(Mutant::CommitUnfencedBlock)
         {
             batch.fence();
         }

@@ -81,18 +81,23 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         for lock in &mut self.writes.locks.rows {
             let access = &accesses[lock.access];
-            let (link, chain) = (access.image.at + LINK, batch.word(lock.chain.at));
-            if batch.word(link) == chain {
+            let (link, word) = (access.image.at + LINK, batch.word(lock.chain.at));
+            let chain = ChainWord::from_word(word);
+            // A slot on another server may have been read before the swap.
+            let is_read_early = !E::IMMEDIATE
+                && matches!(lock.next, NextSlot::Read(_))
+                && chain.is_far_from(access.row);
+            if batch.word(link) == word && !is_read_early {
                 continue;
             }
-            batch.set_word(link, chain);
-            lock.next = NextSlot::NoBuffer;
-            let chain = ChainWord::from_word(chain);
-            if !chain.buffer().is_null() {
-                let shape = self.open.info(access.table).buffer;
-                let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
-                lock.next = NextSlot::Read(batch.read(slot, SLOT_HEAD_WORDS));
-            }
+            batch.set_word(link, word);
+            lock.next = match chain.buffer().is_null() {
+                true => NextSlot::NoBuffer,
+                false => {
+                    let slot = self.open.info(access.table).buffer.next_slot(chain);
+                    NextSlot::Read(batch.read(slot, SLOT_HEAD_WORDS))
+                }
+            };
         }
         if batch.is_empty() {
             return Ok(());
@@ -177,8 +182,7 @@ impl<E: Env> LaneInner<E> {
         {
             return NextSlot::Free;
         }
-        let shape = self.open.info(access.table).buffer;
-        let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
+        let slot = self.open.info(access.table).buffer.next_slot(chain);
         NextSlot::Read(batch.read(slot, SLOT_HEAD_WORDS))
     }
 

@@ -44,6 +44,14 @@ pub(crate) struct InsertBlock {
     pub owner: Owner,
 }
 
+impl InsertBlock {
+    /// Whether the commit writes it, or the link to it, on another server than its bucket.
+    pub fn is_far(&self) -> bool {
+        let is_far = |at: GlobalPtr| !at.is_null() && at.region() != self.bucket.region();
+        is_far(self.block) || is_far(self.linked_from)
+    }
+}
+
 pub(crate) type InsertBlockId = Id<InsertBlock>;
 
 /// A slot of a block that the transaction fills.

@@ -11,7 +11,7 @@ use crate::version::SlotId;
 ///    0 | clock   | fetch-and-add             | counts horizons; the stamp of a double collect
 ///    1 | epoch   | fetch-and-add             | the catalog's version; read with the vector
 ///    2 | slots   | fetch-and-add             | number of allocated slots
-///    3 | freezer | compare-and-swap, write   | try-lock for freezing a vector
+///    3 | freezer | compare-and-swap, write   | try-lock for freezing a vector: 0, or its holder
 ///    4 | newest  | write, under the try-lock | number of the newest frozen vector
 ///    5 | tables  | fetch-and-add             | tables created; a number is never used twice
 ///    6 | indexes | fetch-and-add             | indexes created

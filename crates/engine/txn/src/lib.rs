@@ -41,6 +41,7 @@ pub use read::scan::{Scan, ScanSource};
 pub use read::visit::VisitPart;
 pub use retry::RetryUntilDeadline;
 pub use snapshot::Snapshot;
+pub use snapshot::freezer::{FreezeError, FreezeHolder, FreezerId};
 pub use snapshot::slot::{Departure, SlotSupply};
 pub use statistics::LaneStatistics;
 pub use transaction::{Isolation, Transaction};

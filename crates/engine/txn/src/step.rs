@@ -1,4 +1,4 @@
-//! The failure points of collection and of catalog changes. Those of a commit are
+//! The failure points of collection, of catalog changes and of freezing. Those of a commit are
 //! [`crate::commit::CommitStep`], those of hash tables and trees are in crate `index`.
 
 use fabric::FailurePoint;
@@ -90,6 +90,29 @@ impl FailurePoint for ChangeStep {
             Self::EpochKnown => "change::EpochKnown",
             Self::IndexFilled => "change::IndexFilled",
             Self::MemoryFreed => "change::MemoryFreed",
+        }
+    }
+}
+
+/// A failure point of a lane that freezes a vector. Each variant says what is true there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FreezeStep {
+    /// The lane has the try-lock.
+    Locked,
+    /// It has read the vector; nothing is written.
+    VectorRead,
+}
+
+impl FreezeStep {
+    /// Every step, for tests that kill a lane at each of them.
+    pub const ALL: &[Self] = &[Self::Locked, Self::VectorRead];
+}
+
+impl FailurePoint for FreezeStep {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Locked => "freeze::Locked",
+            Self::VectorRead => "freeze::VectorRead",
         }
     }
 }

@@ -351,6 +351,11 @@ impl World {
         }
     }
 
+    /// Batches posted so far.
+    pub fn batches(&self) -> u64 {
+        self.core(|core| core.batches)
+    }
+
     /// Verbs posted so far, without calls.
     pub fn verbs(&self) -> u64 {
         self.core(|core| core.verbs)

@@ -41,7 +41,7 @@ impl<E: Env> Database<E> {
         // cover their rows.
         if !self.env.mutant(Mutant::CatalogFillOldSnapshot) {
             let fresh = lane.inner().freeze_now().await;
-            fresh.map_err(|error| CatalogError::Unreachable(error.to_string()))?;
+            fresh?;
         }
         let (mut keys, mut from) = (Vec::new(), None);
         loop {

@@ -18,6 +18,7 @@ use crate::catalog::definition::{
 };
 use crate::catalog::part::Parts;
 use crate::database::Placed;
+use crate::snapshot::freezer::FreezeError;
 use crate::write::unique::UniqueViolation;
 use fabric::CallError;
 use index::hash::HashTable;
@@ -181,6 +182,12 @@ pub enum CatalogError {
     /// The memory of a table or index has impossible content.
     #[error("remote memory is damaged: {0}")]
     MemoryDamaged(Damage),
+}
+
+impl From<FreezeError> for CatalogError {
+    fn from(error: FreezeError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
 }
 
 impl From<CallError> for CatalogError {

@@ -10,6 +10,7 @@ use crate::collect::SharedHorizon;
 use crate::lane::LaneInner;
 use crate::operations::Operations;
 use crate::snapshot::fetch::Fetched;
+use crate::snapshot::freezer::Freezers;
 use crate::snapshot::freshness::Freshness;
 use crate::snapshot::shared_slot::SharedSlot;
 use crate::write::reserve::ReservedBuffers;
@@ -61,6 +62,8 @@ pub(crate) struct Shared<E: Env> {
     pub silent_lanes: SilentLanes,
     /// The age of the newest frozen vector, if no collector freezes.
     pub freshness: Freshness,
+    /// This compute server as a holder of the lock for freezing vectors.
+    pub freezers: Freezers,
     published: Vec<AtomicU64>,
     pub(super) catalog: Mutex<Arc<Catalog>>,
     /// Memory of dropped tables and indexes that lanes may still use.
@@ -120,6 +123,7 @@ impl<E: Env> Shared<E> {
             nearest: AtomicU16::new(0),
             silent_lanes: SilentLanes::default(),
             freshness: Freshness::default(),
+            freezers: Freezers::default(),
             published: (0..oracle_layout.slots).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
             released: Mutex::default(),

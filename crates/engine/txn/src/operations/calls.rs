@@ -11,6 +11,7 @@ use crate::read::access::RowId;
 use crate::read::scan::Scan;
 use crate::read::value::Visitor;
 use crate::read::visit::VisitPart;
+use crate::snapshot::freezer::FreezeError;
 use crate::snapshot::slot::{Departure, SlotSupply};
 use crate::transaction::Transaction;
 use fabric::{Env, FabricError};
@@ -381,8 +382,10 @@ impl<E: Env> Database<E> {
     ///
     /// # Errors
     ///
-    /// If the oracle's memory server is unreachable, or with copies any memory server.
-    pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
+    /// If the oracle's memory server is unreachable, or with copies any memory server; or if
+    /// another collector runs, or a holder of the lock for freezing has died
+    /// ([`Self::take_over_freezing`]).
+    pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FreezeError> {
         (self.shared.operations.collect_vectors)(self, &is_wanted).await
     }
 

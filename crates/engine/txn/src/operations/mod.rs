@@ -27,6 +27,7 @@ use crate::read::access::RowId;
 use crate::read::scan::Scan;
 use crate::read::value::Visitor;
 use crate::read::visit::VisitPart;
+use crate::snapshot::freezer::FreezeError;
 use crate::snapshot::slot::{Departure, SlotSupply};
 use fabric::{Env, FabricError, LocalEnv};
 use layout::{IndexDesign, Key, LongValues, NodeId, OutOfLine, PartRule};
@@ -146,7 +147,7 @@ pub struct Operations<E: Env> {
     drop_index:
         for<'a> fn(&'a Database<E>, &'a str, &'a str) -> Answer<'a, Result<(), CatalogError>>,
     collect_vectors:
-        for<'a> fn(&'a Database<E>, &'a dyn Fn() -> bool) -> Answer<'a, Result<(), FabricError>>,
+        for<'a> fn(&'a Database<E>, &'a dyn Fn() -> bool) -> Answer<'a, Result<(), FreezeError>>,
     fetch_vectors:
         for<'a> fn(&'a Database<E>, &'a dyn Fn() -> bool) -> Answer<'a, Result<(), FabricError>>,
     slots: for<'a> fn(&'a Database<E>) -> Answer<'a, Result<SlotSupply, FabricError>>,

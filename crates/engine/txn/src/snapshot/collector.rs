@@ -24,14 +24,15 @@
 //! - docs/decisions/0146-the-collector-computes-the-horizon-for-everybody.md
 
 use crate::database::{Database, Shared};
+use crate::detach::detached;
+use crate::snapshot::freezer::{FreezeError, HeldFreezer, Patience, Taken, WAIT_NS};
 use crate::snapshot::oracle::{post_vector, read_vector};
 use crate::snapshot::packed::Packer;
 use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
-use layout::oracle::{FREEZER, LANE_ACTIVE, LANE_WORDS};
+use layout::oracle::{LANE_ACTIVE, LANE_WORDS};
 use layout::{RegionId, SlotId, region};
+use std::sync::Arc;
 
-/// The collector's value in the try-lock; lanes write the numbers of their slots.
-const COLLECTOR: u64 = u64::MAX;
 /// Interval between two reads of the lanes' announcements.
 const LOOK_INTERVAL_NS: u64 = 100_000;
 /// Number of collected-up-to words that are raised with one vector. The swaps travel while the
@@ -131,16 +132,33 @@ impl Collected {
     }
 }
 
-struct Collector<'a, E: Env> {
-    env: &'a E,
-    shared: &'a Shared<E>,
+struct Collector<E: Env> {
+    env: E,
+    shared: Arc<Shared<E>>,
     packer: Packer,
     collected: Collected,
     /// The number of the last vector written.
     newest: u64,
+    /// The try-lock; `None` for a mutant.
+    held: Option<HeldFreezer<E>>,
 }
 
-impl<E: Env> Collector<'_, E> {
+impl<E: Env> Collector<E> {
+    /// Freezes the next vector, even if the caller drops this future. After a failure, and for a
+    /// caller that is gone, the collector is dropped with the try-lock, which is then released.
+    async fn freeze_to_end(mut self, batch: Batch) -> Result<(Self, Batch), FabricError> {
+        if E::IMMEDIATE {
+            let batch = self.freeze(batch).await?;
+            return Ok((self, batch));
+        }
+        let env = self.env.clone();
+        let freeze = async move {
+            let batch = self.freeze(batch).await?;
+            Ok((self, batch))
+        };
+        detached(&env, freeze, drop).await
+    }
+
     /// Freezes the next vector.
     async fn freeze(&mut self, mut batch: Batch) -> Result<Batch, FabricError> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
@@ -151,7 +169,7 @@ impl<E: Env> Collector<'_, E> {
             false => None,
         };
         let vector;
-        (batch, vector) = read_vector(self.env, batch, oracle, shape).await?;
+        (batch, vector) = read_vector(&self.env, batch, oracle, shape).await?;
         if let Some(lanes) = lanes {
             self.note_announcements(&batch, lanes);
         }
@@ -206,35 +224,52 @@ impl<E: Env> Database<E> {
     pub(crate) async fn collect_vectors_generic(
         &self,
         is_wanted: &dyn Fn() -> bool,
-    ) -> Result<(), FabricError> {
-        let shared = &*self.shared;
+    ) -> Result<(), FreezeError> {
+        let held = match self.env.mutant(Mutant::OracleCollectUnlocked) {
+            true => None,
+            false => match self.wait_for_freezer(is_wanted).await? {
+                Some(held) => Some(held),
+                None => return Ok(()),
+            },
+        };
+        let shared = self.shared.clone();
         let mut collector = Collector {
-            env: &self.env,
-            shared,
+            env: self.env.clone(),
             packer: Packer::new(shared.oracle_layout.copies()),
             collected: Collected::new(shared.servers.len(), self.env.now_ns()),
             newest: 0,
+            held,
+            shared,
         };
         let mut batch = Batch::new();
-        let freezer = shared.oracle.add_words(u64::from(FREEZER));
-        let mut has_lock = self.env.mutant(Mutant::OracleCollectUnlocked);
-        while is_wanted() && !has_lock {
-            batch.reset();
-            let swap = batch.compare_and_swap(freezer, 0, COLLECTOR);
-            batch = self.env.execute(batch).await?;
-            has_lock = batch.swapped(swap);
-            self.env.yield_now().await;
-        }
         while is_wanted() {
-            batch = collector.freeze(batch).await?;
+            (collector, batch) = collector.freeze_to_end(batch).await?;
             self.env.yield_now().await;
         }
-        if has_lock {
-            batch.reset();
-            batch.write_word(freezer, 0);
-            self.env.execute(batch).await?;
+        match collector.held.take() {
+            Some(held) => Ok(held.release().await?),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Takes the try-lock; `None` if it is not wanted any more.
+    async fn wait_for_freezer(
+        &self,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<HeldFreezer<E>>, FreezeError> {
+        let mut patience = Patience::new(&self.env, WAIT_NS);
+        while is_wanted() {
+            let (env, shared) = (self.env.clone(), self.shared.clone());
+            let take = async move { HeldFreezer::take(&env, &shared, None, Batch::new()).await };
+            let taken =
+                if E::IMMEDIATE { take.await } else { detached(&self.env, take, drop).await };
+            match taken?.1 {
+                Taken::Held(held) => return Ok(Some(held)),
+                Taken::Busy(_) if patience.wait(&self.env).await => {}
+                Taken::Busy(holder) => return Err(FreezeError::of_word(holder)),
+            }
+        }
+        Ok(None)
     }
 
     /// From now on, lanes of this compute server take the vectors that a collector freezes, and

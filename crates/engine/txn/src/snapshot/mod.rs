@@ -8,6 +8,7 @@
 
 pub(crate) mod collector;
 pub(crate) mod fetch;
+pub(crate) mod freezer;
 pub(crate) mod freshness;
 pub(crate) mod oracle;
 pub(crate) mod packed;

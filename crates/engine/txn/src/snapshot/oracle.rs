@@ -20,16 +20,19 @@
 //! - docs/decisions/0112-over-messages-one-read-of-the-vector-is-a-snapshot.md
 
 use crate::abort::Abort;
-use crate::database::Oracle;
+use crate::database::{Oracle, Shared};
 use crate::detach::detached;
 use crate::lane::LaneInner;
 use crate::read::same_words;
+use crate::snapshot::freezer::{BEGIN_WAIT_NS, FreezeError, HeldFreezer, Patience, Taken, WAIT_NS};
+use crate::step::FreezeStep;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
 use layout::oracle::{
     CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST, SLOT_COUNT, VECTOR,
 };
 use layout::row::{Cover, checksum};
 use layout::{GlobalPtr, OracleLayout, SlotId};
+use std::sync::Arc;
 
 /// Maximal number of collects for one snapshot.
 const COLLECT_COUNT_MAX: u32 = 1000;
@@ -155,6 +158,7 @@ impl<E: Env> LaneInner<E> {
         }
         let began_ns = self.env.now_ns();
         let mut looked_ns = began_ns;
+        let mut patience = Patience::new(&self.env, BEGIN_WAIT_NS);
         for _ in 0..FREEZE_COUNT_MAX {
             if let Some(epoch) = self.read_frozen().await? {
                 let (freshness, number) = (&self.shared.freshness, self.snapshot.stamp);
@@ -163,7 +167,10 @@ impl<E: Env> LaneInner<E> {
                     return Ok(epoch);
                 }
             }
-            self.freeze().await?;
+            let frozen = self.freeze().await.map_err(|_| Abort::Unreachable)?;
+            if frozen.is_err() && !patience.wait(&self.env).await {
+                break;
+            }
             self.txn.batch.clear_verbs();
             looked_ns = self.env.now_ns();
         }
@@ -182,7 +189,10 @@ impl<E: Env> LaneInner<E> {
             // Slots that are not in use, and their counters, are 0.
             let place = self.txn.batch.read(shape.frozen(oracle, number), shape.frozen_words());
             self.execute().await.map_err(|_| Abort::Unreachable)?;
-            if let Some(epoch) = self.take_frozen(place) {
+            // If the number was left out after a loss, the place has an older vector.
+            if self.txn.batch.word(place.at) >= number
+                && let Some(epoch) = self.take_frozen(place)
+            {
                 return Ok(epoch);
             }
             self.txn.batch.clear_verbs();
@@ -193,11 +203,15 @@ impl<E: Env> LaneInner<E> {
     /// Reads the whole ring and takes the newest intact vector, if it is new enough. The read joins
     /// the verbs that the batch already has.
     async fn read_frozen(&mut self) -> Result<Option<u64>, Abort> {
-        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
-        let places = layout::oracle::RING_PLACES;
-        let ring = self.txn.batch.read(shape.frozen(oracle, 0), places * shape.frozen_words());
+        let ring = self.post_ring();
         self.execute().await.map_err(|_| Abort::Unreachable)?;
         Ok(self.take_frozen(ring))
+    }
+
+    fn post_ring(&mut self) -> Span {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let places = layout::oracle::RING_PLACES;
+        self.txn.batch.read(shape.frozen(oracle, 0), places * shape.frozen_words())
     }
 
     /// Takes the newest intact one of these vectors, if it is new enough.
@@ -235,60 +249,83 @@ impl<E: Env> LaneInner<E> {
 
     /// Ensures that the newest frozen vector has at least `epoch`, so that transactions that begin
     /// from now on know the catalog change.
-    pub(crate) async fn freeze_epoch(&mut self, epoch: u64) -> Result<(), Abort> {
-        for _ in 0..FREEZE_COUNT_MAX {
+    ///
+    /// # Errors
+    ///
+    /// If somebody keeps the try-lock.
+    pub(crate) async fn freeze_epoch(&mut self, epoch: u64) -> Result<(), FreezeError> {
+        let mut patience = Patience::new(&self.env, WAIT_NS);
+        loop {
             self.txn.batch.reset();
-            if self.read_frozen().await?.is_some_and(|frozen| frozen >= epoch) {
+            let ring = self.post_ring();
+            self.execute().await?;
+            if self.take_frozen(ring).is_some_and(|frozen| frozen >= epoch) {
                 return Ok(());
             }
-            self.freeze().await?;
+            let holder = match self.shared.has_collector() {
+                true => 0,
+                false => self.freeze().await?.err().unwrap_or(0),
+            };
+            if !patience.wait(&self.env).await {
+                return Err(FreezeError::of_word(holder));
+            }
         }
-        Err(Abort::SnapshotUnavailable)
     }
 
     /// Ensures that the next snapshot covers everything that any compute server has published by
-    /// now. A double collect always does.
-    pub(crate) async fn freeze_now(&mut self) -> Result<(), Abort> {
+    /// now. A double collect always does. If a collector, which this compute server need not know,
+    /// or another lane freezes a vector in between, the one after it was read after this call.
+    ///
+    /// # Errors
+    ///
+    /// If somebody keeps the try-lock and freezes nothing.
+    pub(crate) async fn freeze_now(&mut self) -> Result<(), FreezeError> {
         if self.shared.config.oracle == Oracle::DoubleCollect {
             return Ok(());
         }
-        for _ in 0..FREEZE_COUNT_MAX {
-            self.txn.batch.reset();
-            // Another lane's concurrent freeze may have read the vector before this call.
-            if self.freeze().await? {
+        let mut patience = Patience::new(&self.env, WAIT_NS);
+        let newest = self.shared.oracle.add_words(u64::from(NEWEST));
+        let mut first = None;
+        loop {
+            self.txn.batch.clear_verbs();
+            let word = self.txn.batch.read(newest, 1);
+            self.execute().await?;
+            let number = self.txn.batch.word(word.at);
+            let is_newer = |stamp| first.is_some_and(|first: u64| stamp >= first + 2);
+            let fetched = &self.shared.fetched;
+            if is_newer(number) && (!fetched.is_running() || is_newer(fetched.bounds().stamp)) {
                 return Ok(());
             }
+            first = first.or(Some(number));
+            let mut holder = 0;
+            if !self.shared.has_collector() {
+                match self.freeze().await? {
+                    Ok(()) => return Ok(()),
+                    Err(word) => holder = word,
+                }
+            }
+            if !patience.wait(&self.env).await {
+                return Err(FreezeError::of_word(holder));
+            }
         }
-        Err(Abort::SnapshotUnavailable)
     }
 
-    /// Freezes a vector unless another lane is freezing one; returns whether it did. The holder of
-    /// the try-lock must release it even if the caller drops this future: where that can happen,
-    /// freezing is a task of its own.
-    async fn freeze(&mut self) -> Result<bool, Abort> {
-        if self.shared.has_collector() {
-            return self.await_two_freezes().await;
-        }
-        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
-        let owner = u64::from(self.identity.slot.0) + 1;
+    /// Freezes a vector, or returns the word of the try-lock's holder. The holder must release it
+    /// even if the caller drops this future: where that can happen, freezing is a task of its own.
+    async fn freeze(&mut self) -> Result<Result<(), u64>, FabricError> {
+        let slot = self.identity.slot;
         let began_ns = self.env.now_ns();
         let frozen = if E::IMMEDIATE {
             let batch = self.txn.batch.take();
-            let frozen = freeze_vector(&self.env, batch, oracle, shape, owner).await;
-            let (batch, number) = frozen.map_err(|_| Abort::Unreachable)?;
+            let (batch, frozen) = freeze_vector(&self.env, &self.shared, batch, slot).await?;
             self.txn.batch.put_back(batch);
-            number
+            frozen
         } else {
-            let env = self.env.clone();
-            let freeze =
-                async move { freeze_vector(&env, Batch::new(), oracle, shape, owner).await };
-            let frozen = detached(&self.env, freeze, drop).await;
-            frozen.map_err(|_| Abort::Unreachable)?.1
+            let (env, shared) = (self.env.clone(), self.shared.clone());
+            let freeze = async move { freeze_vector(&env, &shared, Batch::new(), slot).await };
+            detached(&self.env, freeze, drop).await?.1
         };
-        if let Some(number) = frozen {
-            self.shared.freshness.note_freeze(number, began_ns);
-        }
-        Ok(frozen.is_some())
+        Ok(frozen.map(|number| self.shared.freshness.note_freeze(number, began_ns)))
     }
 
     /// The stamp to announce: that of the last snapshot. Where lanes share their announcement, the
@@ -306,26 +343,6 @@ impl<E: Env> LaneInner<E> {
                 self.env.yield_now().await;
             },
         }
-    }
-
-    /// Waits until the collector has frozen a vector that it began to read after this call, and
-    /// until lanes of this compute server begin with such a vector.
-    async fn await_two_freezes(&mut self) -> Result<bool, Abort> {
-        let newest = self.shared.oracle.add_words(u64::from(NEWEST));
-        let mut first = None;
-        for _ in 0..FREEZE_COUNT_MAX {
-            self.txn.batch.clear_verbs();
-            let word = self.txn.batch.read(newest, 1);
-            self.execute().await.map_err(|_| Abort::Unreachable)?;
-            let number = self.txn.batch.word(word.at);
-            let is_newer = |stamp| first.is_some_and(|first: u64| stamp >= first + 2);
-            let fetched = &self.shared.fetched;
-            if is_newer(number) && (!fetched.is_running() || is_newer(fetched.bounds().stamp)) {
-                return Ok(true);
-            }
-            first = first.or(Some(number));
-        }
-        Err(Abort::SnapshotUnavailable)
     }
 
     /// Acknowledges the catalog that this lane now uses: the catalog of `epoch`, or the cached one
@@ -364,30 +381,33 @@ pub(crate) fn newest_intact<'a, E: Env>(
 }
 
 /// Takes the try-lock, reads the vector once, and writes it to the ring with the next number.
-/// Returns that number, or `None` if another lane has the lock.
+/// Returns that number, or the word of the try-lock's holder.
 async fn freeze_vector<E: Env>(
     env: &E,
-    mut batch: Batch,
-    oracle: GlobalPtr,
-    shape: OracleLayout,
-    owner: u64,
-) -> Result<(Batch, Option<u64>), FabricError> {
-    let freezer = oracle.add_words(u64::from(FREEZER));
-    batch.clear_verbs();
-    let swap = batch.compare_and_swap(freezer, 0, owner);
-    batch = env.execute(batch).await?;
-    if !batch.swapped(swap) && !env.mutant(Mutant::OracleFreezeUnlocked) {
-        env.yield_now().await;
-        return Ok((batch, None));
-    }
+    shared: &Arc<Shared<E>>,
+    batch: Batch,
+    slot: SlotId,
+) -> Result<(Batch, Result<u64, u64>), FabricError> {
+    let (oracle, shape) = (shared.oracle, shared.oracle_layout);
+    let (mut batch, taken) = HeldFreezer::take(env, shared, Some(slot), batch).await?;
+    let held = match taken {
+        Taken::Held(held) => Some(held),
+        Taken::Busy(_) if env.mutant(Mutant::OracleFreezeUnlocked) => None,
+        Taken::Busy(holder) => return Ok((batch, Err(holder))),
+    };
+    env.reach(FreezeStep::Locked).await;
     batch.clear_verbs();
     let vector;
     (batch, vector) = read_vector(env, batch, oracle, shape).await?;
+    env.reach(FreezeStep::VectorRead).await;
     batch.clear_verbs();
     let number = post_vector(&mut batch, oracle, shape, vector);
-    batch.write_word(freezer, 0);
+    batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
     batch = env.execute(batch).await?;
-    Ok((batch, Some(number)))
+    if let Some(held) = held {
+        held.note_release();
+    }
+    Ok((batch, Ok(number)))
 }
 
 /// Reads the vector once and builds the next frozen vector from it in the batch's arena; returns
@@ -462,7 +482,7 @@ mod tests {
         let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
         let database = open(&config).expect("memory");
         let (env, shared) = (database.env(), &database.shared);
-        let (oracle, shape) = (shared.oracle, shared.oracle_layout);
+        let oracle = shared.oracle;
         let freezer = oracle.add_words(u64::from(FREEZER));
         let words = || {
             let mut batch = Batch::new();
@@ -478,16 +498,16 @@ mod tests {
         // A verb that the caller's batch still has must not free the lock.
         let mut batch = Batch::new();
         batch.write_word(freezer, 0);
-        let (_, frozen) = run_now(freeze_vector(env, batch, oracle, shape, 3)).expect("reachable");
-        assert_eq!((frozen, words()), (None, (before, 7)), "another lane is freezing one");
+        let (_, frozen) = run_now(freeze_vector(env, shared, batch, SlotId(3))).expect("reachable");
+        assert_eq!((frozen, words()), (Err(7), (before, 7)), "another lane is freezing one");
 
         let mut batch = Batch::new();
         batch.write_word(freezer, 0);
         run_now(env.execute(batch)).expect("reachable");
         for next in [before + 1, before + 2] {
-            let frozen = freeze_vector(env, Batch::new(), oracle, shape, 3);
+            let frozen = freeze_vector(env, shared, Batch::new(), SlotId(3));
             let (_, frozen) = run_now(frozen).expect("reachable");
-            assert_eq!((frozen, words()), (Some(next), (next, 0)));
+            assert_eq!((frozen, words()), (Ok(next), (next, 0)));
         }
     }
 }

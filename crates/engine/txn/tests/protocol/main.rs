@@ -3,7 +3,8 @@
 //! [`litmus`] tests the anomalies one by one; [`threads`] does so on real memory, its own and that
 //! of other processes ([`processes`]). [`random`] mixes all operations, [`contents`] does so with
 //! more rows, [`copies`] with copied tables. [`catalog`] runs catalog changes concurrently,
-//! [`filling`] creates indexes over tables in use. [`killed`] and [`parts`] kill compute servers,
+//! [`filling`] creates indexes over tables in use, [`freezing`] has the lock under which vectors
+//! are frozen. [`killed`] and [`parts`] kill compute servers,
 //! [`dropped`] drops futures, [`lost`] erases the memory of a server. [`slots`] starts lanes at the
 //! same time, [`fresh`] checks the age of snapshots. [`redo`] replays the log of a database whose
 //! power failed. [`mutants`] shows that these tests detect a removed guard; [`played`] does so for
@@ -18,6 +19,7 @@ mod contents;
 mod copies;
 mod dropped;
 mod filling;
+mod freezing;
 mod fresh;
 mod killed;
 mod litmus;

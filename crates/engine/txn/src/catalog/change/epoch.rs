@@ -74,8 +74,7 @@ impl<E: Env> Database<E> {
         if self.shared.config.oracle == Oracle::Frozen {
             let lane = self.lane().await;
             let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
-            let frozen = lane.inner().freeze_epoch(epoch).await;
-            frozen.map_err(|abort| CatalogError::Unreachable(abort.to_string()))?;
+            lane.inner().freeze_epoch(epoch).await?;
         }
         self.wait_for_lanes(epoch).await?;
         self.env.reach(ChangeStep::EpochKnown).await;

@@ -591,6 +591,61 @@ mod tests {
         assert_eq!(targets, [row, there(2, 64)]);
     }
 
+    /// The writes that are left of: two rows in region 1, each behind its old version; a fence;
+    /// tags in region 1; a fence; a row behind its old version in region 2, an insert word in
+    /// region 0.
+    fn left_of_rows(proved: &[usize]) -> Vec<usize> {
+        let there = |region, byte| GlobalPtr::new(RegionId(region), byte);
+        let targets = [
+            there(1, 4096),
+            there(1, 64),
+            there(1, 8192),
+            there(1, 128),
+            there(1, 512),
+            there(2, 4096),
+            there(2, 64),
+            there(0, 512),
+        ];
+        let mut batch = Batch::new();
+        let image = batch.put(&[0; 8]);
+        for (number, &target) in targets.iter().enumerate() {
+            match number {
+                0 | 1 | 2 | 3 | 5 | 6 => batch.install_row(target, image, KEY, Cover::All),
+                _ => batch.write_word(target, 1),
+            }
+            if number == 3 || number == 4 {
+                batch.fence();
+            }
+        }
+        batch.retain_unproved(&proved.iter().map(|&number| targets[number]).collect());
+        let left = batch.verbs().iter().filter(|verb| !matches!(verb, Verb::Fence));
+        let number = |verb: &Verb| targets.iter().position(|&target| target == verb.target());
+        left.map(|verb| number(verb).expect("it was written")).collect()
+    }
+
+    #[test]
+    fn each_of_several_rows_proves_the_writes_before_it() {
+        assert_eq!(left_of_rows(&[]), [0, 1, 2, 3, 4, 5, 6, 7]);
+        // The first row may be written again, but its old version was saved; nothing proves the
+        // second one's.
+        assert_eq!(left_of_rows(&[1]), [1, 2, 3, 4, 5, 6, 7]);
+        // A server carries writes out in order: the second row proves the first.
+        for proved in [&[3][..], &[1, 3]] {
+            assert_eq!(left_of_rows(proved), [3, 4, 5, 6, 7]);
+        }
+    }
+
+    #[test]
+    fn only_the_fences_before_a_proof_count() {
+        // The tags are behind one fence: they prove both rows, and nothing behind the second.
+        assert_eq!(left_of_rows(&[4]), [5, 6, 7]);
+        // A row behind both fences proves what is before them, and its own old version.
+        assert_eq!(left_of_rows(&[6]), [6, 7]);
+        assert_eq!(left_of_rows(&[7]), [5, 6]);
+        assert_eq!(left_of_rows(&[1, 7]), [5, 6]);
+        assert_eq!(left_of_rows(&[6, 7]), [6]);
+    }
+
     #[test]
     fn unseen_writes_that_follow_each_other_are_one() {
         let mut batch = Batch::new();

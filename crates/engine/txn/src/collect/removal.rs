@@ -496,3 +496,87 @@ impl<E: Env> LaneInner<E> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::Garbage;
+    use crate::local::{OpenConfig, open};
+    use crate::{Isolation, TableSpec};
+    use fabric::{Fabric, run_now};
+    use layout::row::KEY;
+    use layout::{
+        Column, ColumnType, IndexDesign, IndexKind, KeyBuilder, PhysicalDesign, Schema, Storage,
+    };
+
+    fn table() -> TableSpec {
+        let columns =
+            vec![Column::new("id", ColumnType::Int8), Column::new("value", ColumnType::Int8)];
+        let index = IndexDesign {
+            name: "by_value".to_owned(),
+            columns: vec![1],
+            unique: false,
+            kind: IndexKind::Hash,
+            node_bytes: 256,
+            size_hint: 16,
+            hashed_columns: None,
+        };
+        let design = PhysicalDesign { storage: Storage::Tree, ..PhysicalDesign::default() };
+        let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
+        TableSpec { schema, design, indexes: vec![index] }
+    }
+
+    /// An entry that leads to memory with its row's key, but without a version: the row was
+    /// collected, or is about to be written there.
+    #[test]
+    fn an_entry_without_a_row_version_is_removed_only_without_doubt() {
+        for servers in [1, 2] {
+            let config = OpenConfig { servers, server_bytes: 64 << 20, ..OpenConfig::default() };
+            let database = open(&config).expect("memory");
+            let table = run_now(database.create_table(table())).expect("created");
+            let index = database.index("t", "by_value").expect("created");
+            let (mut lane, mut other) = (
+                run_now(database.lane()).expect("a lane"),
+                run_now(database.lane()).expect("a lane"),
+            );
+            let (id, value) = (KeyBuilder::new().int8(7).key(), 5);
+            let key = KeyBuilder::new().int8(value).int8(7).key();
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            assert_eq!(run_now(txn.read(table, &id)), Ok(None));
+            run_now(txn.abort());
+            let lane = lane.inner();
+            let words = lane.open.info(table).row.words();
+            let pool = &mut lane.open.table_mut(table).pool;
+            let row = run_now(pool.allocate(&lane.env, words)).expect("there is room");
+            let mut batch = Batch::new();
+            batch.write_word(row.add_words(u64::from(KEY)), id.words()[0]);
+            run_now(lane.env.execute(batch)).expect("reachable");
+            let what = Garbage::Entry(index, key);
+            let mut retired = Retired::new(table, row, VersionWord::NONE, what);
+            let mut decide = |retired: &Retired, insert| {
+                lane.txn.batch.reset();
+                run_now(lane.decide_entry(index, &key, retired, insert)).expect("reachable")
+            };
+            let first = decide(&retired, 9);
+            if servers == 1 {
+                // A commit writes the row before it unlocks the entry.
+                assert_eq!(first, Removal::Done);
+                continue;
+            }
+            let Removal::Doubted(doubt) = first else { panic!("{first:?}") };
+            retired.doubt = Some(doubt);
+            // The insert word has changed: a commit may have given the row the key since.
+            let Removal::Doubted(newer) = decide(&retired, 10) else { panic!("it is in doubt") };
+            assert_ne!(newer, doubt);
+            // A transaction that began before may be about to write the row.
+            let running = run_now(other.begin(Isolation::Snapshot)).expect("begins");
+            retired.doubt = Some(newer);
+            let Removal::Doubted(after) = decide(&retired, 11) else { panic!("it is in doubt") };
+            retired.doubt = Some(after);
+            assert_eq!(decide(&retired, 11), Removal::Doubted(after), "it still runs");
+            run_now(running.abort());
+            run_now(other.rest()).expect("reachable");
+            assert_eq!(decide(&retired, 11), Removal::Done);
+        }
+    }
+}

@@ -103,7 +103,7 @@ pub struct Kind {
     /// freezes vectors when it needs them.
     pub vector_copies: u32,
     /// Whether the first session's compute server does not know that a collector freezes vectors.
-    pub has_stranger: bool,
+    pub has_unaware_lane: bool,
     /// Slots of the vector; 0: the usual number. With few slots, copies get a new base every few
     /// vectors.
     pub slots: u32,
@@ -169,7 +169,7 @@ pub const ROOMY: Kind = Kind {
     is_near_wrap: false,
     shares_slot: false,
     vector_copies: 0,
-    has_stranger: false,
+    has_unaware_lane: false,
     slots: 0,
     keeps_leaves: false,
     keeps_versions: false,
@@ -403,7 +403,7 @@ pub const FETCHED_BESIDE: Kind = Kind {
     shares_slot: true,
     vector_copies: 2,
     slots: 16,
-    has_stranger: true,
+    has_unaware_lane: true,
     ..CROWD
 };
 

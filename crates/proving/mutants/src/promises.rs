@@ -15,9 +15,9 @@ const COMMITS_MAX: u64 = 17;
 
 /// The promises that sessions have found broken.
 #[derive(Clone, Default)]
-pub struct Broken(Rc<RefCell<Vec<String>>>);
+pub struct BrokenPromises(Rc<RefCell<Vec<String>>>);
 
-impl Broken {
+impl BrokenPromises {
     pub fn take(&self) -> Vec<String> {
         self.0.take()
     }

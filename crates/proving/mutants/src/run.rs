@@ -4,7 +4,7 @@ use crate::changes::{Change, Changer};
 use crate::dice::Dice;
 use crate::kind::{Division, Kind};
 use crate::lists::{self, InUse, Tables};
-use crate::promises::Broken;
+use crate::promises::BrokenPromises;
 use crate::rest;
 use crate::session::Session;
 use crate::swarm;
@@ -101,7 +101,7 @@ struct Scene {
     tables: Tables,
     recordings: Recordings,
     lists: InUse,
-    broken: Broken,
+    broken_promises: BrokenPromises,
     seed: u64,
 }
 
@@ -200,8 +200,19 @@ impl Scene {
         }
         let tables = Tables { table, index: database.index(lists::TABLE, lists::INDEX) };
         let (recordings, lists) = (recordings.clone(), InUse::new(kind.lists));
-        let (kind, broken) = (*kind, Broken::default());
-        Self { kind, storage, world, database, admin, tables, recordings, lists, broken, seed }
+        let (kind, broken_promises) = (*kind, BrokenPromises::default());
+        Self {
+            kind,
+            storage,
+            world,
+            database,
+            admin,
+            tables,
+            recordings,
+            lists,
+            broken_promises,
+            seed,
+        }
     }
 
     /// A compute server of its own for a session; of a copied table it reads the copy of a server
@@ -222,7 +233,7 @@ impl Scene {
             recording: self.recordings.open(),
             lists: self.lists.clone(),
             dice: Dice::new(self.seed, 2 + number),
-            broken: self.broken.clone(),
+            broken_promises: self.broken_promises.clone(),
             has_written: false,
         }
     }
@@ -325,8 +336,8 @@ impl Scene {
         }
         for number in 0..self.kind.sessions {
             let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
-            let is_stranger = self.kind.has_stranger && number == 0;
-            let database = match self.kind.shares_slot && !is_stranger {
+            let is_unaware = self.kind.has_unaware_lane && number == 0;
+            let database = match self.kind.shares_slot && !is_unaware {
                 false => self.home(number, &env),
                 true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
             };
@@ -367,7 +378,7 @@ impl Scene {
         let garbage = Some(garbage.get()).filter(|&count| count > 0);
         let garbage = garbage.map(|count| format!("{count} pieces of garbage are never collected"));
         let lost = self.world.unreached_pieces();
-        let broken = self.broken.take();
+        let broken = self.broken_promises.take();
         let found = report.errors.into_iter().chain(report.locked).chain(garbage).chain(lost);
         found.chain(broken).collect()
     }

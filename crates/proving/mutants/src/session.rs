@@ -4,7 +4,7 @@ use crate::dice::Dice;
 use crate::kind::{Division, Finding, Kind};
 use crate::lists::{self, ELEMENTS, InUse, OWNER, Tables, key};
 use crate::passing;
-use crate::promises::Broken;
+use crate::promises::BrokenPromises;
 use fabric::Env;
 use layout::Storage;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Session {
     pub lists: InUse,
     /// The random generator.
     pub dice: Dice,
-    pub broken: Broken,
+    pub broken_promises: BrokenPromises,
     /// Whether the running transaction has written, or the last one.
     pub has_written: bool,
 }
@@ -74,7 +74,7 @@ impl Session {
                     break;
                 }
                 if self.has_written {
-                    self.broken.judge_upkeep(&self.kind, &lane);
+                    self.broken_promises.judge_upkeep(&self.kind, &lane);
                 }
                 if self.kind.is_tight && self.dice.percent(COLLECT_PERCENT) {
                     // Garbage that cannot be collected now is collected later.
@@ -106,7 +106,7 @@ impl Session {
             }
         };
         self.has_written = false;
-        self.broken.judge_abort(&self.kind, abort, now_ns - began_ns, longest_ns);
+        self.broken_promises.judge_abort(&self.kind, abort, now_ns - began_ns, longest_ns);
         // A lost lane refuses the next transaction; a lane that lost only a read is intact.
         abort != Abort::Unreachable || self.dice.percent(50)
     }

@@ -88,7 +88,7 @@ fn oracle(dice: &mut Dice, kind: Kind) -> Kind {
         oracle: if is_frozen { Oracle::Frozen } else { Oracle::DoubleCollect },
         shares_slot,
         vector_copies: if is_fetched { 1 + dice.below(3) as u32 } else { 0 },
-        has_stranger: is_fetched && dice.percent(25),
+        has_unaware_lane: is_fetched && dice.percent(25),
         slots: if is_fetched { 16 } else { 0 },
         is_near_wrap: may_wrap && dice.percent(5),
         ..kind
@@ -129,7 +129,7 @@ fn timing(dice: &mut Dice, kind: Kind) -> Kind {
     let slow_factor = one_of(dice, &[0, 0, 20, 100, 1_000]);
     Kind {
         // It reads the ring over and over, as long as the collector's verbs take.
-        has_stranger: kind.has_stranger && slow_factor < 1_000,
+        has_unaware_lane: kind.has_unaware_lane && slow_factor < 1_000,
         carrier: one_of(dice, &[None, Some(Carrier::Card), Some(Carrier::Caller)]),
         is_tight: dice.percent(80) || is_short,
         // With the longest, horizons hardly move.

@@ -186,7 +186,7 @@ pub enum Fault {
         lasts_ns: u64,
     },
     /// [`FaultKind::ConnectionLoss`]: for each verb under way from one node to the other, the words
-    /// that were not yet touched are lost from some moment on.
+    /// that were not yet touched are lost from some moment on. Within one node it has no effect.
     ConnectionLoss {
         /// The node whose batches end.
         from: NodeId,

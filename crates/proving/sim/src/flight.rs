@@ -519,8 +519,12 @@ impl Core {
     }
 
     /// A connection is lost: the verbs under way from one node to the other stop at some moment,
-    /// and their owners learn that the server is unreachable.
+    /// and their owners learn that the server is unreachable. No connection leads to a node's own
+    /// memory.
     pub(crate) fn cut_connection(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
+        if from == to {
+            return;
+        }
         let cut_ns = self.draw_cut_ns();
         for flight in self.flights.under_way().filter(|flight| flight.node == from) {
             if flight.goes_to(to) {

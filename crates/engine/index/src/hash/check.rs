@@ -1,6 +1,6 @@
 //! The full structural check of a hash table.
 
-use super::{HashTable, read_directory};
+use super::{Directory, HashTable, read_directory};
 use crate::error::IndexError;
 use fabric::{Batch, Env, Mutant, Note, Span};
 use layout::bucket::{self, Identity};
@@ -41,7 +41,16 @@ pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, Ind
     let directory = read_directory(env, table).await?;
     let mut report = HashReport::default();
     let mut batch = Batch::new();
-    let count = table.bucket_count(&directory);
+    // A damaged root may count buckets that have no memory.
+    let known = (directory.segments.len() as u64) << table.segment_shift;
+    let counted = counted_buckets(table, &directory);
+    let count = counted.map_or(known, |counted| counted.min(known));
+    if counted != Some(count) {
+        let segments = directory.segments.len();
+        report.errors.push(format!(
+            "the root counts {segments} segments, for {known} buckets, which are fewer than it has"
+        ));
+    }
     for begin in (0..count).step_by(TOGETHER as usize) {
         let numbers = begin..(begin + TOGETHER).min(count);
         batch.reset();
@@ -58,6 +67,12 @@ pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, Ind
     }
     check_segments(table, &mut report, directory.segments.len() as u64);
     Ok(report)
+}
+
+/// The number of buckets that the root counts; `None` if it is impossible.
+fn counted_buckets(table: &HashTable, directory: &Directory) -> Option<u64> {
+    let at_level = 1u64.checked_shl(directory.level)?.checked_mul(table.initial_buckets)?;
+    at_level.checked_add(directory.split)
 }
 
 /// Checks that there is memory for the buckets and for the next split, and no more.

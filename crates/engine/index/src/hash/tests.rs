@@ -133,3 +133,18 @@ fn a_segment_beyond_that_of_the_next_split_is_an_error() {
         }
     }
 }
+
+#[test]
+fn a_root_that_counts_too_few_segments_is_reported() {
+    let env = world();
+    let table = long_chain(&env);
+    for state in [1 << 56 | (1 << 40), 63 << 56, 64 << 56, 200 << 56] {
+        let mut batch = Batch::new();
+        batch.write_word(table.root.add_words(root::STATE), state);
+        run_now(env.execute(batch)).expect("the server is alive");
+        let report = run_now(check(&env, &table)).expect("readable");
+        let first = report.errors.first().map(String::as_str);
+        let expected = "the root counts 1 segments, for 16 buckets, which are fewer than it has";
+        assert_eq!(first, Some(expected), "state {state:x}");
+    }
+}

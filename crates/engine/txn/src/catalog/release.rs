@@ -20,7 +20,24 @@ pub(crate) struct Released {
     pub labels: Vec<Label>,
 }
 
+/// The epoch of memory whose epoch could not be started: the next one that is started has it.
+const UNSTARTED: u64 = u64::MAX;
+
 impl<E: Env> Database<E> {
+    /// Keeps memory whose epoch could not be started for the next one.
+    pub(crate) fn release_later(&self, labels: Vec<Label>) {
+        if !labels.is_empty() {
+            self.release_at(UNSTARTED, labels);
+        }
+    }
+
+    /// Takes the memory that waits for an epoch to be started.
+    pub(crate) fn take_unstarted(&self) -> Vec<Label> {
+        let mut released = self.shared.released.lock().expect("no holder panics");
+        let unstarted = released.extract_if(.., |one| one.epoch == UNSTARTED);
+        unstarted.flat_map(|one| one.labels).collect()
+    }
+
     /// Schedules memory to be freed once every lane knows `epoch`.
     pub(crate) fn release_at(&self, epoch: u64, labels: Vec<Label>) {
         let mut released = self.shared.released.lock().expect("no holder panics");

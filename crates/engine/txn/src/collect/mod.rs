@@ -59,7 +59,12 @@ const SPLITS_PER_COMMIT: usize = 1024;
 impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: due bucket splits, and every few commits a round of collection.
     #[inline]
+    ///
+    /// Called once the commit is published: one whose outcome is unknown leaves the round to the
+    /// next.
     pub(crate) async fn split_and_collect(&mut self) {
+        let to_round = self.garbage.commits_to_round;
+        self.garbage.commits_to_round = to_round.checked_sub(1).unwrap_or(COMMITS_PER_ROUND - 1);
         if self.writes.is_upkeep_due {
             self.insist(async |lane: &mut Self| lane.split_and_collect_now().await).await;
         }
@@ -68,10 +73,7 @@ impl<E: Env> LaneInner<E> {
     /// Decides whether upkeep follows the commit that is about to end.
     #[inline]
     pub(crate) fn decide_upkeep(&mut self) -> bool {
-        let is_time = self.garbage.commits_to_round == 0;
-        self.garbage.commits_to_round =
-            if is_time { COMMITS_PER_ROUND - 1 } else { self.garbage.commits_to_round - 1 };
-        self.writes.is_upkeep_due = is_time
+        self.writes.is_upkeep_due = self.garbage.commits_to_round == 0
             || !self.writes.wants_growth.is_empty()
             || self.garbage.displaced.len() > BACKLOG_MAX
             || self.statistics.commits < self.garbage.short_until;

@@ -134,6 +134,21 @@ fn a_lost_connection_ends_its_batches_and_no_others() {
 }
 
 #[test]
+fn no_connection_within_a_node_is_lost() {
+    let world = quiet(1, "connection loss within a node");
+    let env = world.service_endpoint(SERVER);
+    let fault = Fault::ConnectionLoss { from: SERVER, to: SERVER };
+    for at_ns in (0..2_000).step_by(100) {
+        world.plan(&PlannedFault { when: When::At(at_ns), fault: fault.clone() });
+    }
+    for value in 1..20 {
+        assert_eq!(world.block_on(&env, write(&env, 0, value)), Ok(()), "{}", world.identity());
+    }
+    assert!(world.now_ns() > 2_000);
+    assert_eq!(world.coverage().of(FaultKind::ConnectionLoss), 0);
+}
+
+#[test]
 fn a_partition_stops_both_ways_or_one_and_heals() {
     for (blocked_to_server, lasts_ns) in [(true, u64::MAX), (false, u64::MAX), (true, 90_000)] {
         let world = quiet(3, "partition");

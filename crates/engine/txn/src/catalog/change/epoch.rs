@@ -52,18 +52,25 @@ impl SilentLanes {
 
 impl<E: Env> Database<E> {
     /// Starts an epoch whose catalog lacks the owners of `released`, waits until every lane knows
-    /// it, and frees their memory. If a lane does not acknowledge the epoch in time, a later change
-    /// frees the memory.
+    /// it, and frees their memory. If a lane does not acknowledge the epoch in time, or the epoch
+    /// cannot be started, a later change frees the memory.
     pub(super) async fn start_epoch(
         &self,
-        released: Vec<Label>,
+        mut released: Vec<Label>,
     ) -> Result<Arc<Catalog>, CatalogError> {
+        released.extend(self.take_unstarted());
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
         // Other compute servers may have lanes that this one does not know yet. Lanes that are
         // added later begin in the new epoch.
         let slots = batch.read(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
-        let batch = self.env.execute(batch).await?;
+        let batch = match self.env.execute(batch).await {
+            Ok(batch) => batch,
+            Err(error) => {
+                self.release_later(released);
+                return Err(error.into());
+            }
+        };
         self.shared.note_slots(batch.word(slots.at) as u32);
         self.env.reach(ChangeStep::EpochStarted).await;
         let epoch = batch.found(epoch) + 1;

@@ -50,7 +50,7 @@ pub const PARTS: [Part; 12] = [
     },
     Part {
         name: "kills",
-        what: "1,000 kills of a process that commits",
+        what: "1,000 kills of a process that commits, and 600 of a cluster's clients",
         seeds: kill_test::NIGHTLY_KILLS,
         run: kills,
     },

@@ -5,8 +5,8 @@
 //! - docs/decisions/0047-the-poster-of-a-verb-on-cold-words-announces-it-first.md
 
 use crate::verb::{SlotGeometry, SlotRead, Verb};
-use layout::GlobalPtr;
 use layout::row::{Cover, LINK};
+use layout::{GlobalPtr, RegionId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Adjacent writes to unpublished memory are merged up to this many words: 64 KiB.
@@ -53,9 +53,24 @@ struct Body {
     used: usize,
 }
 
+/// Writes that were put into a batch and will be posted later, with words that stay in its arena.
+#[derive(Default)]
+pub struct VerbList {
+    verbs: Vec<Verb>,
+    bytes: u64,
+    fences: u32,
+}
+
 impl Default for Batch {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl VerbList {
+    /// The writes, with those of the words ahead of them.
+    pub fn verbs(&self) -> &[Verb] {
+        &self.verbs
     }
 }
 
@@ -89,6 +104,52 @@ impl Batch {
         self.0.fences = 0;
         self.0.choices = 0;
         self.0.continued = 0;
+    }
+
+    /// Moves the writes of this batch to a list, behind one write of a word for each region that
+    /// they reach: `first` has its address and value. Their words stay in the arena.
+    ///
+    /// # Panics
+    ///
+    /// If the batch has other verbs.
+    pub fn set_aside(
+        &mut self,
+        list: &mut VerbList,
+        mut first: impl FnMut(RegionId) -> Option<(GlobalPtr, u64)>,
+    ) {
+        list.verbs.clear();
+        (list.bytes, list.fences) = (self.0.bytes, self.0.fences);
+        let mut regions = Vec::new();
+        for verb in &self.0.verbs {
+            let is_write = matches!(
+                verb,
+                Verb::Write { .. }
+                    | Verb::WriteWord { .. }
+                    | Verb::WriteRow { .. }
+                    | Verb::InstallRow { .. }
+                    | Verb::Fence
+            );
+            assert!(is_write, "only writes are set aside");
+            if *verb == Verb::Fence || regions.contains(&verb.target().region()) {
+                continue;
+            }
+            let region = verb.target().region();
+            regions.push(region);
+            if let Some((to, value)) = first(region) {
+                let verb = Verb::WriteWord { to, value };
+                list.bytes += verb.bytes();
+                list.verbs.push(verb);
+            }
+        }
+        list.verbs.extend_from_slice(&self.0.verbs);
+        self.clear_verbs();
+    }
+
+    /// Replaces the verbs by those that were set aside.
+    pub fn resume(&mut self, list: &mut VerbList) {
+        self.clear_verbs();
+        std::mem::swap(&mut self.0.verbs, &mut list.verbs);
+        (self.0.bytes, self.0.fences) = (list.bytes, list.fences);
     }
 
     /// Takes `words` words of the arena. They keep their previous contents.
@@ -363,31 +424,6 @@ impl Batch {
         self.0.arena[..other.used].copy_from_slice(&other.arena[..other.used]);
     }
 
-    /// Replaces this batch by a copy of the writes and fences of another, with their words: enough
-    /// to post them again if the other one is lost.
-    pub fn copy_writes(&mut self, other: &Self) {
-        self.reset();
-        for &verb in other.verbs() {
-            self.copy_write(other, verb);
-        }
-    }
-
-    /// Appends a copy of a write or fence of another batch.
-    fn copy_write(&mut self, other: &Self, verb: Verb) {
-        let mut copied = verb;
-        match &mut copied {
-            Verb::Write { at, words, .. }
-            | Verb::WriteRow { at, words, .. }
-            | Verb::InstallRow { at, words, .. } => {
-                *at = self.put(other.words(Span { at: *at, words: *words })).at;
-            }
-            Verb::WriteWord { .. } => {}
-            Verb::Fence => self.0.fences += 1,
-            _ => return,
-        }
-        self.push(copied);
-    }
-
     /// Removes the writes that these words prove: words that were unlocked, and rows that have the
     /// batch's version. On the server of a word all writes ahead of its own are proved, and on all
     /// servers those before the last fence ahead of it. The write of an unlocked word is proved
@@ -486,7 +522,6 @@ impl std::fmt::Debug for Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layout::RegionId;
     use layout::row::KEY;
 
     fn ptr(offset: u64) -> GlobalPtr {
@@ -504,22 +539,26 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_the_writes_outlives_its_original() {
+    fn writes_that_were_set_aside_go_on_behind_a_word_for_each_region() {
+        let there = |region, byte| GlobalPtr::new(RegionId(region), byte);
         let mut batch = Batch::new();
-        batch.read(ptr(512), 2);
         let span = batch.put(&[7, 8]);
-        batch.write(ptr(64), span);
+        batch.write(there(1, 64), span);
         batch.fence();
-        batch.write_word(ptr(128), 9);
-        let mut copy = Batch::new();
-        copy.copy_writes(&batch);
-        drop(batch);
-        let [Verb::Write { to, at, words }, Verb::Fence, Verb::WriteWord { .. }] = *copy.verbs()
-        else {
-            panic!("{copy:?}")
-        };
-        assert_eq!((to, copy.words(Span { at, words })), (ptr(64), &[7, 8][..]));
-        assert_eq!((copy.round_trips(), copy.bytes()), (2, 3 * layout::WORD_BYTES));
+        batch.write_word(there(0, 128), 9);
+        batch.write_word(there(1, 128), 9);
+        let mut list = VerbList::default();
+        batch.set_aside(&mut list, |region| Some((GlobalPtr::new(region, 0), 5)));
+        assert!(batch.is_empty() && batch.round_trips() == 1);
+        batch.read(there(1, 256), 1);
+        batch.resume(&mut list);
+        let targets = batch.verbs().iter().filter(|verb| **verb != Verb::Fence);
+        let targets: Vec<_> = targets.map(Verb::target).collect();
+        let marks = [there(1, 0), there(0, 0)];
+        assert_eq!(targets[..2], marks);
+        assert_eq!(targets[2..], [there(1, 64), there(0, 128), there(1, 128)]);
+        assert_eq!((batch.round_trips(), batch.bytes()), (2, 6 * layout::WORD_BYTES));
+        assert_eq!(batch.words(span), [7, 8]);
     }
 
     #[test]

@@ -53,9 +53,10 @@ pub mod tcp;
 pub mod tell;
 pub mod verb;
 pub mod verbs;
+mod write_list;
 
 pub use address_map::{AddressMap, Replicas};
-pub use batch::{Batch, Span, Swap};
+pub use batch::{Batch, Span, Swap, VerbList};
 pub use counters::{Counters, Counts};
 pub use dynamic::DynEnv;
 pub use env::{Env, Fabric, FailurePoint};
@@ -72,3 +73,4 @@ pub use secret::Secret;
 pub use service::{CallId, Reply, Service, ServiceId, Services};
 pub use tcp::{TcpConfig, TcpPort, TcpTransport};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};
+pub use write_list::{append_writes, batch_of_writes};

@@ -37,6 +37,9 @@ pub enum Note<'a> {
         found: Pairs<'a>,
         covers: &'a dyn Fn(VersionWord) -> bool,
     },
+    /// A survivor has released the locks of this number, whose compute server is dead: none of its
+    /// writes was installed.
+    Undoes { number: VersionWord },
     /// A pool has given this piece of memory away.
     Allocates { at: GlobalPtr, words: u32 },
     /// A pool has got this piece back, and may give it away again.

@@ -11,6 +11,7 @@ pub mod address;
 pub mod bucket;
 pub mod column;
 pub mod design;
+pub mod journal;
 pub mod key;
 mod key_part;
 pub mod leaf;

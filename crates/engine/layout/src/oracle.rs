@@ -16,7 +16,8 @@ use crate::version::SlotId;
 ///    5 | tables  | fetch-and-add             | tables created; a number is never used twice
 ///    6 | indexes | fetch-and-add             | indexes created
 ///    8 | vector  | write, by the slot's lane | N counters: the paper's T_R
-///  8+N | lanes   | write, by the slot's lane | 8 words per lane: see below
+///  8+N | lanes   | write, by the slot's lane | 8 words per lane: see below. Survivors write them,
+///      |         |                           | too, and the owner is swapped
 /// 8+9N | ring    | write, under the try-lock | 8 frozen vectors: number, epoch, N counters,
 ///      |         |                           | checksum
 /// ```
@@ -24,8 +25,9 @@ use crate::version::SlotId;
 /// A lane's eight words fill a cache line of their own: `active` (0 if idle, else the stamp that
 /// bounds its snapshot from below), `acknowledged` (the last catalog epoch it has seen), `working`
 /// (1 while it grows or collects after a commit: changes of the catalog wait for that, horizons do
-/// not), and `given back` (1 once the slot's owner draws no more numbers, and the vector has the
-/// last one; the next owner swaps it to 0).
+/// not), `owner` (the compute server whose lanes draw the slot's numbers; 0 if none does, and the
+/// vector has the last number: the next owner swaps the word), and `journal` (address of the
+/// newest [journal](crate::journal) of these lanes, 0 if there is none).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OracleLayout {
     /// Number of slots, a multiple of 8 so that lanes start on a cache line.
@@ -54,8 +56,14 @@ pub const LANE_ACTIVE: u32 = 0;
 pub const LANE_ACKNOWLEDGED: u32 = 1;
 /// In a lane's words: 1 while it grows or collects after a commit.
 pub const LANE_WORKING: u32 = 2;
-/// In a lane's words: 1 once its slot was given back, with its last number in the vector.
-pub const LANE_GIVEN_BACK: u32 = 3;
+/// In a lane's words: the compute server that owns the slot, 0 if it is free.
+pub const LANE_OWNER: u32 = 3;
+/// In a lane's words: the newest journal of the slot's lanes, 0 if there is none.
+pub const LANE_JOURNAL: u32 = 4;
+/// In the owner's word: the compute server is recovering the slot of another one that has died.
+pub const OWNER_RECOVERS: u64 = 1 << 63;
+/// The owner of a slot that has too few numbers left for another one.
+pub const OWNER_USED_UP: u64 = u64::MAX;
 /// Frozen vectors in the ring: number n is in place n mod 8.
 pub const RING_PLACES: u32 = 8;
 const _: () = assert!(VECTOR as u64 * WORD_BYTES == 64);

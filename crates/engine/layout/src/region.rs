@@ -3,12 +3,13 @@
 //! Decision: docs/decisions/0026-collected-up-to-words-make-collection-safe.md
 
 use crate::address::{GlobalPtr, RegionId, WORD_BYTES};
+use crate::version::SlotId;
 
 /// "namdb" and a region mark, in ASCII.
 pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbRGN");
 /// Raised with every change of a layout in this crate; servers with different formats refuse each
 /// other.
-pub const FORMAT_VERSION: u64 = 7;
+pub const FORMAT_VERSION: u64 = 8;
 
 /// Bytes of the header at the start of each region, one page.
 ///
@@ -19,6 +20,8 @@ pub const FORMAT_VERSION: u64 = 7;
 ///    2 | bytes     | memory server, at start | size of the region
 ///    3 | checksum  | memory server, at start | over words 0..3
 ///    4 | collected | compare-and-swap        | stamp up to which versions were collected here
+///   64 | marks     | the lane of each slot   | id of the last journal entry whose batch 2 reached
+///      |           |                         | the server: see [`crate::journal`]
 /// ```
 pub const HEADER_BYTES: u64 = 4096;
 /// Word of the region's collected-up-to stamp.
@@ -35,6 +38,18 @@ pub fn header(bytes: u64) -> [u64; 4] {
 #[inline]
 pub const fn collected(region: RegionId) -> GlobalPtr {
     GlobalPtr::new(region, COLLECTED_WORD * WORD_BYTES)
+}
+
+/// Word of the first mark.
+const MARKS_WORD: u64 = 64;
+/// Most slots of a database with journals: each has a mark in the header.
+pub const MARKS_MAX: u32 = (HEADER_BYTES / WORD_BYTES - MARKS_WORD) as u32;
+
+/// The address of the mark of a slot's lane in `region`.
+#[inline]
+pub const fn mark(region: RegionId, slot: SlotId) -> GlobalPtr {
+    debug_assert!((slot.0 as u32) < MARKS_MAX);
+    GlobalPtr::new(region, (MARKS_WORD + slot.0 as u64) * WORD_BYTES)
 }
 
 /// Why a region's header is invalid.

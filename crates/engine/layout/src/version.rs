@@ -17,8 +17,8 @@ pub struct SlotId(pub u16);
 /// ```
 ///
 /// The same shape serves three words: a row's header (unlocked: the version; locked: the lock bit
-/// and the owner's timestamp), the version beside the payload, and the insert word of a bucket or
-/// leaf.
+/// and the owner's timestamp, with both bits if upkeep holds it), the version beside the payload,
+/// and the insert word of a bucket or leaf.
 ///
 /// We deviate: the paper has 29 + 32 bits, and a 32-bit counter of a busy slot wraps within an
 /// hour.
@@ -90,6 +90,19 @@ impl VersionWord {
         Self(self.0 | LOCK)
     }
 
+    /// The header or insert word that upkeep has locked: a split, an absorption, collection. The
+    /// second flag tells these locks from those of commits, whose journals others can carry out.
+    #[inline]
+    pub const fn locked_by_upkeep(self) -> Self {
+        Self(self.0 | LOCK | DELETED)
+    }
+
+    /// Whether a commit holds this lock, and not upkeep.
+    #[inline]
+    pub const fn is_lock_of_commit(self) -> bool {
+        self.is_locked() && !self.is_deleted() && self.0 != Self::TORN.0
+    }
+
     /// The same timestamp with both flags cleared.
     #[inline]
     pub const fn timestamp(self) -> Self {
@@ -135,6 +148,17 @@ impl std::fmt::Debug for VersionWord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn locks_of_commits_and_of_upkeep_are_told_apart() {
+        let number = VersionWord::new(SlotId(7), 99);
+        assert!(number.locked().is_lock_of_commit());
+        assert!(number.locked_by_upkeep().is_locked());
+        assert_eq!(number.locked_by_upkeep().timestamp(), number);
+        let others = [number, number.deleted(), number.locked_by_upkeep()];
+        let special = [VersionWord::TORN, VersionWord::MOVED, VersionWord::NONE];
+        assert!(others.into_iter().chain(special).all(|word| !word.is_lock_of_commit()));
+    }
 
     #[test]
     fn flags_do_not_touch_the_timestamp() {

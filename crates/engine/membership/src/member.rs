@@ -20,7 +20,8 @@ pub struct Member {
     /// position, too. Other processes that run transactions get the lowest free number above these
     /// when they join.
     pub number: u16,
-    /// Identifies the process among all that ever joined: random, drawn at its start, never 0.
+    /// Identifies the process among all that ever joined: random, drawn at its start, above 1 and
+    /// below 2^63. It owns slots of the timestamp vector by this number.
     pub identity: u64,
     /// Where others reach it.
     pub addresses: Addresses,
@@ -116,7 +117,7 @@ impl Member {
         Self {
             role,
             number,
-            identity: random::draw(),
+            identity: random::draw_identity(),
             addresses,
             program: Program::this(),
             host,

@@ -7,3 +7,14 @@
 pub fn draw() -> u64 {
     fabric::identity::draw().expect("the kernel has random numbers")
 }
+
+/// Draws the identity of a member: it may own slots of the timestamp vector, where 0, 1 and the
+/// highest bit have meanings of their own.
+pub fn draw_identity() -> u64 {
+    loop {
+        let drawn = draw() >> 1;
+        if drawn > 1 {
+            return drawn;
+        }
+    }
+}

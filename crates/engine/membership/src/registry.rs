@@ -268,6 +268,11 @@ impl Registry {
         Ok(record.root.expect("it was there, or is now"))
     }
 
+    /// How long a server that recovers the dead waits between two looks at the map.
+    pub fn watch_pause(&self) -> Duration {
+        self.shared.store.watch_pause()
+    }
+
     /// Starts a thread that calls `changed` with the current map, and with every new one.
     pub fn follow(
         &self,

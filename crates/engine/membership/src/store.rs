@@ -97,6 +97,15 @@ impl Store {
         }
     }
 
+    /// Returns how long a member that watches for deaths waits between two polls. With files the
+    /// kernel shows the end of a process at once; with etcd a lease must end first.
+    pub(crate) fn watch_pause(&self) -> Duration {
+        match self {
+            Self::File(_) => Duration::from_millis(50),
+            Self::Etcd(_) => Duration::from_millis(200),
+        }
+    }
+
     /// Its location, as messages name it.
     pub(crate) fn place(&self) -> &str {
         match self {

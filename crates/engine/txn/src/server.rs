@@ -5,20 +5,25 @@ use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
 use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
 use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService, Need, Usage};
+use memory::{FENCE_SERVICE, FenceService, FencedEpoch};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// The services of a memory server whose region has `bytes` bytes, each with its service number.
-pub fn services<E: Env>(region: RegionId, bytes: u64) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
-    services_over(Arc::new(Extents::new(region, bytes)), Arc::default())
+pub fn services<E: Env>(
+    region: RegionId,
+    bytes: u64,
+) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
+    services_over(Arc::new(Extents::new(region, bytes)), Arc::default(), FencedEpoch::default())
 }
 
 /// Like [`services`], with counted calls and moved versions.
 pub fn counted_services<E: Env>(
     counts: &Arc<ServiceCounts>,
-) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
-    let services = services_over(counts.extents.clone(), counts.mover.clone());
+) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
+    let services =
+        services_over(counts.extents.clone(), counts.mover.clone(), counts.fenced.clone());
     let mut places = 0..services.len();
     services.map(|(id, service)| {
         let place = places.next().expect("there is one for each");
@@ -31,13 +36,15 @@ pub fn counted_services<E: Env>(
 fn services_over<E: Env>(
     extents: Arc<Extents>,
     mover: Arc<MoverCounts>,
-) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
+    fenced: FencedEpoch,
+) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
     let inner = Arc::new(InnerNodes::new(extents.clone()));
     [
         (EXTENT_SERVICE, Arc::new(ExtentService(extents.clone()))),
         (CATALOG_SERVICE, Arc::new(CatalogService::default())),
         (MOVER_SERVICE, Arc::new(MoverService::new(extents, mover))),
         (TREE_SERVICE, Arc::new(TreeService::new(inner))),
+        (FENCE_SERVICE, Arc::new(FenceService(fenced))),
     ]
 }
 
@@ -47,6 +54,8 @@ pub struct ServiceCounts {
     pub calls: [AtomicU64; SERVICE_NAMES.len()],
     /// Statistics of the mover.
     pub mover: Arc<MoverCounts>,
+    /// The epoch up to which the server has fenced dead members.
+    pub fenced: FencedEpoch,
     extents: Arc<Extents>,
 }
 
@@ -54,7 +63,8 @@ impl ServiceCounts {
     /// Statistics of a new region of `bytes` bytes.
     pub fn new(region: RegionId, bytes: u64) -> Self {
         let extents = Arc::new(Extents::new(region, bytes));
-        Self { calls: Default::default(), mover: Arc::default(), extents }
+        let fenced = FencedEpoch::default();
+        Self { calls: Default::default(), mover: Arc::default(), fenced, extents }
     }
 
     /// Allocated bytes of the region, by label.
@@ -64,7 +74,7 @@ impl ServiceCounts {
 }
 
 /// Names of the services in reports.
-pub const SERVICE_NAMES: [&str; 4] = ["extents", "catalog", "mover", "tree"];
+pub const SERVICE_NAMES: [&str; 5] = ["extents", "catalog", "mover", "tree", "fence"];
 
 /// A service that counts its calls.
 struct Counted<E> {

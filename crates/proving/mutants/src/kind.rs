@@ -133,6 +133,8 @@ pub struct Kind {
     /// Whether the server with the first buckets of the table hands out no more memory, so that
     /// overflow blocks are on the others. Rows must be, too: their old versions are beside them.
     pub has_far_blocks: bool,
+    /// Compute servers that die while sessions run, and are recovered.
+    pub deaths: u64,
     /// Whether the seed draws everything, see [`crate::swarm`].
     pub is_drawn: bool,
 }
@@ -182,6 +184,7 @@ pub const ROOMY: Kind = Kind {
     node_bytes: 256,
     has_wide_keys: false,
     has_far_blocks: false,
+    deaths: 0,
     is_drawn: false,
 };
 
@@ -512,3 +515,15 @@ impl Kind {
         Self { storage: Some(storage), ..self }
     }
 }
+
+/// Compute servers die in the middle of their commits.
+pub const DEADLY: Kind = Kind {
+    deaths: 2,
+    sessions: 9,
+    transactions: 40,
+    read_percent: 10,
+    lists: 6,
+    pause_percent: 0,
+    servers: 2,
+    ..ROOMY
+};

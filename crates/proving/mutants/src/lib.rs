@@ -22,6 +22,7 @@
 
 pub mod caught;
 mod changes;
+mod deaths;
 pub mod dice;
 pub mod kind;
 pub mod lists;

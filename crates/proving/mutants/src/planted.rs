@@ -3,11 +3,11 @@
 //! Decision: docs/decisions/0005-mutants-exist-only-in-simulated-worlds.md
 
 use crate::kind::{
-    CROWD, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS,
-    GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED,
-    MOVING_HASH, MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW,
-    OWNED_OUTSIDE, PILED, PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED,
-    SLOW, SLOW_CARDS, STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
+    CROWD, DEADLY, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN, GROWING,
+    GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING, MOVING_CARDS,
+    MOVING_FETCHED, MOVING_HASH, MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN,
+    OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY,
+    SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -273,6 +273,11 @@ pub const MUTANTS: &[Planted] = &[
     guard(Mutant::CollectHideUpkeepNumber, "numbers of upkeep are published", SWARM)
         .seen_by_shadow(),
     guard(Mutant::CollectLockRowTwice, "a batch locks a row once", LOSSY_HOT).seen_by_shadow(),
+    guard(Mutant::CommitSkipMark, "batch 2 begins with a mark on each server", DEADLY),
+    guard(Mutant::RecoverIgnoreMarks, "a commit with a mark is completed", DEADLY),
+    guard(Mutant::RecoverPublished, "a published commit is left alone", DEADLY),
+    guard(Mutant::RecoverSkipJournal, "the commits of the dead are decided", DEADLY),
+    guard(Mutant::RecoverStealAnyLock, "only locks of the dead are released", DEADLY),
     guard(Mutant::ReadTrustVersionAlone, "an old version is still there when it was read", RESTING),
     guard(Mutant::ReadTrustSlotKey, "a visited slot leads to the row with its key", WIDE),
     guard(Mutant::ScanRepeatEntry, "a lookup finds each entry once", WIDE_INDEXED),

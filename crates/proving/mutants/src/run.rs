@@ -1,6 +1,7 @@
 //! One run: a world of a kind, with or without a planted bug, and the defects that are detected.
 
 use crate::changes::{Change, Changer};
+use crate::deaths::{self, Mortal};
 use crate::dice::Dice;
 use crate::kind::{Division, Kind};
 use crate::lists::{self, InUse, Tables};
@@ -92,17 +93,17 @@ pub fn run(kind: &Kind, seed: u64, guards: &[Mutant]) -> Ran {
     Scene::run(kind, kind.carrier.unwrap_or(drawn), (seed, guards), dice)
 }
 
-struct Scene {
-    kind: Kind,
+pub(crate) struct Scene {
+    pub(crate) kind: Kind,
     storage: Storage,
-    world: World,
-    database: Database<DynEnv>,
-    admin: Endpoint,
+    pub(crate) world: World,
+    pub(crate) database: Database<DynEnv>,
+    pub(crate) admin: Endpoint,
     tables: Tables,
     recordings: Recordings,
     lists: InUse,
     broken_promises: BrokenPromises,
-    seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Scene {
@@ -288,7 +289,7 @@ impl Scene {
         let garbage = Rc::new(Cell::new(0));
         let left = garbage.clone();
         // Lanes that have lost a batch may hold locks for long.
-        let is_whole = self.kind.lost_batch_one_in == 0;
+        let is_whole = self.kind.lost_batch_one_in == 0 && self.kind.deaths == 0;
         self.world.spawn_on(&self.admin.clone(), async move {
             // A session that waits for ever is found by the world.
             while running.get() > 1 && fabric::Env::now_ns(&env) < CLOSER_NS_MAX {
@@ -318,6 +319,40 @@ impl Scene {
         assert_eq!(made, Ok(txn::Outcome::Committed), "no other process runs");
     }
 
+    /// Starts the sessions.
+    fn start_sessions(
+        &self,
+        homes: &[Database<DynEnv>],
+        used: &mut Vec<Database<DynEnv>>,
+        running: &Rc<Cell<u64>>,
+    ) -> Vec<Mortal> {
+        let mut mortal = Vec::new();
+        for number in 0..self.kind.sessions {
+            let env = self.world.endpoint(self.world.compute_node(self.node_of(number)));
+            let is_unaware = self.kind.has_unaware_lane && number == 0;
+            let database = match self.kind.shares_slot && !is_unaware {
+                false => self.home(number, &env),
+                true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
+            };
+            let database = match self.kind.deaths {
+                0 => database,
+                _ => database.as_member(deaths::member(number)),
+            };
+            mortal.push(Mortal::new(number, self.node_of(number), env.clone()));
+            used.push(database.clone());
+            let (session, running) = (self.session(number), running.clone());
+            let has_ended = mortal[number as usize].has_ended.clone();
+            let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };
+            self.world.spawn_on(&env.clone(), async move {
+                fabric::Env::sleep_ns(&env, wait_ns).await;
+                session.run(database).await;
+                has_ended.set(true);
+                running.set(running.get() - 1);
+            });
+        }
+        mortal
+    }
+
     /// Runs all sessions, reads everything, and checks the structures; returns their defects.
     fn play(&self) -> Vec<String> {
         if self.kind.spare_rows > 0 {
@@ -334,22 +369,8 @@ impl Scene {
         for change in Change::of(&self.kind) {
             used.push(self.start_changes(&running, change));
         }
-        for number in 0..self.kind.sessions {
-            let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
-            let is_unaware = self.kind.has_unaware_lane && number == 0;
-            let database = match self.kind.shares_slot && !is_unaware {
-                false => self.home(number, &env),
-                true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
-            };
-            used.push(database.clone());
-            let (session, running) = (self.session(number), running.clone());
-            let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };
-            self.world.spawn_on(&env.clone(), async move {
-                fabric::Env::sleep_ns(&env, wait_ns).await;
-                session.run(database).await;
-                running.set(running.get() - 1);
-            });
-        }
+        let mut mortal = self.start_sessions(&homes, &mut used, &running);
+        self.kill_some(&mut mortal, &running);
         let garbage = self.start_closer(used, &running);
         let waiting = self.world.run_until_idle();
         assert_eq!(waiting, 0, "{}: tasks wait for ever", self.world.identity());
@@ -369,6 +390,11 @@ impl Scene {
         if self.kind.lost_batch_one_in > 0 {
             // Locks of lost lanes remain, and reads of the check may be lost, too.
             return Vec::new();
+        }
+        if self.kind.deaths > 0 {
+            // A serializable reader may meet a lock of upkeep.
+            let found = self.check_after_deaths();
+            return found.into_iter().chain(self.broken_promises.take()).collect();
         }
         if let Err(reason) = looked {
             panic!("{}: nothing can be read in the end: {reason}", self.world.identity());
@@ -392,6 +418,7 @@ fn settings(kind: &Kind, dice: &mut Dice) -> DatabaseConfig {
         shares_slot,
         vector_copies,
         keeps_leaves,
+        journals: kind.deaths > 0,
         ..DatabaseConfig::default()
     };
     if kind.slots > 0 {

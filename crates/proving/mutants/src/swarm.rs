@@ -25,13 +25,19 @@ pub fn kind(seed: u64) -> Kind {
     let is_changed = kind.remakes_index || kind.has_passing_table;
     let sizes: &[u64] =
         if is_changed { &[1 << 19, 1 << 20] } else { &[1 << 17, 1 << 17, 1 << 18, 1 << 20] };
-    Kind {
+    let kind = Kind {
         server_words: one_of(dice, sizes),
         // Sessions that keep leaves insert where they have not read, and find out at the commit.
         keeps_leaves: kind.storage == Some(Storage::Tree) && dice.percent(20),
         has_wide_keys: dice.percent(30),
         ..kind
-    }
+    };
+    // Locks of upkeep stay, and changes of the catalog would wait for them.
+    let may_die = !(kind.shares_slot || is_changed);
+    let deaths = if may_die && dice.percent(40) { 1 + dice.below(2) } else { 0 };
+    // The dead leave the memory of their pools behind.
+    let server_words = if deaths > 0 { 1 << 20 } else { kind.server_words };
+    Kind { deaths, server_words, ..kind }
 }
 
 /// One of these values.

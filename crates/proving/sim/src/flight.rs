@@ -589,6 +589,21 @@ impl Core {
         }
     }
 
+    /// The dead owner of flights was fenced: they stop now.
+    pub(crate) fn end_flights(&mut self, group: u32) {
+        let now_ns = self.now_ns;
+        for place in 0..self.flights.places.len() as u32 {
+            let flight = self.flights.get(place);
+            if flight.group == group && flight.batch.is_some() {
+                flight.cut_ns = flight.cut_ns.min(now_ns);
+                for state in &mut flight.verbs {
+                    state.cut_ns = state.cut_ns.min(now_ns);
+                }
+                self.memory.cut_batch(flight.number, None, now_ns);
+            }
+        }
+    }
+
     /// The owner of flights died: each flight continues, stops at some moment, or stops now.
     pub(crate) fn cut_flights(&mut self, group: u32) {
         for place in 0..self.flights.places.len() as u32 {

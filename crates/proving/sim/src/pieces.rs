@@ -45,7 +45,10 @@ impl Pieces {
                 self.reached.insert(at);
                 Ok(())
             }
-            Note::Writes { .. } | Note::Reads { .. } | Note::Searches { .. } => Ok(()),
+            Note::Writes { .. }
+            | Note::Undoes { .. }
+            | Note::Reads { .. }
+            | Note::Searches { .. } => Ok(()),
         }
     }
 

@@ -231,8 +231,15 @@ impl Core {
         }
     }
 
-    /// The processes of a node lose their membership.
+    /// The processes of a node lose their membership. Of those that are dead, nothing takes effect
+    /// any more.
     pub(crate) fn fence_node(&mut self, node: NodeId) {
+        for group in 0..self.groups.len() as u32 {
+            let of_group = &self.groups[group as usize];
+            if of_group.node == node && of_group.is_dead {
+                self.end_flights(group);
+            }
+        }
         for group in self.groups.iter_mut().filter(|group| group.node == node) {
             group.is_fenced = true;
         }

@@ -6,6 +6,7 @@
 //! Note::Writes   a commit, before its first write that others can see    row -> version, version
 //! Note::Reads    a read that is settled    found == the last version of the row in the snapshot?
 //! Note::Searches a search of a range       found has every row that the snapshot has there, once?
+//! Note::Undoes   a survivor releases the locks of a dead commit          its versions are none
 //! ```
 //!
 //! A scan that ends at its limit is a search up to its last row, and a visit of a whole table is a
@@ -94,6 +95,7 @@ impl Shadow {
                     None => drop(rows.insert(key.into(), vec![version])),
                 }
             }
+            Note::Undoes { number } => self.undo(number),
             Note::Reads { table, key, found, covers } => {
                 let versions = self.rows.get(&table).and_then(|rows| rows.get(key));
                 // Rows that no commit has written are not known.
@@ -131,6 +133,15 @@ impl Shadow {
 }
 
 impl Shadow {
+    /// Removes the versions of a commit that will never be installed.
+    fn undo(&mut self, number: VersionWord) {
+        let stays = |version: &VersionWord| version.timestamp() != number;
+        let rows = self.rows.values_mut().flat_map(BTreeMap::values_mut);
+        rows.for_each(|versions| versions.retain(stays));
+        let entries = self.entries.values_mut().flat_map(BTreeMap::values_mut);
+        entries.for_each(|entries| entries.retain(|(version, _)| stays(version)));
+    }
+
     /// A row that a search by this snapshot has found twice, or one in the range that it has
     /// missed.
     fn wrong_search(

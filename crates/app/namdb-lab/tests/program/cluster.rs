@@ -71,6 +71,10 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.directory.join("log/memory-0.log"));
+            eprintln!("{}", log.unwrap_or_default());
+        }
         namdb(&format!("cluster down --file {}", self.file.display()));
         let _ = std::fs::remove_file(&self.file);
         let _ = std::fs::remove_file(self.file.with_extension("secret"));

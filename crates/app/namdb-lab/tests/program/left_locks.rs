@@ -1,5 +1,5 @@
-//! Locks of a client that was killed in the middle of commits: where they are shown, and by which
-//! words.
+//! Locks of a client that stands still in the middle of commits are shown; when it is killed, it is
+//! recovered, and nothing remains of it.
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::cluster::Cluster;
@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 /// The cluster's file, for the client.
 const FILE: &str = "NAMDB_TEST_LEFT_LOCKS_FILE";
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Time in which a dead client is recovered.
+const RECOVERED: Duration = Duration::from_secs(5);
 /// Threads of the client, and the rows that they write.
 const THREADS: u32 = 4;
 const ROWS: i32 = 20;
@@ -74,51 +76,30 @@ fn start_client(file: &Path) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a test starts again")
 }
 
-/// Stops the client at moments of its work until it holds locks, and kills it then.
-fn kill_with_locks(file: &Path, mut client: Child) {
-    let cluster = ClusterFile::load(file, &[]).expect("it was written");
-    let process = Pid::from_child(&client);
+/// Stops the client at moments of its work until it holds locks.
+fn stop_with_locks(cluster: &ClusterFile, client: &Child) {
+    let process = Pid::from_child(client);
     let start = Instant::now();
     loop {
         std::thread::sleep(Duration::from_millis(200));
         kill_process(process, Signal::STOP).expect("it runs");
-        let locks = LeftLocks::look(&cluster).expect("the memory server answers");
+        let locks = LeftLocks::look(cluster).expect("the memory server answers");
         if locks.expect("the tables are small") > 0 {
             break;
         }
         kill_process(process, Signal::CONT).expect("it is there");
         assert!(start.elapsed() < PATIENCE, "it never holds a lock when it is stopped");
     }
-    client.kill().expect("it is there");
-    client.wait().expect("it was started here");
 }
 
-fn locks_of_a_dead_client_are_shown(fabric: &str) {
-    let options = format!("--fabric {fabric} --memory 64M --compute-servers 1");
-    let cluster = Cluster::up(&format!("locks-{fabric}"), &options);
-    let bench = format!("bench bank --records {ROWS} --seconds 6 --warm-up 0");
-    let bench = format!("{bench} --cluster {}", cluster.file.display());
-    let run = std::thread::spawn(move || namdb(&bench));
-    let client = start_client(&cluster.file);
-    std::thread::sleep(Duration::from_secs(1));
-    kill_with_locks(&cluster.file, client);
-    let ended = run.join().expect("it does not panic");
-    let told = text(&ended.stdout) + &text(&ended.stderr);
-    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("locked by a process that has left or stands still"), "{told}");
-    assert!(words.contains("LEFT LOCKED") && !words.contains("DAMAGED"), "{told}");
+fn status(cluster: &Cluster) -> Value {
     let status = cluster.run("status --json -");
-    let report: Value = serde_json::from_str(&text(&status.stdout)).expect("it is JSON");
-    let left = report["left_locks"].as_u64().expect("a number");
-    assert!(left > 0, "{report:#}");
-    let servers = report["servers"].as_array().expect("a list");
-    let memory = servers.iter().find(|server| server["role"] == "memory").expect("it runs");
-    let control = memory["control"].as_str().expect("it has an address");
-    let start = Instant::now();
-    while cluster.metric(control, "namdb_left_locks") != left as f64 {
-        assert!(start.elapsed() < PATIENCE, "the metric does not show {left} locks");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    serde_json::from_str(&text(&status.stdout)).expect("it is JSON")
+}
+
+fn locks_are_shown(cluster: &Cluster) {
+    let left = status(cluster)["left_locks"].as_u64().expect("a number");
+    assert!(left > 0, "{:#}", status(cluster));
     let doctor = cluster.run("doctor");
     let found = text(&doctor.stdout);
     assert_eq!(doctor.status.code(), Some(1), "{found}");
@@ -126,12 +107,47 @@ fn locks_of_a_dead_client_are_shown(fabric: &str) {
     assert!(found.contains("load the data again"), "{found}");
 }
 
-#[test]
-fn locks_of_a_dead_client_are_shown_on_shared_memory() {
-    locks_of_a_dead_client_are_shown("shm");
+/// Waits until the dead client is recovered; then nothing of it may remain.
+fn nothing_remains(cluster: &Cluster) {
+    let start = Instant::now();
+    while status(cluster)["left_locks"] != 0 {
+        assert!(start.elapsed() < RECOVERED, "{:#}", status(cluster));
+    }
+    let doctor = text(&cluster.run("doctor").stdout);
+    assert!(!doctor.contains("problem  D19-left-locks"), "{doctor}");
+}
+
+fn locks_of_a_dead_client_are_released(fabric: &str) {
+    let options = format!("--fabric {fabric} --memory 64M --compute-servers 1");
+    let cluster = Cluster::up(&format!("locks-{fabric}"), &options);
+    let bench = format!("bench bank --records {ROWS} --seconds 5 --warm-up 0");
+    let bench = format!("{bench} --cluster {}", cluster.file.display());
+    let run = std::thread::spawn(move || namdb(&bench));
+    let mut client = start_client(&cluster.file);
+    std::thread::sleep(Duration::from_secs(1));
+    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    stop_with_locks(&file, &client);
+    locks_are_shown(&cluster);
+    client.kill().expect("it is there");
+    client.wait().expect("it was started here");
+    nothing_remains(&cluster);
+    let ended = run.join().expect("it does not panic");
+    let told = text(&ended.stdout) + &text(&ended.stderr);
+    assert!(ended.status.success() && told.contains("The database is consistent"), "{told}");
+    // A benchmark that needs all 64 slots of the cluster.
+    let all = "bench bank --threads 1 --lanes 64 --seconds 0.3 --warm-up 0 --fresh";
+    let report = cluster.report(&format!("{all} --compute-servers 0"));
+    let checks = report["checks"].as_array().expect("a list");
+    assert!(checks.iter().all(|check| check["ok"] == true), "{report:#}");
+    assert!(report["txn_per_s"].as_f64() > Some(0.0), "{report:#}");
 }
 
 #[test]
-fn locks_of_a_dead_client_are_shown_over_messages() {
-    locks_of_a_dead_client_are_shown("tcp");
+fn locks_of_a_dead_client_are_released_on_shared_memory() {
+    locks_of_a_dead_client_are_released("shm");
+}
+
+#[test]
+fn locks_of_a_dead_client_are_released_over_messages() {
+    locks_of_a_dead_client_are_released("tcp");
 }

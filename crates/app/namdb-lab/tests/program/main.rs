@@ -12,6 +12,7 @@ mod files;
 #[path = "../../../../app/namdb/tests/procedures/folder.rs"]
 mod folder;
 mod health;
+mod kills;
 mod left_locks;
 mod logs;
 mod measure;

@@ -13,10 +13,32 @@ use namdb::host::spawn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use txn::Root;
+use txn::{Database, EngineEnv, Root};
 
 /// Maximal wait for the memory servers and the database.
 const JOIN_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// The database of a cluster, as a process opens it.
+#[derive(Clone)]
+pub struct Opening {
+    root: Root,
+    /// The memory server whose copies of tables are read.
+    nearest: u16,
+    /// The process, if it is a member: it owns the slots of its lanes. Those of a visitor have no
+    /// owner with a name, and are never recovered.
+    member: Option<u64>,
+}
+
+impl Opening {
+    /// Opens the database from `env`.
+    pub fn open<E: EngineEnv>(&self, env: E) -> Database<E> {
+        let database = Database::open(env, &self.root).nearest_to(self.nearest);
+        match self.member {
+            Some(identity) => database.as_member(identity),
+            None => database,
+        }
+    }
+}
 
 /// A cluster as seen by a member or a visitor. Dropping it leaves the cluster.
 pub struct ClusterClient {
@@ -32,6 +54,8 @@ pub struct ClusterClient {
     pub epoch: Arc<AtomicU64>,
     /// This process's identity for the servers.
     identity: u64,
+    /// Whether it is that of a member, and not of a visitor.
+    is_member: bool,
     /// Number of connections opened so far: a second connection with the same number would replace
     /// the first.
     pub endpoints: Arc<AtomicU64>,
@@ -140,12 +164,19 @@ impl ClusterClient {
             root,
             epoch,
             identity,
+            is_member: !is_visitor,
             endpoints: Arc::default(),
             lease,
             has_left,
             registry,
             _follower: follower,
         })
+    }
+
+    /// The database, for this process to open.
+    pub fn opening(&self) -> Opening {
+        let member = self.is_member.then_some(self.identity);
+        Opening { root: self.root.clone(), nearest: self.nearest(), member }
     }
 
     /// This process's identity for the memory servers.

@@ -41,10 +41,17 @@ pub trait SiteQuery {
     fn look<S: Site>(self, site: &S) -> Result<Self::Output>;
 }
 
-/// Runs a query on the cluster's database, on one thread with one lane.
+/// Runs a query on the cluster's database, on one thread with one lane, and returns the slots that
+/// it used to the cluster.
 pub fn query<G: SiteQuery>(client: &ClusterClient, query: G) -> Result<G::Output> {
     match client.cluster.fabric {
-        FabricKind::Shm => query.look(&ShmSite::open(client, &Peers::default())?),
+        FabricKind::Shm => {
+            let site = ShmSite::open(client, &Peers::default())?;
+            let output = query.look(&site);
+            let left = site.leave();
+            // The query's own error is more informative.
+            output.and_then(|output| left.map(|()| output))
+        }
         FabricKind::Tcp => query.look(&tcp::site(client, 1, &Peers::default())?),
         FabricKind::Verbs => query.look(&verbs::site(client, 1, &Peers::default())?),
     }

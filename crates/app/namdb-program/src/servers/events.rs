@@ -58,25 +58,48 @@ pub fn joined(cluster: &ClusterFile, member: u64) {
     );
 }
 
-/// Updates the `known` members, and logs which ones joined or left. Returns the identities of those
-/// that died.
-pub fn moved(known: &mut BTreeMap<u64, String>, map: &ClusterMap) -> Vec<u64> {
-    let members: BTreeMap<u64, String> =
-        map.members.iter().map(|member| (member.identity, member.to_string())).collect();
-    for (_, member) in members.iter().filter(|(identity, _)| !known.contains_key(identity)) {
-        tracing::info!(epoch = map.epoch, %member, "epoch changed: a member has joined");
-    }
-    let mut dead = Vec::new();
-    for (identity, member) in known.iter().filter(|(id, _)| !members.contains_key(id)) {
-        if map.left.contains(identity) {
-            tracing::info!(epoch = map.epoch, %member, "epoch changed: a member has left");
-        } else {
-            tracing::warn!(epoch = map.epoch, %member, "epoch changed: a member has died");
-            dead.push(*identity);
+/// The members of a cluster as a server knows them.
+#[derive(Default)]
+pub struct KnownMembers {
+    members: BTreeMap<u64, String>,
+    /// `None` before the first map.
+    epoch: Option<u64>,
+}
+
+/// Members that are gone.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub struct Gone {
+    /// Identities of those that died.
+    pub dead: Vec<u64>,
+    /// Whether others may have joined and died between two looks at the members.
+    pub has_unseen: bool,
+}
+
+impl KnownMembers {
+    /// Takes over a map, and logs which members joined or left.
+    pub fn update(&mut self, map: &ClusterMap) -> Gone {
+        let members: BTreeMap<u64, String> =
+            map.members.iter().map(|member| (member.identity, member.to_string())).collect();
+        // Each joining and each departure starts an epoch; one epoch may end several leases.
+        let mut explained = 0;
+        for (_, member) in members.iter().filter(|(id, _)| !self.members.contains_key(id)) {
+            tracing::info!(epoch = map.epoch, %member, "epoch changed: a member has joined");
+            explained += 1;
         }
+        let mut dead = Vec::new();
+        for (identity, member) in self.members.iter().filter(|(id, _)| !members.contains_key(id)) {
+            if map.left.contains(identity) {
+                tracing::info!(epoch = map.epoch, %member, "epoch changed: a member has left");
+                explained += 1;
+            } else {
+                tracing::warn!(epoch = map.epoch, %member, "epoch changed: a member has died");
+                dead.push(*identity);
+            }
+        }
+        let begun = self.epoch.map_or(0, |known| map.epoch.saturating_sub(known));
+        (self.members, self.epoch) = (members, Some(map.epoch));
+        Gone { dead, has_unseen: begun > explained }
     }
-    *known = members;
-    dead
 }
 
 /// A former member's process was fenced.
@@ -94,4 +117,30 @@ pub fn fenced(caller: u64, outcome: &Result<Fenced, FenceError>) {
 /// The text form of identities.
 fn identity(identity: u64) -> String {
     format!("{identity:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::NodeId;
+    use membership::{ClusterId, Member};
+
+    fn map(epoch: u64, members: &[&Member], left: &[u64]) -> ClusterMap {
+        let members = members.iter().map(|&member| member.clone()).collect();
+        ClusterMap { cluster: ClusterId(1), epoch, members, left: left.to_vec(), root: None }
+    }
+
+    #[test]
+    fn members_that_nobody_has_seen_are_noticed_by_their_epochs() {
+        let member = |number| Member::memory_server(NodeId(number), 1 << 24, Addresses::default());
+        let [first, second] = [member(0), member(1)];
+        let mut known = KnownMembers::default();
+        assert_eq!(known.update(&map(7, &[&first], &[])), Gone::default());
+        assert_eq!(known.update(&map(8, &[&first, &second], &[])), Gone::default());
+        assert_eq!(known.update(&map(9, &[&first], &[second.identity])), Gone::default());
+        let gone = known.update(&map(11, &[&first], &[second.identity]));
+        assert_eq!(gone, Gone { dead: Vec::new(), has_unseen: true });
+        let gone = known.update(&map(12, &[], &[]));
+        assert_eq!(gone.dead, [first.identity]);
+    }
 }

@@ -1,7 +1,8 @@
-//! Locks that a commit has left: its process has ended, or waits for a memory server.
+//! Locks that stay: their process waits for a memory server, is not recovered yet, or has died
+//! during upkeep, whose locks nobody releases.
 //!
-//! A lock has the number of its commit, which holds it for microseconds. So a word that has the
-//! same lock some time later is held by a commit that does not go on. To find locked words is to
+//! A lock has the number of its commit or upkeep, which holds it for microseconds. So a word that
+//! has the same lock some time later is held by one that does not go on. To find locked words is to
 //! read the tables, so this counts only in databases of limited size.
 
 use super::cluster_client::ClusterClient;
@@ -19,8 +20,8 @@ const READ_BYTES_MAX: u64 = 256 << 20;
 /// Time for which a lock must last to count as left.
 const LAST_NS: u64 = 500_000_000;
 
-/// The remedy, until a restart recovers them.
-pub const REMEDY: &str = "if this stays, stop the cluster, start it, and load the data again: `namdb cluster down`, \
+/// The remedy for locks of upkeep; recovery releases those of commits.
+pub const REMEDY: &str = "dead processes are recovered within seconds; if this stays, stop the cluster, start it, and load the data again: `namdb cluster down`, \
                           `namdb cluster up`";
 
 /// Counts the locks of a whole database.
@@ -46,13 +47,24 @@ impl SiteQuery for LeftLocks {
     }
 }
 
+/// Whether the tables are small enough to be read for their locks.
+pub async fn are_tables_small<E: Env>(database: &Database<E>) -> Result<bool> {
+    database.refresh().await.context("cannot read the catalog")?;
+    let tables = database.memory_usage().await.context("cannot read the memory usage")?;
+    Ok(is_small(&tables))
+}
+
+fn is_small(tables: &[TableMemory]) -> bool {
+    tables.iter().map(|table| table.used_bytes).sum::<u64>() <= READ_BYTES_MAX
+}
+
 /// Number of the locks that were left; `None` if the tables are too large to look for them.
 pub async fn count<E: Env>(database: &Database<E>, tables: &[TableMemory]) -> Result<Option<u64>> {
-    if tables.iter().map(|table| table.used_bytes).sum::<u64>() > READ_BYTES_MAX {
+    if !is_small(tables) {
         return Ok(None);
     }
     let report = database.check().await.context("cannot read the tables")?;
-    let words = report.lock_words;
+    let words: Vec<GlobalPtr> = report.locks.iter().map(|lock| lock.word).collect();
     if words.is_empty() {
         return Ok(Some(0));
     }
@@ -84,7 +96,7 @@ pub fn told(left_locks: Option<u64>) -> String {
 /// A sentence about locks that were left.
 pub fn held(count: u64) -> String {
     let locks = counted(count, "lock");
-    let by = "by processes that have ended, or wait for a memory server";
+    let by = "by processes that have died, or wait for a memory server";
     format!("{locks} left on rows, buckets or leaves {by}")
 }
 

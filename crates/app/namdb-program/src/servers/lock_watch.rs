@@ -31,8 +31,8 @@ impl Default for LockWatch {
 
 impl LockWatch {
     /// Members have died; their locks are counted soon.
-    pub fn note_deaths(&self, count: usize) {
-        self.deaths.fetch_add(count as u64, Relaxed);
+    pub fn note_deaths(&self) {
+        self.deaths.fetch_add(1, Relaxed);
     }
 
     /// The locks of the last count; `None` if the tables are too large.

@@ -3,13 +3,15 @@
 //! Decision: docs/decisions/0101-a-memory-server-that-has-run-is-not-restarted.md
 
 use super::error::ServerError;
+use super::events::{Gone, KnownMembers};
 use super::exposure::check_memory_server;
 use super::founder::{Founder, found};
 use super::health::Health;
 use super::keys::server_keys;
 use super::lease_watch::{LeaseTime, watch};
 use super::lock_watch::{self, LockWatch};
-use super::{MEMBERS_POLL, PROGRAM, control, events, names, room, verbs};
+use super::recovery::{self, Deaths};
+use super::{PROGRAM, control, events, names, room, verbs};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -22,7 +24,6 @@ use fabric::{Fabric, LocalEnv, LocalWorld, Secret};
 use layout::{NodeId, RegionId};
 use membership::{Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, Role};
 use metrics::{Endpoint, sources};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -46,6 +47,8 @@ pub struct MemoryServer {
     epoch: Arc<AtomicU64>,
     health: Arc<Health>,
     locks: Arc<LockWatch>,
+    deaths: Arc<Deaths>,
+    services: Arc<ServiceCounts>,
     stop: &'static AtomicBool,
     _control: Endpoint,
 }
@@ -87,6 +90,7 @@ impl MemoryServer {
         sources::enter_fabric(&told, cluster.fabric.name(), carried, connections);
         names::follow(&cluster, services.clone(), known, stop)?;
         let locks = watch_locks(&cluster, number, &told, stop)?;
+        let counted = services.clone();
         let state = move |told: &mut serde_json::Map<_, _>| {
             let used_bytes: u64 = services.usage().iter().map(|part| part.bytes).sum();
             told.insert("region_bytes".to_owned(), region_bytes.into());
@@ -103,6 +107,7 @@ impl MemoryServer {
         health.joined(LeaseTime::new(lease.clock(), cluster.lease_seconds));
         events::joined(&cluster, lease.member().identity);
         let _control = control;
+        let deaths = recover_dead(&cluster, lease.member(), &told, stop)?;
         Ok(Self {
             cluster,
             ports: vec![opened.port],
@@ -115,6 +120,8 @@ impl MemoryServer {
             epoch,
             health,
             locks,
+            deaths,
+            services: counted,
             stop,
             _control,
         })
@@ -124,7 +131,7 @@ impl MemoryServer {
     pub fn serve(mut self) -> Result<()> {
         let counters = self.polling.clone();
         let warden = self.warden();
-        let follower = self.registry.follow(MEMBERS_POLL, warden)?;
+        let follower = self.registry.follow(self.registry.watch_pause(), warden)?;
         let (number, stop) = (self.lease.member().number, self.stop);
         if number == 0 {
             found(self.founder, &self.cluster, &self.registry, stop)?;
@@ -159,23 +166,34 @@ impl MemoryServer {
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
         let (health, locks) = (self.health.clone(), self.locks.clone());
+        let (deaths, fenced) = (self.deaths.clone(), self.services.fenced.clone());
         let mut fence = self.fence.take();
-        let mut known = BTreeMap::new();
+        let mut known = KnownMembers::default();
+        // After a fence that has failed, nothing is recovered.
+        let mut is_unfenced = false;
         move |map| {
             epoch.store(map.epoch, Relaxed);
             health.note_database(map.database().map(drop));
-            let dead = events::moved(&mut known, map);
-            if dead.is_empty() {
+            let Gone { dead, has_unseen } = known.update(map);
+            if dead.is_empty() && !has_unseen {
+                if !is_unfenced {
+                    fenced.raise(map.epoch);
+                }
                 return;
             }
             if let Some(fence) = &mut fence
                 && let Err(error) = fence(map, &dead)
             {
                 tracing::error!("a process that was considered dead may still write: {error:#}");
+                is_unfenced = true;
             }
             let members = map.members.iter().map(|member| member.identity).collect();
             admission.advance(map.epoch, members);
-            locks.note_deaths(dead.len());
+            if !is_unfenced {
+                fenced.raise(map.epoch);
+            }
+            locks.note_deaths();
+            deaths.note();
         }
     }
 }
@@ -214,6 +232,21 @@ fn watch_locks(
         lock_watch::follow(cluster, locks.clone(), stop)?;
     }
     Ok(locks)
+}
+
+/// Recovers dead compute servers on memory server 0.
+fn recover_dead(
+    cluster: &ClusterFile,
+    member: &Member,
+    told: &metrics::Registry,
+    stop: &'static AtomicBool,
+) -> Result<Arc<Deaths>> {
+    let (deaths, counts) = (Arc::<Deaths>::default(), Arc::default());
+    if member.number == 0 {
+        sources::enter_recovered(told, &counts);
+        recovery::follow(cluster, member.identity, deaths.clone(), counts, stop)?;
+    }
+    Ok(deaths)
 }
 
 /// Rejects a region that exceeds the host's memory: it would be reserved, and the server killed

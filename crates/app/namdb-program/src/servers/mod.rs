@@ -20,6 +20,7 @@ pub mod log;
 pub mod memory;
 pub mod missing_features;
 pub mod names;
+mod recovery;
 pub mod remote;
 pub mod room;
 pub mod shm;

@@ -1,7 +1,7 @@
 //! Runs this process's transactions on memory servers over a network, with an engine per thread.
 
 use super::LEAVE_NS;
-use super::cluster_client::ClusterClient;
+use super::cluster_client::{ClusterClient, Opening};
 use crate::bench::site::{Facts, Site, SiteSession};
 use crate::output;
 use anyhow::Result;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use txn::{Database, Root};
+use txn::Database;
 
 /// Connects over one fabric.
 pub trait Connect: Sync {
@@ -26,9 +26,7 @@ pub struct RemoteSite {
     connect: Box<dyn Connect>,
     /// Compute servers that this process calls.
     peers: Vec<NodeId>,
-    root: Root,
-    /// The memory server whose copies of tables are read.
-    nearest: u16,
+    opening: Opening,
     facts: Facts,
     /// The process's connection counter.
     endpoints: Arc<AtomicU64>,
@@ -45,10 +43,10 @@ impl RemoteSite {
             oracle: client.root.config.oracle,
             lanes_per_thread: lanes,
         };
-        let (root, told) = (client.root.clone(), Arc::default());
+        let (opening, told) = (client.opening(), Arc::default());
         let endpoints = client.endpoints.clone();
-        let (connect, peers, nearest) = (Box::new(connect), Vec::new(), client.nearest());
-        Self { connect, peers, root, nearest, facts, endpoints, told }
+        let (connect, peers) = (Box::new(connect), Vec::new());
+        Self { connect, peers, opening, facts, endpoints, told }
     }
 
     /// Like [`RemoteSite::new`]; threads also connect to these compute servers.
@@ -64,8 +62,7 @@ impl Site for RemoteSite {
     fn session(&self) -> Result<RemoteSession> {
         let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
-        let database =
-            Database::open(DynEnv::new(engine.endpoint()), &self.root).nearest_to(self.nearest);
+        let database = self.opening.open(DynEnv::new(engine.endpoint()));
         let (peers, told) = (self.peers.clone(), self.told.clone());
         let session = RemoteSession { database, engine, peers, told };
         session.wait(session.database.refresh())?;

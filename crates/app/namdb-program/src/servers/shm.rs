@@ -10,7 +10,6 @@ use fabric::shm::{ConnectConfig, connect};
 use fabric::{LocalEnv, run_now};
 use namdb::Db;
 use std::sync::atomic::Ordering::Relaxed;
-use txn::Database;
 
 /// A cluster's memory servers, mapped.
 pub struct ShmSite {
@@ -27,7 +26,7 @@ impl ShmSite {
         let hellos = client.hellos(client.map.memory_servers(), endpoint);
         let config = ConnectConfig::new(&client.cluster.directory, client.secret.clone(), hellos);
         let world = connect(&ConnectConfig { peers, needs_peers, ..config })?;
-        let database = Database::open(world.endpoint(), &client.root).nearest_to(client.nearest());
+        let database = client.opening().open(world.endpoint());
         run_now(database.refresh())?;
         let facts = Facts {
             fabric: "shm",

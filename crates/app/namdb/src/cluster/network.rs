@@ -106,8 +106,9 @@ impl Seat {
         let endpoint = remote.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(remote.network.connect(endpoint)?, Patience::default())?;
         let Place { root, .. } = &remote.place;
-        let database =
-            Database::open(DynEnv::new(engine.endpoint()), root).nearest_to(remote.place.nearest());
+        let database = Database::open(DynEnv::new(engine.endpoint()), root)
+            .as_member(remote.place.identity())
+            .nearest_to(remote.place.nearest());
         let remote = remote.clone();
         let seat = Self { lane: None, has_slot: false, database, engine, remote };
         seat.engine.block_on(seat.database.refresh())?;

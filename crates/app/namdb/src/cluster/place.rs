@@ -95,7 +95,9 @@ impl Place {
         let config = ConnectConfig::new(&self.cluster.directory, self.secret.clone(), hellos);
         let peers = self.hellos(self.peers());
         let world = connect(&ConnectConfig { peers, needs_peers: false, ..config })?;
-        let database = Database::open(world.endpoint(), &self.root).nearest_to(self.nearest());
+        let database = Database::open(world.endpoint(), &self.root)
+            .as_member(self.identity)
+            .nearest_to(self.nearest());
         run_now(database.refresh())?;
         Ok(Db::mapped(database, lanes, self))
     }
@@ -133,6 +135,11 @@ impl Place {
     #[cfg(feature = "procedures")]
     pub fn owner_nodes(&self) -> Vec<Option<layout::NodeId>> {
         self.owners.iter().map(|owner| owner.as_ref().map(Member::node)).collect()
+    }
+
+    /// This process among the members.
+    pub fn identity(&self) -> u64 {
+        self.identity
     }
 
     /// The memory server whose copies of tables this process reads.

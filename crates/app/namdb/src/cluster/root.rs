@@ -25,6 +25,8 @@ pub fn database_config(snapshots: OracleKind, transaction_time_ms: u64) -> Datab
             OracleKind::DoubleCollect => Oracle::DoubleCollect,
         },
         transaction_time_max_ns: transaction_time_ms * 1_000_000,
+        // Processes of a cluster die alone, and others recover them.
+        journals: true,
         ..DatabaseConfig::default()
     }
 }

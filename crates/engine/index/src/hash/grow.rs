@@ -120,7 +120,11 @@ async fn lock_root<E: Env>(
     owner: VersionWord,
 ) -> Result<bool, IndexError> {
     let mut batch = Batch::new();
-    let swap = batch.compare_and_swap(table.root.add_words(root::GROW), 0, owner.locked().word());
+    let swap = batch.compare_and_swap(
+        table.root.add_words(root::GROW),
+        0,
+        owner.locked_by_upkeep().word(),
+    );
     let batch = env.execute(batch).await?;
     Ok(batch.swapped(swap))
 }
@@ -261,7 +265,7 @@ async fn lock_bucket<E: Env>(
         return Ok(None);
     }
     batch.clear_verbs();
-    let swap = batch.compare_and_swap(bucket, insert, owner.locked().word());
+    let swap = batch.compare_and_swap(bucket, insert, owner.locked_by_upkeep().word());
     batch = env.execute(batch).await?;
     let is_held = batch.swapped(swap) || env.mutant(Mutant::HashSplitUnlocked);
     Ok(is_held.then_some((batch, insert)))
@@ -353,7 +357,7 @@ async fn lock_rows<E: Env>(
     let mut swaps = Vec::with_capacity(moving.len());
     for slot in moving {
         let expected = header(&batch, slot);
-        swaps.push(batch.compare_and_swap(slot.from, expected, owner.locked().word()));
+        swaps.push(batch.compare_and_swap(slot.from, expected, owner.locked_by_upkeep().word()));
     }
     batch = env.execute(batch).await?;
     let complete = swaps.iter().all(|&swap| batch.swapped(swap));
@@ -373,7 +377,7 @@ async fn lock_rows<E: Env>(
     if !complete {
         return Ok(None);
     }
-    let trusts = env.is_coherent() || env.mutant(Mutant::HashMoveHalfInstalled);
+    let trusts = env.mutant(Mutant::HashMoveHalfInstalled);
     if !trusts && !are_installed(&batch, moving, is_installed) {
         batch.clear_verbs();
         for slot in moving {
@@ -459,7 +463,7 @@ async fn write_new_bucket<E: Env>(
         slot.to.set(to);
         let copy = batch.duplicate(slot.span);
         if table.rows {
-            batch.set_word(copy.at + HEADER, owner.locked().word());
+            batch.set_word(copy.at + HEADER, owner.locked_by_upkeep().word());
         }
         batch.write(to, copy);
         tags = bucket::with_tag(slots, tags, used, bucket::tag(slots, slot.tag_hash));
@@ -469,7 +473,7 @@ async fn write_new_bucket<E: Env>(
     batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
     batch.write_word(new.add_words(u64::from(bucket::COLLECTED)), collected);
     batch.write_word(new.add_words(u64::from(bucket::IDENTITY)), identity.word());
-    batch.write_word(new, owner.locked().word());
+    batch.write_word(new, owner.locked_by_upkeep().word());
     Ok(env.execute(batch).await?)
 }
 

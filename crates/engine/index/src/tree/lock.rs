@@ -59,7 +59,8 @@ pub fn post_lock(
     let expected_version = leaf.view(batch, tree).version();
     assert!(expected_version != VersionWord::TORN.word(), "a leaf that was read is whole");
     let word = leaf.ptr.add_words(u64::from(leaf::INSERT));
-    let swap = batch.compare_and_swap(word, leaf.insert.word(), timestamp.locked().word());
+    let swap =
+        batch.compare_and_swap(word, leaf.insert.word(), timestamp.locked_by_upkeep().word());
     let version = batch.read(leaf.ptr.add_words(u64::from(leaf::VERSION)), 1);
     LeafLock { ptr: leaf.ptr, swap, version, expected_version }
 }

@@ -58,12 +58,12 @@ async fn release_leaf<E: Env>(
     owner: VersionWord,
 ) -> Result<(Batch, Option<GlobalPtr>), IndexError> {
     let (mut batch, span) = read_node(env, batch, tree.layout, held.ptr).await?;
-    let leaf = LeafRead { ptr: held.ptr, span, insert: owner.locked() };
+    let leaf = LeafRead { ptr: held.ptr, span, insert: owner.locked_by_upkeep() };
     let next = leaf.view(&batch, tree).next();
     if !next.is_null() {
         let span;
         (batch, span) = read_node(env, batch, tree.layout, next).await?;
-        let right = LeafRead { ptr: next, span, insert: owner.locked() };
+        let right = LeafRead { ptr: next, span, insert: owner.locked_by_upkeep() };
         let view = right.view(&batch, tree);
         if is_taken_over(&view, held.high.as_ref().map(Key::words)) {
             let after = view.next();
@@ -113,7 +113,7 @@ async fn walk_held<E: Env>(
     loop {
         let leaf = LeafView::new(tree.layout, batch.words(span));
         let (low, high, next) = (Key::from_words(leaf.low()), leaf.high_key(), leaf.next());
-        if leaf.insert_word() == owner.locked() {
+        if leaf.insert_word() == owner.locked_by_upkeep() {
             held.push(Held { ptr, low, high });
         }
         batch.truncate(span.at);

@@ -6,7 +6,9 @@ use layout::column::INLINE_LENGTH_MAX;
 use layout::oracle::{self, OracleLayout};
 use layout::row::{self, BufferLayout};
 use layout::{BucketLayout, GlobalPtr, LeafLayout, RegionId, RowLayout, SlotId, ValueLayout};
-use layout::{Column, ColumnType, Schema, bucket, leaf, region, value, vector_copy as copies};
+use layout::{
+    Column, ColumnType, Schema, bucket, journal, leaf, region, value, vector_copy as copies,
+};
 
 const AT: fn(u32, &'static str, &'static str, &'static str) -> Field =
     |word, name, written, meaning| Field::at(u64::from(word), name, written, meaning);
@@ -24,6 +26,10 @@ pub fn write(page: &mut Page) {
     nodes(page);
     oracle(page);
     vector_copy(page);
+}
+
+fn word(ptr: GlobalPtr) -> u64 {
+    ptr.offset() / layout::WORD_BYTES
 }
 
 /// An offset behind the key, as an expression.
@@ -47,6 +53,12 @@ fn region(page: &mut Page) {
             "collected",
             "swap, before a lane collects",
             "stamp up to which versions were collected in this region",
+        ),
+        Field::at(
+            word(region::mark(RegionId(0), SlotId(0))),
+            "marks",
+            "batch 2: first, the lane that owns the slot",
+            "for each slot, id of the last journal entry whose batch 2 reached the server",
         ),
     ]);
 }
@@ -311,7 +323,6 @@ fn nodes(page: &mut Page) {
 fn oracle(page: &mut Page) {
     let area = OracleLayout { slots: 64 };
     let base = GlobalPtr::new(RegionId(0), 0);
-    let word = |ptr: GlobalPtr| ptr.offset() / layout::WORD_BYTES;
     let (lane, ring) = (word(area.lane(base, SlotId(0))), word(area.frozen(base, 0)));
     page.heading(
         "Oracle",
@@ -386,7 +397,20 @@ fn lanes_and_ring(page: &mut Page, area: &OracleLayout) {
             "publish: before active; upkeep: 0, last",
             "1 while it grows or collects: changes of the catalog wait",
         ),
+        AT(
+            oracle::LANE_OWNER,
+            "owner",
+            "swap, by a new lane or by recovery; write, when the slot is returned",
+            "identity of the compute server whose lanes draw the slot's numbers, 0 if none does",
+        ),
+        AT(
+            oracle::LANE_JOURNAL,
+            "journal",
+            "swap, when a journal is allocated",
+            "newest journal of the slot, or null",
+        ),
     ]);
+    journals(page);
     page.heading(
         "Frozen vector",
         &format!(
@@ -403,10 +427,37 @@ fn lanes_and_ring(page: &mut Page, area: &OracleLayout) {
     ]);
 }
 
+fn journals(page: &mut Page) {
+    page.heading(
+        "Journal",
+        "An extent of a memory server, if the database keeps journals. The journals of a slot are a list; its lane writes \
+         to the first one.",
+    );
+    page.fields(&[
+        AT(journal::NEXT, "next", "allocation", "the previous journal of the slot, or null"),
+        AT(journal::WORDS, "words", "allocation", "size of the journal"),
+        AT(journal::ENTRY, "entry", "batch 1", "the last commit of the lane"),
+    ]);
+    page.heading("Journal entry", "Written with one batch 1; a torn one fails its checksum.");
+    page.fields(&[
+        AT(0, "checksum", "batch 1", "over the other words of the entry"),
+        AT(1, "words", "batch 1", "size of the entry"),
+        AT(2, "number", "batch 1", "timestamp of the attempt"),
+        AT(3, "id", "batch 1", "value of the marks with which batch 2 begins"),
+        AT(4, "rows", "batch 1", "number of locked rows"),
+        AT(5, "structures", "batch 1", "number of locked buckets and leaves"),
+        AT(
+            journal::ENTRY_HEAD as u32,
+            "lists",
+            "batch 1",
+            "header and unlocked version of each row; insert word of each structure; the writes of batch 2",
+        ),
+    ]);
+}
+
 fn vector_copy(page: &mut Page) {
     let shape = OracleLayout { slots: 64 }.copies();
     let base = GlobalPtr::new(RegionId(0), 0);
-    let word = |ptr: GlobalPtr| ptr.offset() / layout::WORD_BYTES;
     page.heading(
         "Copy of frozen vectors",
         &format!(

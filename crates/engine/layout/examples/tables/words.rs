@@ -64,7 +64,11 @@ fn versions(page: &mut Page) {
         "In headers, beside payloads, as insert word of buckets and leaves, and in values out of line.",
         &[
             (lock, "lock", "in a header or insert word: the timestamp is the lock owner's"),
-            (deleted, "deleted", "the row is a tombstone from this version on"),
+            (
+                deleted,
+                "deleted",
+                "the row is a tombstone from this version on; with `lock`: upkeep holds the lock",
+            ),
             (slot, "slot", "index in the timestamp vector of the lane that wrote it"),
             (counter, "counter", "the lane's number; never used twice"),
         ],
@@ -88,6 +92,11 @@ fn versions(page: &mut Page) {
         ),
         special(sample, "(3,18)", "number 18 of slot 3"),
         special(sample.locked(), "locked (3,18)", "locked by the transaction with that timestamp"),
+        special(
+            sample.locked_by_upkeep(),
+            "locked (3,18) by upkeep",
+            "locked by a split, an absorption or collection with that number",
+        ),
         special(sample.deleted(), "(3,18) deleted", "deleted by that transaction"),
     ];
     page.table(&["word", "is", "meaning"], &special);

@@ -28,7 +28,7 @@ pub const SERVED_REQUESTS: Metric = Metric::counter(
 pub const SERVED_CALLS: Metric = Metric::counter(
     "namdb_served_calls_total",
     Unit::None,
-    &[Label::new("service", "`extents`, `catalog`, `mover` or `tree`")],
+    &[Label::new("service", "`extents`, `catalog`, `mover`, `tree` or `fence`")],
     "Calls handled by services, including one of `extents` per scrape; a repeated call counts once.",
 );
 pub const CONNECTIONS: Metric = Metric::gauge(
@@ -68,9 +68,21 @@ pub const LEFT_LOCKS: Metric = Metric::gauge(
     "namdb_left_locks",
     Unit::None,
     &[],
-    "Rows, buckets and leaves that dead processes have left locked. Memory server 0 counts them after a member has \
+    "Rows, buckets and leaves whose lock nobody releases. Memory server 0 counts them after a member has \
      died, and every minute while there are some; `namdb doctor` names the remedy. No value on other servers, and if the \
      tables are larger than 256 MiB.",
+);
+pub const RECOVERED_COMMITS: Metric = Metric::counter(
+    "namdb_recovered_commits_total",
+    Unit::None,
+    &[Label::new("by", "`completed` or `released`: whether the commit took effect")],
+    "Unfinished commits of dead compute servers that memory server 0 has decided. No value on other servers.",
+);
+pub const RECOVERED_SLOTS: Metric = Metric::counter(
+    "namdb_recovered_slots_total",
+    Unit::None,
+    &[],
+    "Slots of dead compute servers that memory server 0 has freed. No value on other servers.",
 );
 pub const POLLING_ROUNDS: Metric = Metric::counter(
     "namdb_polling_rounds_total",
@@ -112,6 +124,8 @@ pub(super) const MEMORY_SERVERS: Chapter = Chapter {
         &MOVED_VERSIONS,
         &DROPPED_VERSIONS,
         &LEFT_LOCKS,
+        &RECOVERED_COMMITS,
+        &RECOVERED_SLOTS,
         &POLLING_ROUNDS,
         &POLLING_BUSY_ROUNDS,
         &POLLING_YIELDS,

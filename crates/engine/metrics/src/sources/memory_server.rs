@@ -73,6 +73,26 @@ pub fn enter_left_locks(registry: &Registry, count: impl Fn() -> Option<u64> + S
     });
 }
 
+/// Counts of what memory server 0 has recovered of dead compute servers.
+#[derive(Default)]
+pub struct RecoveredCounts {
+    pub slots: AtomicU64,
+    pub completed: AtomicU64,
+    pub released: AtomicU64,
+}
+
+/// Registers what was done for dead compute servers.
+pub fn enter_recovered(registry: &Registry, counts: &Arc<RecoveredCounts>) {
+    let slots = counts.clone();
+    registry.add(&catalog::RECOVERED_SLOTS, &[], move || slots.slots.load(Relaxed));
+    let completed = counts.clone();
+    let completed = move || completed.completed.load(Relaxed);
+    registry.add(&catalog::RECOVERED_COMMITS, &["completed"], completed);
+    let released = counts.clone();
+    let released = move || released.released.load(Relaxed);
+    registry.add(&catalog::RECOVERED_COMMITS, &["released"], released);
+}
+
 /// Registers a fabric of the server: the requests that its processor executed, and the number of
 /// connected callers.
 pub fn enter_fabric(

@@ -27,9 +27,20 @@ pub struct StructureReport {
     pub errors: Vec<String>,
     /// Locks found held, each as `table: kind address`; the kinds are `row`, `bucket` and `leaf`.
     pub locked: Vec<String>,
-    /// Their words.
-    pub lock_words: Vec<GlobalPtr>,
+    /// The same as words.
+    pub locks: Vec<HeldLock>,
 }
+
+/// A locked word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeldLock {
+    pub word: GlobalPtr,
+    /// Whether it is the header of a row, and not the insert word of a bucket or leaf.
+    pub is_row: bool,
+}
+
+/// The kind of a lock on a row, in [`StructureReport::locked`].
+const ROW: &str = "row";
 
 impl StructureReport {
     fn add_hash(&mut self, name: &str, report: HashReport) {
@@ -38,7 +49,7 @@ impl StructureReport {
             report.buckets, report.overflow_blocks, report.used_slots
         ));
         self.add(name, "bucket", report.errors, report.locked);
-        self.add(name, "row", Vec::new(), report.locked_rows);
+        self.add(name, ROW, Vec::new(), report.locked_rows);
     }
 
     fn add_values(&mut self, name: &str, report: ValueReport) {
@@ -54,7 +65,8 @@ impl StructureReport {
 
     fn add(&mut self, name: &str, kind: &str, errors: Vec<String>, locked: Vec<GlobalPtr>) {
         self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
-        self.lock_words.extend_from_slice(&locked);
+        let is_row = kind == ROW;
+        self.locks.extend(locked.iter().map(|&word| HeldLock { word, is_row }));
         self.locked.extend(locked.into_iter().map(|at| format!("{name}: {kind} {at:?}")));
     }
 }
@@ -146,7 +158,7 @@ impl<E: Env> Database<E> {
                 // in flight.
                 let is_half = !self.env.is_coherent() && header.word() != batch.word(at + VERSION);
                 if header.is_locked() || is_half {
-                    report.lock_words.push(*row);
+                    report.locks.push(HeldLock { word: *row, is_row: true });
                     report.locked.push(format!("{name}: row {row:?}"));
                 } else if header.word() != batch.word(at + VERSION) {
                     report.errors.push(format!("{name}: row {row:?}: header and version differ"));

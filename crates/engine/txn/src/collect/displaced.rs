@@ -14,6 +14,7 @@
 use crate::catalog::TableId;
 use crate::collect::Horizon;
 use crate::lane::LaneInner;
+use crate::recovery::Met;
 use crate::step::CollectStep;
 use fabric::{Batch, Env, FabricError, Mutant, Note};
 use layout::row::{LINK, OVERFLOW_HEAD};
@@ -103,7 +104,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Locks each row that has not changed since, clears its chain word, and unlocks it.
     async fn detach_oldest(&mut self, count: usize) -> Result<(), FabricError> {
-        let locked = self.identity.upkeep_timestamp().locked().word();
+        let locked = self.lock_for_detaching().word();
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         // Where verbs complete at once, no batch is lost.
@@ -133,6 +134,7 @@ impl<E: Env> LaneInner<E> {
             if found != waiting.version && !self.env.mutant(Mutant::CollectDetachChanged) {
                 // The commit that holds the lock may abort and leave the row as it was.
                 if found.is_locked() && found != VersionWord::MOVED {
+                    self.note_stray(Met::Row(waiting.row), found.word());
                     busy |= 1 << number;
                 }
                 continue;
@@ -163,6 +165,17 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CollectStep::BuffersDetached).await;
         self.scratch.batch = Some(batch);
         Ok(())
+    }
+
+    /// The lock under which buffers are detached. If the lane dies, others may release it like the
+    /// stray lock of a commit: the row does not change under it, and its chain word leads to the
+    /// whole buffer or nowhere. That needs a number which no other lane publishes past.
+    fn lock_for_detaching(&mut self) -> VersionWord {
+        let number = self.identity.upkeep_timestamp();
+        match &self.journal {
+            Some(_) => number.locked(),
+            None => number.locked_by_upkeep(),
+        }
     }
 
     /// Reads the heads of overflow lists again that are on other servers than their rows, since a

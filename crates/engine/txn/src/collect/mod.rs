@@ -128,13 +128,17 @@ impl<E: Env> LaneInner<E> {
             Owner::Index(index) => self.open.index_info(index).placed(),
         };
         let (label, nodes) = (placed.label, self.shared.nodes(placed));
+        // Where no batch is lost and no process dies alone, an unlocked row is installed. Elsewhere
+        // others may write it again where it was, until the vector covers it.
+        let is_whole = !self.sets_installs_aside();
         let pool = self.open.blocks_of(owner).expect("a table is opened when it is first named");
         // Everything that the snapshot covers was completely installed before the snapshot, and so
         // was everything that this lane has committed.
         let snapshot = self.snapshot.clone();
         let own = self.identity.shared_slot.is_none().then_some(self.identity.slot);
-        let is_installed =
-            |version: VersionWord| snapshot.covers(version) || Some(version.slot()) == own;
+        let is_installed = |version: VersionWord| {
+            is_whole || snapshot.covers(version) || Some(version.slot()) == own
+        };
         let grown =
             index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp, &is_installed);
         let grown = grown.await;

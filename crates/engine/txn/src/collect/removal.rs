@@ -10,6 +10,7 @@ use crate::abort::TxnError;
 use crate::catalog::{IndexId, Primary};
 use crate::collect::{Doubt, Garbage, Retired};
 use crate::lane::LaneInner;
+use crate::recovery::Met;
 use crate::step::CollectStep;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
@@ -58,7 +59,7 @@ pub(crate) fn post_tombstone_lock(
     successor: VersionWord,
     timestamp: VersionWord,
 ) -> TombstoneLock {
-    let swap = batch.compare_and_swap(row, successor.word(), timestamp.locked().word());
+    let swap = batch.compare_and_swap(row, successor.word(), timestamp.locked_by_upkeep().word());
     TombstoneLock { swap, chain: batch.read(row.add_words(u64::from(LINK)), 1) }
 }
 
@@ -190,11 +191,12 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.env.execute(batch).await?;
         let held = batch.words(held)[0];
         if VersionWord::from_word(held).is_locked() {
+            self.note_stray(Met::Structure(word), held);
             self.scratch.batch = Some(batch);
             return Ok(None);
         }
         batch.clear_verbs();
-        let swap = batch.compare_and_swap(word, held, owner.locked().word());
+        let swap = batch.compare_and_swap(word, held, owner.locked_by_upkeep().word());
         let batch = self.env.execute(batch).await?;
         let swapped = batch.swapped(swap) || self.env.mutant(Mutant::CollectUnlockedBucket);
         self.scratch.batch = Some(batch);
@@ -257,6 +259,7 @@ impl<E: Env> LaneInner<E> {
         let lock = post_tombstone_lock(&mut batch, row, retired.successor, timestamp);
         let batch = self.env.execute(batch).await?;
         let (removal, buffer) = self.decide_tombstone(&batch, lock);
+        self.note_stray(Met::Row(row), batch.found(lock.swap));
         self.scratch.batch = Some(batch);
         if !buffer.is_null() {
             self.empty_buffer(retired.table, buffer).await?;
@@ -421,9 +424,9 @@ impl<E: Env> LaneInner<E> {
             self.scratch.batch = Some(batch);
             return Ok(Removal::Gone);
         };
-        let leads_to = view.value(position)[0];
-        let count = view.count();
+        let (leads_to, count) = (view.value(position)[0], view.count());
         if leaf.insert.is_locked() {
+            self.note_stray(Met::Structure(leaf.ptr), leaf.insert.word());
             self.scratch.batch = Some(batch);
             return Ok(Removal::Busy);
         }

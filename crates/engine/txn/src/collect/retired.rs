@@ -101,6 +101,7 @@ impl<E: Env> LaneInner<E> {
             let successor = if is_deleted { timestamp.deleted() } else { timestamp };
             let (table, row) = (entry.table, entry.row);
             debug_assert!(!row.is_null(), "an installed row has an address");
+            self.statistics.buffers_given += u64::from(entry.has_new_buffer);
             let keeps = self.open.info(table).design.keeps_versions && !is_deleted;
             if !(entry.buffer.is_null() || keeps) {
                 let (version, buffer) = (successor, entry.buffer);

@@ -9,7 +9,7 @@
 //! - docs/decisions/0059-an-insert-word-goes-last-behind-a-fence-if-its-chain.md
 //! - docs/decisions/0149-one-write-installs-a-row-where-memory-is-not-coherent.md
 
-use super::{LeafLock, Locks, NextSlot, RowLock};
+use super::{LeafLock, NextSlot, RowLock};
 use crate::abort::Abort;
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
@@ -34,7 +34,10 @@ impl<E: Env> LaneInner<E> {
             let RowLock { access, next, .. } = self.writes.locks.rows[index];
             let slot = match next {
                 NextSlot::NoBuffer => {
-                    self.give_buffer(access).await?;
+                    // Batch 2 may be put together already, with the buffer.
+                    if !self.txn.accesses[access].has_new_buffer {
+                        self.give_buffer(access).await?;
+                    }
                     continue;
                 }
                 NextSlot::Free => continue,
@@ -72,7 +75,7 @@ impl<E: Env> LaneInner<E> {
     /// Takes a version buffer from the pool of the row's server, so that batch 2 can write the
     /// buffer before the pointer to it; stores it in the chain word of the image.
     #[inline]
-    async fn give_buffer(&mut self, access: AccessId) -> Result<(), Abort> {
+    pub(super) async fn give_buffer(&mut self, access: AccessId) -> Result<(), Abort> {
         let Access { table, row, image, .. } = self.txn.accesses[access];
         let words = self.open.info(table).buffer.words();
         let server = self.env.node_of(row.region());
@@ -106,53 +109,62 @@ impl<E: Env> LaneInner<E> {
         moved.map(drop).map_err(|_| Abort::VersionBufferFull)
     }
 
-    /// Writes everything, in an order that the fabric's contract guarantees within a server.
+    /// Writes everything. Batch 2 was set aside before batch 1 where the lane has a journal, and
+    /// where verbs take time.
     #[inline]
     pub(super) async fn install_new_versions(
         &mut self,
         timestamp: VersionWord,
     ) -> Result<(), FabricError> {
-        let locks = std::mem::take(&mut self.writes.locks);
         let mut batch = self.txn.batch.take();
-        batch.clear_verbs();
+        if self.sets_installs_aside() {
+            batch.resume(&mut self.scratch.installs);
+        } else {
+            batch.clear_verbs();
+            self.post_installs(&mut batch, timestamp);
+        }
+        self.txn.batch.put_back(batch);
+        self.execute().await
+    }
+
+    /// Puts batch 2 together, in an order that the fabric's contract guarantees within a server.
+    #[inline]
+    pub(super) fn post_installs(&mut self, batch: &mut Batch, timestamp: VersionWord) {
+        let rows = std::mem::take(&mut self.writes.rows);
+        let mut leaves = std::mem::take(&mut self.writes.locks.leaves);
         if self.env.mutant(Mutant::CommitUnlockBucketFirst) {
             for insert in self.writes.bucket_inserts.iter() {
                 batch.write_word(insert.bucket, timestamp.word());
             }
         }
         if !self.writes.placed.is_empty() {
-            self.install_values(&mut batch);
+            self.install_values(batch);
         }
         if !self.env.is_coherent() {
-            for lock in &locks.rows {
-                self.fill_new_buffer(&mut batch, lock.access, timestamp);
+            for &access in &rows {
+                self.fill_new_buffer(batch, access, timestamp);
             }
         }
-        self.save_far(&mut batch, &locks, timestamp);
-        for lock in &locks.rows {
-            self.install_row(&mut batch, lock.access, timestamp);
+        self.save_far(batch, &rows, timestamp);
+        for &access in &rows {
+            if !self.txn.accesses[access].is_new() {
+                self.install_row(batch, access, timestamp);
+            }
         }
-        for index in 0..self.writes.rows.len() {
-            let access = self.writes.rows[index];
+        for &access in &rows {
             if self.txn.accesses[access].is_new() {
-                self.install_new_row(&mut batch, access, timestamp);
+                self.install_new_row(batch, access, timestamp);
             }
         }
-        self.install_blocks(&mut batch, timestamp);
-        for lock in &locks.leaves {
-            self.install_leaf(&mut batch, lock, timestamp);
+        self.install_blocks(batch, timestamp);
+        for lock in &mut leaves {
+            self.install_leaf(batch, lock, timestamp);
         }
         if self.env.mutant(Mutant::CommitPublishWithInstall) {
             let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.identity.slot);
             batch.write_word(slot, timestamp.counter());
         }
-        if !E::IMMEDIATE {
-            // The batch is lost if it fails, and the commit must be completed nevertheless.
-            self.scratch.installed.get_or_insert_default().copy_writes(&batch);
-        }
-        self.writes.locks = locks;
-        self.txn.batch.put_back(batch);
-        self.execute().await
+        (self.writes.rows, self.writes.locks.leaves) = (rows, leaves);
     }
 
     /// Writes a row's new buffer with the displaced version, where memory is not coherent: the
@@ -163,7 +175,6 @@ impl<E: Env> LaneInner<E> {
         if !entry.has_new_buffer {
             return;
         }
-        self.statistics.buffers_given += 1;
         let shape = self.open.info(entry.table).buffer;
         let is_deleted = entry.state == State::Deleted;
         let version = if is_deleted { timestamp.deleted() } else { timestamp };
@@ -183,11 +194,14 @@ impl<E: Env> LaneInner<E> {
     /// moved them: writes to two servers are not ordered, and a reader that sees the new version
     /// must find the displaced one.
     #[inline]
-    fn save_far(&mut self, batch: &mut Batch, locks: &Locks, timestamp: VersionWord) {
+    fn save_far(&mut self, batch: &mut Batch, rows: &[AccessId], timestamp: VersionWord) {
         let mut is_any = false;
         // Where verbs complete at once, all of them are ordered.
-        for lock in locks.rows.iter().filter(|_| !E::IMMEDIATE) {
-            let entry = self.txn.accesses[lock.access];
+        for &access in rows.iter().filter(|_| !E::IMMEDIATE) {
+            let entry = self.txn.accesses[access];
+            if entry.is_new() {
+                continue;
+            }
             let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
             if !chain.is_far_from(entry.row) {
                 continue;
@@ -232,7 +246,6 @@ impl<E: Env> LaneInner<E> {
         let is_saved = !E::IMMEDIATE && chain.is_far_from(entry.row);
         let is_coherent = self.env.is_coherent();
         if entry.has_new_buffer && is_coherent {
-            self.statistics.buffers_given += 1;
             clear_buffer(batch, chain.buffer(), &shape);
         }
         // A deletion keeps the payload; copy its image before the link becomes the successor.
@@ -242,8 +255,11 @@ impl<E: Env> LaneInner<E> {
         batch.set_word(fresh.at + HEADER, version.word());
         batch.set_word(fresh.at + VERSION, version.word());
         batch.set_word(fresh.at + LINK, after.word());
-        batch.set_word(entry.image.at + HEADER, 0);
-        batch.set_word(entry.image.at + LINK, version.word());
+        // Batch 1 and the next attempt at batch 2 need the chain that was read.
+        let is_aside = self.sets_installs_aside();
+        let old = if is_aside { batch.duplicate(entry.image) } else { entry.image };
+        batch.set_word(old.at + HEADER, 0);
+        batch.set_word(old.at + LINK, version.word());
         let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
         if self.env.mutant(Mutant::CommitPayloadBeforeOldVersion) {
             batch.write_row(entry.row, fresh, first, Cover::AllButLink);
@@ -252,12 +268,12 @@ impl<E: Env> LaneInner<E> {
             && !self.env.mutant(Mutant::CommitChainWithRow);
         if is_coherent {
             if !is_saved {
-                batch.install_row(slot, entry.image, KEY, Cover::All);
+                batch.install_row(slot, old, KEY, Cover::All);
             }
             batch.install_row(entry.row, fresh, first, Cover::AllButLink);
         } else {
             if !entry.has_new_buffer && !is_saved {
-                batch.install_row_at_once(slot, entry.image, KEY, Cover::All);
+                batch.install_row_at_once(slot, old, KEY, Cover::All);
             }
             if is_new_chain {
                 batch.write_word(entry.row.add_words(u64::from(LINK)), after.word());
@@ -327,7 +343,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Writes the leaf with all its new entries, then its insert word.
     #[inline]
-    fn install_leaf(&mut self, batch: &mut Batch, lock: &LeafLock, timestamp: VersionWord) {
+    fn install_leaf(&mut self, batch: &mut Batch, lock: &mut LeafLock, timestamp: VersionWord) {
         let seen = self.txn.leaves_seen[lock.seen];
         if self.env.mutant(Mutant::CommitUnlockLeafFirst) {
             batch.write_word(seen.leaf, timestamp.word());
@@ -343,7 +359,10 @@ impl<E: Env> LaneInner<E> {
                 };
                 entries.push((insert.key, row.word()));
             }
-            let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
+            // Batch 1 proves the leaf as it was read.
+            let is_aside = self.sets_installs_aside();
+            lock.written = if is_aside { batch.duplicate(seen.span) } else { seen.span };
+            let leaf = LeafRead { ptr: seen.leaf, span: lock.written, insert: seen.insert };
             index::tree::write_leaf_with(batch, &tree, &leaf, &entries);
             self.writes.leaf_entries = entries;
         }

@@ -13,6 +13,7 @@ use crate::abort::Abort;
 use crate::lane::ids::Id;
 use crate::lane::{LaneInner, RunningTransaction};
 use crate::read::access::Access;
+use crate::recovery::Met;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
 use layout::row::{ChainWord, LINK};
@@ -28,12 +29,17 @@ impl<E: Env> LaneInner<E> {
     pub(super) async fn lock_write_set(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         self.writes.locks.rows.clear();
         self.writes.locks.buckets.clear();
+        if !E::IMMEDIATE {
+            self.set_installs_aside(timestamp).await?;
+        } else if self.journal.is_some() {
+            Box::pin(self.set_installs_aside(timestamp)).await?;
+        }
         match self.writes_copies() {
-            false => self.lock_matching(timestamp, |_, _| true).await?,
+            false => self.lock_matching(timestamp, true, |_, _| true).await?,
             true => Box::pin(self.lock_copies(timestamp)).await?,
         }
         if !self.env.mutant(Mutant::CommitChainBeforeLock) {
-            self.adopt_chains().await?;
+            self.adopt_chains(timestamp).await?;
         }
         Ok(())
     }
@@ -41,22 +47,44 @@ impl<E: Env> LaneInner<E> {
     /// Locks first copies, and everything that is not a copy; then the other copies. Only the owner
     /// of the first copy's lock competes for those.
     async fn lock_copies(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
-        self.lock_matching(timestamp, |lane, owner| !lane.open.is_later_copy(owner)).await?;
-        self.lock_matching(timestamp, |lane, owner| lane.open.is_later_copy(owner)).await
+        self.lock_matching(timestamp, true, |lane, owner| !lane.open.is_later_copy(owner)).await?;
+        self.lock_matching(timestamp, false, |lane, owner| lane.open.is_later_copy(owner)).await
     }
 
+    /// Locks the wanted part of the write set. The journal is written with the first part.
     #[inline]
     async fn lock_matching(
         &mut self,
         timestamp: VersionWord,
+        is_first: bool,
         is_wanted: impl Fn(&Self, Owner) -> bool,
     ) -> Result<(), Abort> {
         let mut locks = std::mem::take(&mut self.writes.locks);
-        self.post_locks(&mut locks, timestamp, is_wanted);
+        self.post_locks(&mut locks, timestamp, is_first, is_wanted);
         self.writes.locks = locks;
         let done = self.execute().await;
         done.map_err(|error| self.note_lost(&error))?;
-        self.check_locks_held()
+        self.check_locks_held().inspect_err(|_| self.note_stray_locks())
+    }
+
+    /// Notes the stray locks that made a swap fail.
+    #[cold]
+    fn note_stray_locks(&mut self) {
+        if !self.sets_installs_aside() {
+            return;
+        }
+        let (batch, locks) = (&*self.txn.batch, &self.writes.locks);
+        let rows = locks.rows.iter();
+        let rows = rows.map(|lock| (Met::Row(self.txn.accesses[lock.access].row), lock.swap));
+        let buckets = locks.buckets.iter().map(|lock| {
+            (Met::Structure(self.writes.bucket_inserts[lock.insert].bucket), lock.swap)
+        });
+        let leaves = locks.leaves.iter().filter_map(|lock| {
+            Some((Met::Structure(self.txn.leaves_seen[lock.seen].leaf), lock.swap?))
+        });
+        let all = rows.chain(buckets).chain(leaves);
+        let found: Vec<(Met, u64)> = all.map(|(met, swap)| (met, batch.found(swap))).collect();
+        found.into_iter().for_each(|(met, word)| self.note_stray(met, word));
     }
 
     /// The locks may be held although the batch failed. A server that refuses an address is not
@@ -75,35 +103,63 @@ impl<E: Env> LaneInner<E> {
     /// collection may have detached the buffer in between and restored the same header. A changed
     /// chain costs one more round trip.
     #[inline]
-    async fn adopt_chains(&mut self) -> Result<(), Abort> {
-        let RunningTransaction { batch, accesses, .. } = &mut self.txn;
-        let batch = &mut **batch;
+    async fn adopt_chains(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
+        let has_changed = self.has_changed_chain()?;
+        if !has_changed && !self.writes.locks.rows.iter().any(|lock| lock.must_read) {
+            return Ok(());
+        }
+        if has_changed && self.sets_installs_aside() {
+            Box::pin(self.set_installs_aside(timestamp)).await?;
+        }
+        let mut batch = self.txn.batch.take();
         batch.clear_verbs();
         for lock in &mut self.writes.locks.rows {
-            let access = &accesses[lock.access];
-            let (link, word) = (access.image.at + LINK, batch.word(lock.chain.at));
-            let chain = ChainWord::from_word(word);
-            // A slot on another server may have been read before the swap.
-            let is_read_early = !E::IMMEDIATE
-                && matches!(lock.next, NextSlot::Read(_))
-                && chain.is_far_from(access.row);
-            if batch.word(link) == word && !is_read_early {
-                continue;
+            let access = &self.txn.accesses[lock.access];
+            let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
+            if std::mem::take(&mut lock.must_read) && !access.has_new_buffer {
+                let slot = self.open.info(access.table).buffer.next_slot(chain);
+                lock.next = NextSlot::Read(batch.read(slot, SLOT_HEAD_WORDS));
             }
-            batch.set_word(link, word);
-            lock.next = match chain.buffer().is_null() {
-                true => NextSlot::NoBuffer,
-                false => {
-                    let slot = self.open.info(access.table).buffer.next_slot(chain);
-                    NextSlot::Read(batch.read(slot, SLOT_HEAD_WORDS))
-                }
-            };
         }
-        if batch.is_empty() {
+        if has_changed {
+            self.post_journal(&mut batch);
+        }
+        let is_empty = batch.is_empty();
+        self.txn.batch.put_back(batch);
+        if is_empty {
             return Ok(());
         }
         let done = self.execute().await;
         done.map_err(|error| self.note_lost(&error))
+    }
+
+    /// Takes over the chain words that were read under the locks, and notes which slots must be
+    /// read. Returns whether a chain word is not that of the image.
+    #[inline]
+    fn has_changed_chain(&mut self) -> Result<bool, Abort> {
+        let RunningTransaction { batch, accesses, .. } = &mut self.txn;
+        let mut has_changed = false;
+        for lock in &mut self.writes.locks.rows {
+            let access = &accesses[lock.access];
+            let (link, word) = (access.image.at + LINK, batch.word(lock.chain.at));
+            let chain = ChainWord::from_word(word);
+            // A row whose image had no buffer was given one, and its chain word is that of batch 2.
+            let known = if access.has_new_buffer { 0 } else { batch.word(link) };
+            if lock.chain.at == link || known == word {
+                // A slot on another server may have been read before the swap.
+                lock.must_read = !E::IMMEDIATE
+                    && matches!(lock.next, NextSlot::Read(_))
+                    && chain.is_far_from(access.row);
+                continue;
+            }
+            if access.has_new_buffer {
+                return Err(Abort::WriteConflict);
+            }
+            batch.set_word(link, word);
+            (lock.next, lock.must_read) = (NextSlot::NoBuffer, !chain.buffer().is_null());
+            has_changed = true;
+        }
+        Ok(has_changed)
     }
 
     #[inline]
@@ -111,11 +167,16 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         locks: &mut Locks,
         timestamp: VersionWord,
+        is_first: bool,
         is_wanted: impl Fn(&Self, Owner) -> bool,
     ) {
         let locked = timestamp.locked().word();
         let mut batch = self.txn.batch.take();
         batch.clear_verbs();
+        if is_first {
+            // Ahead of the swaps: on its own server no lock is held without its entry.
+            self.post_journal(&mut batch);
+        }
         for &number in &self.writes.rows {
             let access = &self.txn.accesses[number];
             debug_assert!(access.is_written() && !access.is_old, "the write set is prepared");
@@ -125,7 +186,7 @@ impl<E: Env> LaneInner<E> {
             let swap = batch.compare_and_swap(access.row, access.version.word(), locked);
             let chain = self.post_chain(&mut batch, access);
             let next = self.post_next_slot(&mut batch, access);
-            locks.rows.push(RowLock { access: number, swap, chain, next });
+            locks.rows.push(RowLock { access: number, swap, chain, next, must_read: false });
         }
         for (number, insert) in self.writes.bucket_inserts.iter().enumerate() {
             if !is_wanted(self, insert.owner) {
@@ -174,7 +235,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     fn post_next_slot(&self, batch: &mut Batch, access: &Access) -> NextSlot {
         let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
-        if chain.buffer().is_null() {
+        if chain.buffer().is_null() || access.has_new_buffer {
             return NextSlot::NoBuffer;
         }
         let is_early = self.env.mutant(Mutant::CommitFreeSlotEarly);

@@ -14,6 +14,9 @@ pub(crate) struct RowLock {
     /// The chain word: read after the swap, or that of the image where the swap proves it.
     pub chain: Span,
     pub next: NextSlot,
+    /// The next slot must be read under the lock: the chain word is not that of the image, or the
+    /// slot is on another server.
+    pub must_read: bool,
 }
 
 /// The state of the version buffer's slot that receives the displaced version.
@@ -42,13 +45,16 @@ pub(crate) struct LeafLock {
     pub swap: Option<Swap>,
     /// The rewrite counter, read after the swap.
     pub version: Span,
+    /// The leaf as batch 2 writes it.
+    pub written: Span,
 }
 
 impl LeafLock {
     /// A leaf with these inserts.
     pub fn of(seen: LeafSeenId, inserts: Range<usize>) -> Self {
         let (first, count) = (inserts.start as u32, inserts.len() as u32);
-        Self { seen, first, count, swap: None, version: Span::default() }
+        let (version, written) = (Span::default(), Span::default());
+        Self { seen, first, count, swap: None, version, written }
     }
 
     /// A leaf that is locked without an insert.

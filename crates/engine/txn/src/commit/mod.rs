@@ -1,9 +1,9 @@
 //! Commit: lock, validate, install, publish [ZB17 §3.1 listing 1, §4.1, §6.1].
 //!
-//! Read the listing here first, then [`prepare`], [`lock`], [`validate`], [`redo`], [`install`],
-//! [`publish`], and [`release`] for commits that abort. [`outcome`] calls the listing and has what
-//! follows from its outcome, [`undecided`] decides unknown ones, [`locks`] has the bookkeeping,
-//! [`mutated`] the phases in a wrong order.
+//! Read the listing here first, then [`prepare`], [`mod@journal`], [`lock`], [`validate`],
+//! [`redo`], [`install`], [`publish`], and [`release`] for commits that abort. [`outcome`] calls
+//! the listing and has what follows from its outcome, [`undecided`] decides unknown ones, [`locks`]
+//! has the bookkeeping, [`mutated`] the phases in a wrong order.
 //!
 //! Decisions:
 //! - docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
@@ -12,6 +12,7 @@
 pub(crate) mod witness;
 
 mod install;
+mod journal;
 mod lock;
 mod locks;
 mod mutated;
@@ -28,7 +29,7 @@ mod values;
 pub(crate) use locks::{BucketLock, LeafLock, Locks, NextSlot, RowLock};
 pub(crate) use outcome::commit_detached;
 pub use step::CommitStep;
-pub(crate) use undecided::Decisions;
+pub(crate) use undecided::{Decisions, Delay, Undecided, Verdict};
 pub(crate) use values::PlacedValue;
 
 use crate::abort::Outcome;

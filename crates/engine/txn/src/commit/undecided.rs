@@ -12,12 +12,13 @@
 //! ```
 //!
 //! The lock word has the commit's number, which no other attempt has: a word that holds it is
-//! locked by this commit, and nobody else unlocks it. A server carries out the writes of batch 2 in
-//! the order of posting, so an unlocked bucket or leaf proves all writes before its unlocking
-//! write; these are not repeated, because others may have changed what they wrote. Rows may be
-//! written again in any case: no snapshot covers their version before the publish, so no other
-//! commit locks them. But a row that has its new version proves that the old one was saved, and
-//! that is not repeated: readers find it there, and while a slot is written it looks empty.
+//! locked by this commit, and nobody else unlocks it before the vector covers the number. A server
+//! carries out the writes of batch 2 in the order of posting, so an unlocked bucket or leaf proves
+//! all writes before its unlocking write; these are not repeated, because others may have changed
+//! what they wrote. Rows may be written again in any case: no snapshot covers their version before
+//! the publish, so no other commit locks them. But a row that has its new version proves that the
+//! old one was saved, and that is not repeated: readers find it there, and while a slot is written
+//! it looks empty.
 //!
 //! Upkeep does not leave that to a task: it waits and repeats its lost batches
 //! ([`LaneInner::insist`]).
@@ -31,7 +32,9 @@
 
 use crate::database::Shared;
 use crate::lane::LaneInner;
-use fabric::{Batch, Env, FabricError, Mutant, Span, Verb};
+use crate::recovery::writes_of;
+use fabric::{Batch, Env, FabricError, Mutant, Span, Verb, batch_of_writes};
+use layout::journal::Entry;
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::row::VERSION;
 use layout::{GlobalPtr, RegionId, VersionWord};
@@ -66,8 +69,17 @@ enum Rest {
     Withdraw,
 }
 
+/// How a number ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Its writes are installed.
+    Complete,
+    /// Its locks are released.
+    Release,
+}
+
 /// A number whose outcome is unknown.
-struct Undecided {
+pub(crate) struct Undecided {
     timestamp: VersionWord,
     rows: Vec<MaybeLocked>,
     /// Buckets and leaves.
@@ -76,16 +88,16 @@ struct Undecided {
 }
 
 /// Why an attempt has not decided.
-enum Delay {
+pub(crate) enum Delay {
     /// A server does not answer.
-    Unreachable,
+    Unreachable(FabricError),
     /// A server has lost the memory that the commit knew.
     Lost,
 }
 
 impl From<FabricError> for Delay {
-    fn from(_: FabricError) -> Self {
-        Self::Unreachable
+    fn from(error: FabricError) -> Self {
+        Self::Unreachable(error)
     }
 }
 
@@ -154,7 +166,7 @@ impl<E: Env> LaneInner<E> {
     /// Poisons the lane, and lets a task complete a commit whose batch 2 was posted.
     #[cold]
     pub(super) fn install_later(&mut self, timestamp: VersionWord) {
-        let Some(copy) = self.scratch.installed.take() else { return self.identity.poison() };
+        let Some(copy) = writes_of(&self.scratch.entry) else { return self.identity.poison() };
         let (rows, structures) = self.maybe_locked(timestamp);
         self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Install(copy) });
     }
@@ -167,7 +179,10 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// The words that a commit locks. Insert words never return to an earlier value.
-    fn maybe_locked(&self, timestamp: VersionWord) -> (Vec<MaybeLocked>, Vec<MaybeLocked>) {
+    pub(super) fn maybe_locked(
+        &self,
+        timestamp: VersionWord,
+    ) -> (Vec<MaybeLocked>, Vec<MaybeLocked>) {
         let Self { txn, writes, .. } = self;
         let accesses = writes.rows.iter().map(|&number| &txn.accesses[number]);
         let existing = accesses.filter(|access| !access.is_new() && !access.row.is_null());
@@ -221,7 +236,7 @@ async fn decide<E: Env>(env: E, mut undecided: Undecided, mut deciding: Deciding
                 return;
             }
             Err(Delay::Lost) => return,
-            Err(Delay::Unreachable) => {}
+            Err(Delay::Unreachable(_)) => {}
         }
         let mut regions = undecided.regions(&shared).into_iter();
         let is_given_up = regions.any(|region| env.is_given_up(env.node_of(region)));
@@ -234,6 +249,28 @@ async fn decide<E: Env>(env: E, mut undecided: Undecided, mut deciding: Deciding
 }
 
 impl Undecided {
+    /// The number of a journal's entry, with the verdict on it; `None` if the entry's writes are
+    /// not those of a batch.
+    pub(crate) fn of_entry(entry: &Entry<'_>, verdict: Verdict) -> Option<Self> {
+        let timestamp = entry.head.number;
+        let rows = entry.rows().map(|(word, unlocked)| MaybeLocked { word, unlocked }).collect();
+        let structure = |word| MaybeLocked { word, unlocked: timestamp.word() };
+        let structures = entry.structures().map(structure).collect();
+        let rest = match verdict {
+            Verdict::Complete => Rest::Install(batch_of_writes(entry.writes())?),
+            Verdict::Release => Rest::Release,
+        };
+        Some(Self { timestamp, rows, structures, rest })
+    }
+
+    /// Installs the writes of a number, or releases its locks. Its slot is not raised.
+    pub(crate) async fn carry_out<E: Env>(&self, env: &E) -> Result<(), Delay> {
+        match &self.rest {
+            Rest::Install(copy) => self.install(env, copy).await,
+            _ => self.release(env).await,
+        }
+    }
+
     /// The regions with words of the commit, and the oracle's.
     fn regions<E: Env>(&self, shared: &Shared<E>) -> BTreeSet<RegionId> {
         let locks = self.rows.iter().chain(&self.structures).map(|lock| lock.word.region());
@@ -299,8 +336,10 @@ impl Undecided {
         if !env.mutant(Mutant::DecideSaveAgain) {
             let version = |row: &MaybeLocked| row.word.add_words(u64::from(VERSION));
             let (_, versions) = read_words(env, self.rows.iter().map(version)).await?;
-            let rows =
-                self.rows.iter().zip(versions).filter(|(_, found)| installed.contains(found));
+            // A torn version is that of a row which is being written where memory is coherent.
+            let is_saved =
+                |found: &u64| installed.contains(found) || *found == VersionWord::TORN.word();
+            let rows = self.rows.iter().zip(versions).filter(|(_, found)| is_saved(found));
             written.extend(rows.map(|(row, _)| row.word));
         }
         let mut batch = copy.clone();

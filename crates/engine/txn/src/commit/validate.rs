@@ -5,6 +5,7 @@
 use crate::abort::Abort;
 use crate::commit::witness::{LeafWitness, WordWitness};
 use crate::lane::LaneInner;
+use crate::recovery::Met;
 use fabric::{Env, Mutant};
 use layout::{GlobalPtr, VersionWord, leaf};
 
@@ -50,7 +51,41 @@ impl<E: Env> LaneInner<E> {
         };
         let rows = self.witnesses.words.iter().enumerate().all(holds);
         let leaves = self.witnesses.leaves.iter().enumerate().all(leaf_holds);
-        if rows && leaves { Ok(()) } else { Err(Abort::ReadValidation) }
+        if rows && leaves {
+            return Ok(());
+        }
+        self.note_stray_witnesses(first, first_leaf);
+        Err(Abort::ReadValidation)
+    }
+
+    /// Notes the stray locks of words that were read: a lock is no change, but a stray one would
+    /// stay.
+    #[cold]
+    fn note_stray_witnesses(&mut self, first: u32, first_leaf: u32) {
+        if !self.sets_installs_aside() {
+            return;
+        }
+        let batch = &*self.txn.batch;
+        let mut found = Vec::new();
+        for (at, witness) in (first..).zip(&self.witnesses.words) {
+            if !self.is_stray(batch.word(at)) {
+                continue;
+            }
+            let is_row = self.txn.accesses.iter().any(|access| access.row == witness.word);
+            let is_bucket = self.txn.buckets_seen.iter().any(|seen| seen.bucket == witness.word);
+            let met = match (is_row, is_bucket) {
+                (true, _) => Met::Row(witness.word),
+                (false, true) => Met::Structure(witness.word),
+                // Visited in passing: the next writer there meets it.
+                (false, false) => continue,
+            };
+            found.push((met, batch.word(at)));
+        }
+        for (number, witness) in (0..).zip(&self.witnesses.leaves) {
+            let insert = batch.word(first_leaf + number * LEAF_WORDS + leaf::INSERT);
+            found.push((Met::Structure(witness.leaf), insert));
+        }
+        found.into_iter().for_each(|(met, word)| self.note_stray(met, word));
     }
 
     /// Whether our own lock was taken from the value that a witness expects. A row is read once; a

@@ -11,14 +11,15 @@ use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::operations::{EngineEnv, Operations};
 use crate::read::scan::ScanSource;
+use crate::recovery::{JournalError, LaneJournal};
 use crate::snapshot::slot::take_lane_place;
 use fabric::{Batch, Env};
-use layout::oracle::VECTOR;
+use layout::oracle::{OWNER_RECOVERS, VECTOR};
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, WORD_BYTES};
 use memory::Label;
 use memory::extent::{allocate_extent, usage};
+pub(crate) use shared::{ANONYMOUS, Placed, Shared};
 use shared::{Claim, LanePoolGuard};
-pub(crate) use shared::{Placed, Shared};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -70,6 +71,10 @@ pub struct DatabaseConfig {
     pub tables: usize,
     /// The paper's E: collection does not wait for a transaction that runs longer.
     pub transaction_time_max_ns: u64,
+    /// Whether each lane keeps a journal on a memory server, with which others complete or undo
+    /// its last commit if its compute server dies ([`Database::recover`]). Lanes that share a slot
+    /// have none.
+    pub journals: bool,
     /// First number of a new slot; tests start near the end.
     pub first_counter: u64,
 }
@@ -85,6 +90,7 @@ impl Default for DatabaseConfig {
             keeps_leaves: false,
             vector_copies: 0,
             transaction_time_max_ns: 10_000_000_000,
+            journals: false,
             first_counter: 0,
         }
     }
@@ -141,6 +147,8 @@ impl<E: Env> Database<E> {
         let is_whole = config.slots.is_multiple_of(8) && (8..=SLOTS_MAX).contains(&config.slots);
         assert!(is_whole, "a vector has 8 to 65,528 slots, a multiple of 8");
         assert!(!servers.is_empty());
+        let has_marks = !config.shares_slot && config.slots <= layout::region::MARKS_MAX;
+        assert!(has_marks || !config.journals, "each lane with a journal has a slot and a mark");
         let oracle_layout = OracleLayout { slots: config.slots };
         let bytes = u64::from(oracle_layout.words()) * WORD_BYTES;
         let oracle = allocate_extent(&env, servers[0], bytes, Label(0)).await?;
@@ -220,6 +228,15 @@ impl<E: Env> Database<E> {
     pub fn nearest_to(self, server: u16) -> Self {
         self.shared.nearest.store(server, Relaxed);
         *self.shared.catalog.lock().expect("no holder panics") = Arc::default();
+        self
+    }
+
+    /// Names this compute server among all that ever open the database, as the owner of its lanes'
+    /// slots. The identity is above 1 and below 2^63.
+    #[must_use]
+    pub fn as_member(self, identity: u64) -> Self {
+        assert!(identity > 1 && identity & OWNER_RECOVERS == 0, "these owners have a meaning");
+        self.shared.set_member(identity);
         self
     }
 
@@ -379,6 +396,21 @@ async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, L
         Err(_) => Err(LaneError::Unreachable),
     };
     let place = place.inspect_err(|_| shared.lane_pool().made -= 1)?;
-    let inner = LaneInner::new(env.clone(), shared.clone(), place);
+    let mut inner = LaneInner::new(env.clone(), shared.clone(), place);
+    if shared.keeps_journals() {
+        let opened = LaneJournal::open(env, shared, inner.identity.slot);
+        match opened.await {
+            Ok(journal) => inner.journal = Some(Box::new(journal)),
+            Err(error) => {
+                shared.lane_pool().made -= 1;
+                // If the slot cannot be returned, it is recovered when this process has ended.
+                let _ = Box::new(inner).return_place().await;
+                return Err(match error {
+                    JournalError::Fabric(_) => LaneError::Unreachable,
+                    JournalError::Allocate(error) => LaneError::NoJournal(error),
+                });
+            }
+        }
+    }
     Ok(Lane::new(Box::new(inner)))
 }

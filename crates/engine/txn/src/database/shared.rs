@@ -20,6 +20,9 @@ use memory::{Label, SharedPieces};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+/// The owner of slots whose compute server has no identity: nobody recovers them.
+pub(crate) const ANONYMOUS: u64 = 1;
+
 /// Closes the pool of idle lanes when the last handle is dropped. Idle lanes refer to the shared
 /// state, which owns them: without this, the cycle would keep the whole world alive.
 pub(super) struct LanePoolGuard<E: Env>(pub(super) Arc<Shared<E>>);
@@ -50,6 +53,8 @@ pub(crate) struct Shared<E: Env> {
     pub oracle_layout: OracleLayout,
     /// Copies of frozen vectors.
     pub copies: Vec<GlobalPtr>,
+    /// The identity of this compute server.
+    member: AtomicU64,
     pub servers: Vec<NodeId>,
     pub config: DatabaseConfig,
     slot_count: AtomicU32,
@@ -115,6 +120,7 @@ impl<E: Env> Shared<E> {
             oracle,
             oracle_layout,
             copies,
+            member: AtomicU64::new(ANONYMOUS),
             servers,
             config,
             slot_count: AtomicU32::new(0),
@@ -137,6 +143,21 @@ impl<E: Env> Shared<E> {
             lane_pool: Mutex::default(),
             deciding: AtomicU32::new(0),
         }
+    }
+
+    /// The identity with which this compute server owns slots.
+    pub fn member(&self) -> u64 {
+        self.member.load(Relaxed)
+    }
+
+    /// Whether lanes keep journals: those of a compute server that nobody recovers do not.
+    pub fn keeps_journals(&self) -> bool {
+        self.config.journals && self.member() != ANONYMOUS
+    }
+
+    pub(super) fn set_member(&self, identity: u64) {
+        self.freezers.set_member(identity);
+        self.member.store(identity, Relaxed);
     }
 
     /// Maximal number of slots of the vector.

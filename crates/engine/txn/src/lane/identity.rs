@@ -6,6 +6,7 @@
 use super::LaneInner;
 use crate::abort::Abort;
 use crate::commit::Decisions;
+use crate::recovery::LaneJournal;
 use crate::snapshot::shared_slot::SharedSlot;
 use crate::snapshot::slot::LanePlace;
 use fabric::{Env, Mutant};
@@ -150,6 +151,16 @@ impl<E: Env> LaneInner<E> {
         self.rest().await?;
         let taken = crate::snapshot::slot::take_slot(&self.env, &self.shared).await;
         let taken = taken.map_err(|_| Abort::Unreachable)?.ok_or(Abort::SnapshotUnavailable)?;
+        if self.journal.is_some() {
+            let opened = LaneJournal::open(&self.env, &self.shared, taken.slot).await;
+            let Ok(journal) = opened else {
+                let returned =
+                    crate::snapshot::slot::return_unused(&self.env, &self.shared, taken.slot);
+                returned.await.map_err(|_| Abort::Unreachable)?;
+                return Err(Abort::OutOfMemory);
+            };
+            self.journal = Some(Box::new(journal));
+        }
         (self.identity.slot, self.identity.counter) = (taken.slot, taken.counter);
         Ok(())
     }

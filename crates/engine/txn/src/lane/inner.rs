@@ -13,11 +13,12 @@ use crate::collect::GarbageQueue;
 use crate::commit::witness::Witnesses;
 use crate::database::Shared;
 use crate::operations::Operations;
+use crate::recovery::{LaneJournal, Met};
 use crate::snapshot::Snapshot;
 use crate::snapshot::slot::LanePlace;
 use crate::statistics::LaneStatistics;
 use crate::write::write_set::WriteSet;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, VerbList};
 use layout::GlobalPtr;
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub statistics: LaneStatistics,
     /// The lane's buffer of the redo log, if the database has one.
     pub redo: Option<redo_log::Lane>,
+    /// The lane's journal, if the database keeps journals.
+    pub journal: Option<Box<LaneJournal>>,
     pub scratch: Scratch,
 }
 
@@ -60,8 +63,12 @@ pub(crate) struct Scratch {
     pub shown: Vec<layout::Key>,
     /// The after-image that is being appended to the redo log.
     pub image: Vec<u8>,
-    /// A copy of the last commit's batch 2, where verbs may fail.
-    pub installed: Option<Batch>,
+    /// Batch 2 of the commit, where it is put together before batch 1.
+    pub installs: VerbList,
+    /// The entry of the lane's journal about this commit.
+    pub entry: Vec<u64>,
+    /// Stray locks that the lane has met, each with the word as found.
+    pub strays: Vec<(Met, u64)>,
     /// The batch of upkeep, whose verbs do not belong to the transaction.
     pub batch: Option<Batch>,
 }
@@ -84,6 +91,7 @@ impl<E: Env> LaneInner<E> {
             garbage: GarbageQueue::default(),
             statistics: LaneStatistics::default(),
             redo,
+            journal: None,
             scratch: Scratch::default(),
         }
     }
@@ -122,6 +130,9 @@ impl<E: Env> LaneInner<E> {
         }
         if self.needs_new_slot() {
             self.take_new_slot().await?;
+        }
+        if !self.scratch.strays.is_empty() {
+            Box::pin(self.release_strays()).await;
         }
         self.identity.wants_newer = self.identity.is_unfinished;
         self.identity.is_unfinished = true;

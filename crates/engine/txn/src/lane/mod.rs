@@ -43,6 +43,9 @@ pub enum LaneError {
     /// The memory server of the oracle does not answer.
     #[error("the timestamp oracle cannot be reached")]
     Unreachable,
+    /// There is no room for the lane's journal.
+    #[error("{0}")]
+    NoJournal(memory::AllocateError),
 }
 
 /// A lane runs one transaction at a time. Dropping it returns it to its database's pool.

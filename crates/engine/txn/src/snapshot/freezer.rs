@@ -10,8 +10,8 @@
 //! +--------------------+------------+-----------------------------+
 //! ```
 //!
-//! A compute server draws its number at random, and counts its attempts, so no two holders write
-//! the same word.
+//! A compute server's number is a part of its identity, or drawn at random, and it counts its
+//! attempts, so no two holders write the same word.
 //!
 //! A holder that loses a batch does not know what has taken effect. A task settles its connections,
 //! and then completes or takes back the vector that the batch may have written, and releases the
@@ -55,6 +55,13 @@ const _: () = assert!(NEWEST == FREEZER + 1);
 /// A compute server as a holder of the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FreezerId(u32);
+
+impl FreezerId {
+    /// A member of the cluster as a holder of the lock.
+    pub fn of_member(identity: u64) -> Self {
+        Self((identity as u32).max(1))
+    }
+}
 
 /// The holder of the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,17 +122,25 @@ impl FreezeError {
 #[derive(Default)]
 pub(crate) struct Freezers {
     server: OnceLock<u32>,
+    /// Where the count begins: handles of one compute server count apart.
+    first: OnceLock<u64>,
     attempts: AtomicU64,
 }
 
 impl Freezers {
+    /// Takes the number from the identity of this compute server.
+    pub fn set_member(&self, identity: u64) {
+        let _ = self.server.set(FreezerId::of_member(identity).0);
+    }
+
     fn server<E: Env>(&self, env: &E) -> u32 {
         *self.server.get_or_init(|| ((env.random() >> 32) as u32).max(1))
     }
 
     /// The word of the next attempt.
     fn next_word<E: Env>(&self, env: &E, holder: u64) -> u64 {
-        let count = self.attempts.fetch_add(1, Relaxed) & COLLECTOR;
+        let first = *self.first.get_or_init(|| env.random());
+        let count = first.wrapping_add(self.attempts.fetch_add(1, Relaxed)) & COLLECTOR;
         u64::from(self.server(env)) << SERVER_SHIFT | count << HOLDER_BITS | holder
     }
 }

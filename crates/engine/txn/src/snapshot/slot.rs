@@ -1,5 +1,8 @@
 //! Slots of the timestamp vector: new lanes take them, and departing compute servers return them.
 //!
+//! A slot's words name the compute server that owns it, so that its numbers and locks can be
+//! recovered when that server dies ([`crate::recovery`]).
+//!
 //! Where lanes share a slot, the first lane of a compute server takes it and the last one to leave
 //! returns it. A returned slot continues its numbers: its last owner has written the last number
 //! that it drew to the vector, including those of aborted attempts, so that the next owner draws no
@@ -11,7 +14,7 @@ use crate::database::{Database, Shared};
 use crate::lane::{COUNTER_LIMIT, LaneIdentity, LaneInner};
 use crate::snapshot::shared_slot::{SLOTS_EACH, SharedSlot};
 use fabric::{Batch, Env, FabricError};
-use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
+use layout::oracle::{LANE_OWNER, LANE_WORDS, OWNER_USED_UP, SLOT_COUNT};
 use layout::{GlobalPtr, SlotId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -112,13 +115,13 @@ async fn take_slots<E: Env>(
 }
 
 /// Returns a slot from which no number was drawn.
-async fn return_unused<E: Env>(
+pub(crate) async fn return_unused<E: Env>(
     env: &E,
     shared: &Shared<E>,
     slot: SlotId,
 ) -> Result<(), FabricError> {
     let mut batch = Batch::new();
-    batch.write_word(lane_of(shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
+    batch.write_word(lane_of(shared, slot).add_words(u64::from(LANE_OWNER)), 0);
     env.execute(batch).await.map(drop)
 }
 
@@ -133,36 +136,56 @@ pub(crate) async fn take_slot<E: Env>(
     let slot = batch.found(count);
     shared.note_slots(slot.min(u64::from(shared.slots())) as u32 + 1);
     if slot < u64::from(shared.slots()) {
-        return Ok(Some(TakenSlot { slot: SlotId(slot as u16), counter: 0 }));
+        let (batch, taken) = own_slot(env, shared, batch, SlotId(slot as u16)).await?;
+        drop(batch);
+        if taken.is_some() {
+            return Ok(taken);
+        }
     }
-    take_returned(env, shared).await
+    take_free(env, shared).await
 }
 
-/// Takes a returned slot. The lane that swaps the slot's mark owns it.
-async fn take_returned<E: Env>(
-    env: &E,
-    shared: &Shared<E>,
-) -> Result<Option<TakenSlot>, FabricError> {
+/// Takes a slot that has no owner: it was returned, or the lane that added it to the vector has
+/// died before it owned it.
+async fn take_free<E: Env>(env: &E, shared: &Shared<E>) -> Result<Option<TakenSlot>, FabricError> {
     let mut batch = Batch::new();
+    let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
     let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
     let mut batch = env.execute(batch).await?;
-    let is_free = |lane: &[u64]| lane[LANE_GIVEN_BACK as usize] == 1;
-    let marks = batch.words(lanes).chunks(LANE_WORDS as usize).map(is_free);
-    let free: Vec<u16> = (0..).zip(marks).filter_map(|(slot, free)| free.then_some(slot)).collect();
+    let count = batch.word(count.at).min(u64::from(shared.slots())) as usize;
+    let owners = batch.words(lanes).chunks(LANE_WORDS as usize).take(count);
+    let owners = owners.map(|lane| lane[LANE_OWNER as usize]);
+    let free: Vec<u16> =
+        (0..).zip(owners).filter_map(|(slot, owner)| (owner == 0).then_some(slot)).collect();
     for slot in free.into_iter().map(SlotId) {
-        batch.reset();
-        let mark = lane_of(shared, slot).add_words(u64::from(LANE_GIVEN_BACK));
-        let swap = batch.compare_and_swap(mark, 1, 0);
-        // Read behind the swap: the previous owner wrote the number before the mark.
-        let counter = batch.read(shared.oracle_layout.slot(shared.oracle, slot), 1);
-        batch = env.execute(batch).await?;
-        if batch.swapped(swap) {
-            let counter = batch.word(counter.at);
-            shared.note_published(slot, counter);
-            return Ok(Some(TakenSlot { slot, counter }));
+        let taken;
+        (batch, taken) = own_slot(env, shared, batch, slot).await?;
+        if taken.is_some() {
+            return Ok(taken);
         }
     }
     Ok(None)
+}
+
+/// Swaps the owner of a slot that has none; `None` if another compute server was faster.
+async fn own_slot<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+    mut batch: Batch,
+    slot: SlotId,
+) -> Result<(Batch, Option<TakenSlot>), FabricError> {
+    batch.reset();
+    let owner = lane_of(shared, slot).add_words(u64::from(LANE_OWNER));
+    let swap = batch.compare_and_swap(owner, 0, shared.member());
+    // Read behind the swap: the previous owner wrote the number before it gave up the slot.
+    let counter = batch.read(shared.oracle_layout.slot(shared.oracle, slot), 1);
+    let batch = env.execute(batch).await?;
+    if !batch.swapped(swap) {
+        return Ok((batch, None));
+    }
+    let counter = batch.word(counter.at);
+    shared.note_published(slot, counter);
+    Ok((batch, Some(TakenSlot { slot, counter })))
 }
 
 /// Slots for new lanes.
@@ -174,7 +197,7 @@ pub struct SlotSupply {
     pub all: u32,
 }
 
-fn lane_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
+pub(crate) fn lane_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
     shared.oracle_layout.lane(shared.oracle, slot)
 }
 
@@ -194,10 +217,10 @@ impl<E: Env> Database<E> {
         let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
         let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
         let batch = self.env.execute(batch).await?;
-        let unused = all - batch.word(count.at).min(u64::from(all)) as u32;
-        let lanes = batch.words(lanes).chunks(LANE_WORDS as usize);
-        let given_back = lanes.filter(|lane| lane[LANE_GIVEN_BACK as usize] == 1).count() as u32;
-        Ok(SlotSupply { free: unused + given_back, all })
+        let used = batch.word(count.at).min(u64::from(all)) as u32;
+        let lanes = batch.words(lanes).chunks(LANE_WORDS as usize).take(used as usize);
+        let returned = lanes.filter(|lane| lane[LANE_OWNER as usize] == 0).count() as u32;
+        Ok(SlotSupply { free: all - used + returned, all })
     }
 
     pub(crate) async fn leave_generic(&self, wait_ns: u64) -> Result<Departure, FabricError> {
@@ -249,10 +272,10 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Returns the lane's place, and with the last lane the slot: writes the last number, and then
-    /// the mark that the slot has no owner. A poisoned slot is not returned, because its last
+    /// that the slot has no owner. A poisoned slot is not returned, because its last
     /// number is not decided; nor is a slot that has hardly any numbers left. Returns how many
     /// slots the compute server has given up.
-    async fn return_place(mut self: Box<Self>) -> Result<u32, FabricError> {
+    pub(crate) async fn return_place(mut self: Box<Self>) -> Result<u32, FabricError> {
         let Some(shared_slot) = self.identity.shared_slot.take() else {
             if !self.identity.is_poisoned {
                 let LaneIdentity { slot, counter, .. } = self.identity;
@@ -277,14 +300,12 @@ impl<E: Env> LaneInner<E> {
 
     async fn return_slot(&mut self, drawn: TakenSlot) -> Result<(), FabricError> {
         let TakenSlot { slot, counter } = drawn;
-        if counter >= COUNTER_LIMIT {
-            return Ok(());
-        }
+        let owner = if counter >= COUNTER_LIMIT { OWNER_USED_UP } else { 0 };
         let shared = self.shared.clone();
         let mut batch = self.txn.batch.take();
         batch.reset();
         batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), counter);
-        batch.write_word(lane_of(&shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
+        batch.write_word(lane_of(&shared, slot).add_words(u64::from(LANE_OWNER)), owner);
         self.txn.batch.put_back(self.env.execute(batch).await?);
         Ok(())
     }

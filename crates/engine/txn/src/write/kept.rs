@@ -126,10 +126,10 @@ impl<E: Env> LaneInner<E> {
         }
         let batch = &*self.txn.batch;
         for lock in self.writes.locks.leaves.iter().filter(|lock| lock.is_written()) {
-            let LeafSeen { owner, leaf, span, .. } = self.txn.leaves_seen[lock.seen];
+            let LeafSeen { owner, leaf, .. } = self.txn.leaves_seen[lock.seen];
             let Owner::Table(table) = owner else { continue };
             if let Some(table) = &mut self.open.tables[table.position()] {
-                table.kept.keep(leaf, timestamp, batch.words(span));
+                table.kept.keep(leaf, timestamp, batch.words(lock.written));
             }
         }
     }

@@ -20,6 +20,7 @@ use crate::lane::LaneInner;
 use crate::lane::ids::Id;
 use crate::read::Wanted;
 use crate::read::access::{Absence, AccessId, KeyPlace, RowId, State};
+use crate::recovery::Met;
 use crate::write::write_set::LeafInsert;
 use fabric::{Env, Mutant, Span};
 use layout::row::KEY;
@@ -212,6 +213,7 @@ impl<E: Env> LaneInner<E> {
                 let seen = self.txn.buckets_seen[entry.place.bucket_seen()];
                 let is_locked = VersionWord::from_word(seen.insert).is_locked();
                 if is_locked && !self.env.mutant(Mutant::WriteStealBucketLock) {
+                    self.note_stray(Met::Structure(seen.bucket), seen.insert);
                     return Err(Abort::InsertConflict.into());
                 }
                 let insert = self.writes.bucket_insert(&self.env, &seen)?;
@@ -229,6 +231,14 @@ impl<E: Env> LaneInner<E> {
 
     /// Adds an entry for a leaf that was read.
     pub(crate) fn add_leaf_insert(&mut self, insert: LeafInsert) -> Result<(), TxnError> {
-        self.writes.add_leaf_insert(&self.env, &self.txn.leaves_seen, insert)
+        let added = self.writes.add_leaf_insert(&self.env, &self.txn.leaves_seen, insert);
+        added.inspect_err(|_| self.note_stray_leaf(insert.seen))
+    }
+
+    /// Notes the lock of a leaf, if it is stray.
+    #[cold]
+    pub(crate) fn note_stray_leaf(&mut self, seen: LeafSeenId) {
+        let LeafSeen { leaf, insert, .. } = self.txn.leaves_seen[seen];
+        self.note_stray(Met::Structure(leaf), insert.word());
     }
 }

@@ -1,7 +1,6 @@
-//! A compute server dies at every failure point. Nothing recovers its locks yet; until then the
-//! others must read everything, see its last transaction completely or not at all, and be refused
-//! only what its locks or undecided writes block. The structural checks list its locks and find no
-//! damage.
+//! A compute server dies at every failure point, and nobody recovers its locks: the others must
+//! read everything, see its last transaction completely or not at all, and be refused only what its
+//! locks or undecided writes block. The structural checks list its locks and find no damage.
 
 use crate::random::Dice;
 use crate::support::cluster::Cluster;
@@ -31,21 +30,21 @@ const ROWS_MANY: usize = 60;
 /// Number of rows that one transaction inserts or deletes.
 const CHUNK: usize = 12;
 /// Time for which the victim is held at the point of its death.
-const HOLD_NS: u64 = 10_000_000;
+pub(crate) const HOLD_NS: u64 = 10_000_000;
 /// Maximal time of any operation of a survivor; a longer one counts as a hang.
 const PATIENCE_NS: u64 = 20_000_000_000;
 
 /// The victim's transactions, as its client knows them.
 #[derive(Default)]
-struct Diary {
+pub(crate) struct Diary {
     /// The rows of committed transactions.
-    rows: Rows,
+    pub rows: Rows,
     /// The changes of the transaction without an outcome yet.
-    pending: Option<Changes>,
-    is_over: bool,
+    pub pending: Option<Changes>,
+    pub is_over: bool,
 }
 
-type Shared = Rc<RefCell<Diary>>;
+pub(crate) type Shared = Rc<RefCell<Diary>>;
 
 /// Rows that one transaction inserts have one group, so that it does not lock all groups.
 fn cell(id: i32, round: i64) -> Cell {
@@ -83,7 +82,7 @@ fn apply(rows: &mut Rows, changes: &Changes) {
 }
 
 /// A life that passes every failure point.
-async fn live<E: Env>(database: Database<E>, twins: Twins, diary: Shared) {
+pub(crate) async fn live<E: Env>(database: Database<E>, twins: Twins, diary: Shared) {
     let mut lane = database.lane().await.expect("there are slots");
     let mut other = database.lane().await.expect("there are slots");
     let ids: Vec<i32> = (0..ID_END).step_by(2).collect();
@@ -150,34 +149,40 @@ fn all_points() -> BTreeSet<&'static str> {
 }
 
 /// A world with a victim.
-struct Scene {
-    cluster: Cluster,
-    twins: Twins,
-    diary: Shared,
+pub(crate) struct Scene {
+    pub cluster: Cluster,
+    pub twins: Twins,
+    pub diary: Shared,
     /// How often each point was reached before the victim started.
     before: BTreeMap<&'static str, u64>,
 }
 
+/// The identity of the victim.
+pub(crate) const VICTIM: u64 = 77;
+
 impl Scene {
-    fn open(carrier: Carrier, seed: u64, name: &str) -> Self {
+    pub fn open(carrier: Carrier, seed: u64, name: &str, journals: bool) -> Self {
         let config = SimConfig::hostile(seed).named(format!("killed at {name}"));
         let config = SimConfig { carrier, time_limit_ns: 100 * PATIENCE_NS, ..config };
-        let database =
-            DatabaseConfig { transaction_time_max_ns: 20_000_000, ..DatabaseConfig::default() };
+        let database = DatabaseConfig {
+            transaction_time_max_ns: 20_000_000,
+            journals,
+            ..DatabaseConfig::default()
+        };
         let cluster = Cluster::new(config, 1 + (seed % 2) as u16, database);
         let twins = Twins::create(&cluster);
         let before = cluster.world.reached();
         Self { cluster, twins, diary: Shared::default(), before }
     }
 
-    fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         self.cluster.world.identity()
     }
 
     /// Runs the victim; kills it when it is held at `point`.
-    fn run(&self, point: Option<(&str, u64)>) {
+    pub fn run(&self, point: Option<(&str, u64)>) {
         let world = &self.cluster.world;
-        let victim = self.cluster.compute(1);
+        let victim = self.cluster.compute(1).as_member(VICTIM);
         let arrival = point.map(|(name, nth)| {
             let nth = nth + self.before.get(name).copied().unwrap_or(0);
             world.hold_at(name, nth, HOLD_NS);
@@ -197,7 +202,7 @@ impl Scene {
     }
 
     /// Runs `future` for a survivor and checks its time.
-    fn promptly<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
+    pub fn promptly<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
         let start_ns = self.cluster.world.now_ns();
         let value = self.cluster.admin(future);
         let taken_ns = self.cluster.world.now_ns() - start_ns;
@@ -206,7 +211,7 @@ impl Scene {
     }
 
     /// All rows, as a survivor reads them.
-    fn read_all<E: Env>(&self, lane: &mut Lane<E>) -> Rows {
+    pub fn read_all<E: Env>(&self, lane: &mut Lane<E>) -> Rows {
         let read = self.promptly("reading everything", async {
             for _ in 0..20 {
                 match self.twins.read_all(lane, ID_END).await {
@@ -221,7 +226,7 @@ impl Scene {
     }
 
     /// Checks that the rows have all of the victim's last transaction, or nothing of it.
-    fn check_contents(&self, seen: &Rows) {
+    pub fn check_contents(&self, seen: &Rows) {
         let diary = self.diary.borrow();
         let without = diary.rows.clone();
         let mut with = without.clone();
@@ -233,15 +238,15 @@ impl Scene {
 
 /// The number of locks that the checks list in a table and its index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Held {
-    rows: usize,
+pub(crate) struct Held {
+    pub rows: usize,
     /// Buckets and leaves.
-    structures: usize,
+    pub structures: usize,
 }
 
 impl Scene {
     /// The victim's remaining locks, per table; refuses damage.
-    fn inspect(&self) -> [Held; 3] {
+    pub fn inspect(&self) -> [Held; 3] {
         NAMES.map(|name| {
             let is_named = |table: &str| table == name;
             let check = self.cluster.database.check_tables(&is_named);
@@ -260,7 +265,7 @@ impl Scene {
     }
 
     /// A survivor writes every row of every table in a transaction of its own, and new rows.
-    fn write_around(&self, held: &[Held; 3], seen: &Rows) {
+    pub fn write_around(&self, held: &[Held; 3], seen: &Rows) {
         let pending = self.diary.borrow().pending.clone().unwrap_or_default();
         let database = self.cluster.compute(2);
         self.admin_refresh(&database);
@@ -287,7 +292,7 @@ impl Scene {
         }
     }
 
-    fn admin_refresh<E: Env>(&self, database: &Database<E>) {
+    pub fn admin_refresh<E: Env>(&self, database: &Database<E>) {
         let refreshed = self.promptly("the catalog", database.refresh());
         refreshed.unwrap_or_else(|error| panic!("{}: {error}", self.identity()));
     }
@@ -315,8 +320,8 @@ impl Scene {
 }
 
 /// Runs the victim without a death; returns how often it passes each point.
-fn rehearse(carrier: Carrier, seed: u64) -> BTreeMap<&'static str, u64> {
-    let scene = Scene::open(carrier, seed, "no point");
+pub(crate) fn rehearse(carrier: Carrier, seed: u64, journals: bool) -> BTreeMap<&'static str, u64> {
+    let scene = Scene::open(carrier, seed, "no point", journals);
     scene.run(None);
     scene.cluster.check();
     let mut lane = scene.cluster.lane();
@@ -327,7 +332,7 @@ fn rehearse(carrier: Carrier, seed: u64) -> BTreeMap<&'static str, u64> {
 }
 
 fn kill(carrier: Carrier, seed: u64, point: &str, nth: u64) -> [Held; 3] {
-    let scene = Scene::open(carrier, seed, &format!("{point}, arrival {nth}"));
+    let scene = Scene::open(carrier, seed, &format!("{point}, arrival {nth}"), false);
     scene.run(Some((point, nth)));
     let database = scene.cluster.compute(3);
     scene.admin_refresh(&database);
@@ -344,7 +349,7 @@ fn kill(carrier: Carrier, seed: u64, point: &str, nth: u64) -> [Held; 3] {
 
 fn sweep(carrier: Carrier) {
     for seed in 0..SEEDS {
-        let passed = rehearse(carrier, seed);
+        let passed = rehearse(carrier, seed, false);
         let names: BTreeSet<&str> = passed.keys().copied().collect();
         assert_eq!(names, all_points(), "seed {seed}: the victim's life misses points");
         let mut dice = Dice(seed ^ 0xdead);

@@ -4,7 +4,7 @@
 //! of other processes ([`processes`]). [`random`] mixes all operations, [`contents`] does so with
 //! more rows, [`copies`] with copied tables. [`catalog`] runs catalog changes concurrently,
 //! [`filling`] creates indexes over tables in use, [`freezing`] has the lock under which vectors
-//! are frozen. [`killed`] and [`parts`] kill compute servers,
+//! are frozen. [`killed`] and [`parts`] kill compute servers, [`recovered`] recovers them,
 //! [`dropped`] drops futures, [`lost`] erases the memory of a server. [`slots`] starts lanes at the
 //! same time, [`fresh`] checks the age of snapshots. [`redo`] replays the log of a database whose
 //! power failed. [`mutants`] shows that these tests detect a removed guard; [`played`] does so for
@@ -29,6 +29,7 @@ mod parts;
 mod played;
 mod processes;
 mod random;
+mod recovered;
 mod redo;
 mod slots;
 mod threads;

@@ -27,7 +27,7 @@ pub fn is_caught(mutants: &[Mutant], seeds: u64, scenario: Scenario<'_>) {
 }
 
 /// The same with seeds of a range, for a bug that few seeds show.
-fn is_caught_within(mutants: &[Mutant], seeds: Range<u64>, scenario: Scenario<'_>) {
+pub fn is_caught_within(mutants: &[Mutant], seeds: Range<u64>, scenario: Scenario<'_>) {
     let first = mutants[0];
     let mut asked = 0;
     let mut caught = None;

@@ -1,7 +1,7 @@
 //! Mutants that random worlds hardly ever catch: for each guard, the test plays the course of
 //! events that needs it, step by step or with random timing.
 
-use crate::mutants::{fixed, is_caught, judge};
+use crate::mutants::{fixed, is_caught, is_caught_within, judge};
 use crate::support::cluster::Cluster;
 use crate::support::program::{Program, Step, Tables};
 use crate::support::{index, key, table};
@@ -214,7 +214,8 @@ fn taking_a_key_whose_row_is_on_its_way(config: SimConfig, mutant: Mutant) -> (V
 
 #[test]
 fn removing_an_entry_whose_row_is_on_its_way() {
-    is_caught(&[Mutant::CollectTrustMissingRow], 600, &taking_a_key_whose_row_is_on_its_way);
+    let mutants = [Mutant::CollectTrustMissingRow];
+    is_caught_within(&mutants, 1750..2350, &taking_a_key_whose_row_is_on_its_way);
 }
 
 /// Entries have lost their rows. Session 0 gives their unique keys to other rows, while session 1

@@ -1,0 +1,148 @@
+//! Recovers compute servers that have died, from memory server 0.
+//!
+//! A short visit to all memory servers finds the slots whose owners are no members any more, waits
+//! until every server has fenced them, and completes or undoes their last commits.
+
+use super::cluster_client::ClusterClient;
+use super::cluster_site::{self, SiteQuery};
+use super::left_locks;
+use crate::bench::site::{Site, SiteSession};
+use anyhow::{Context, Result};
+use fabric::Env;
+use membership::ClusterFile;
+use metrics::sources::RecoveredCounts;
+use namdb::host::{Moment, sleep_ms, spawn};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use txn::Recovered;
+
+/// Interval at which the thread looks for deaths.
+const POLL_MS: u64 = 20;
+/// First and longest pause after a recovery that has failed. A visit fails if another member dies
+/// meanwhile, because the servers refuse visitors of an earlier epoch then.
+const RETRY_MS: u64 = 20;
+const RETRY_MS_MAX: u64 = 1_000;
+/// The event of a recovery that has failed.
+const NOT_YET: &str = "compute servers that have died are not recovered yet";
+/// Longest wait for the fences of all memory servers.
+const FENCED_NS_MAX: u64 = 10_000_000_000;
+
+/// How often a memory server has noticed that members died.
+#[derive(Default)]
+pub struct Deaths(AtomicU64);
+
+impl Deaths {
+    pub fn note(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Recovers the dead on a separate thread until `stop` is set, and counts what it does.
+/// `recoverer` is the identity of this memory server.
+pub fn follow(
+    cluster: &ClusterFile,
+    recoverer: u64,
+    deaths: Arc<Deaths>,
+    counts: Arc<RecoveredCounts>,
+    stop: &'static AtomicBool,
+) -> Result<()> {
+    let cluster = cluster.clone();
+    let work = move || {
+        let (mut recovered, mut pause_ms) = (0, RETRY_MS);
+        while !stop.load(Relaxed) {
+            let noticed = deaths.0.load(Relaxed);
+            if noticed == recovered {
+                sleep_ms(POLL_MS);
+                continue;
+            }
+            let began = Moment::now();
+            match recover(&cluster, recoverer) {
+                Ok(done) => {
+                    (recovered, pause_ms) = (noticed, RETRY_MS);
+                    done.count(&counts);
+                    done.log(began.elapsed_s());
+                }
+                Err(error) => {
+                    match pause_ms == RETRY_MS_MAX {
+                        true => tracing::warn!("{NOT_YET}: {error:#}"),
+                        false => tracing::debug!("{NOT_YET}: {error:#}"),
+                    }
+                    sleep_ms(pause_ms);
+                    pause_ms = (2 * pause_ms).min(RETRY_MS_MAX);
+                }
+            }
+        }
+    };
+    spawn("recovery", work).context("no thread can be started")?;
+    Ok(())
+}
+
+fn recover(cluster: &ClusterFile, recoverer: u64) -> Result<Done> {
+    let client = ClusterClient::visit(cluster.clone())?;
+    let current_map = || client.current_map();
+    let members = || {
+        let map = current_map()?;
+        Ok((map.epoch, map.members.iter().map(|member| member.identity).collect()))
+    };
+    cluster_site::query(&client, Recovery { recoverer, members })
+}
+
+/// The result of a recovery.
+struct Done {
+    recovered: Recovered,
+    /// Released locks that no journal named.
+    strays: usize,
+}
+
+impl Done {
+    fn count(&self, counts: &RecoveredCounts) {
+        let Recovered { slots, completed, released } = self.recovered;
+        counts.slots.fetch_add(u64::from(slots), Relaxed);
+        counts.completed.fetch_add(u64::from(completed), Relaxed);
+        counts.released.fetch_add(u64::from(released), Relaxed);
+    }
+
+    fn log(&self, seconds: f64) {
+        let Recovered { slots, completed, released } = self.recovered;
+        if slots > 0 {
+            let (strays, milliseconds) = (self.strays, (seconds * 1e3) as u64);
+            tracing::info!(
+                slots,
+                completed,
+                released,
+                strays,
+                milliseconds,
+                "compute servers recovered: their commits are completed or undone"
+            );
+        }
+    }
+}
+
+/// A visit that recovers the dead. `members` reads the current epoch and its members.
+struct Recovery<M> {
+    recoverer: u64,
+    members: M,
+}
+
+impl<M: Fn() -> Result<(u64, BTreeSet<u64>)>> SiteQuery for Recovery<M> {
+    type Output = Done;
+
+    fn look<S: Site>(self, site: &S) -> Result<Done> {
+        let session = site.session()?;
+        let database = session.handle().as_member(self.recoverer);
+        let owners = session.wait(database.slot_owners()).context("cannot read the slots")?;
+        // Asked after that: a member joins before it takes a slot.
+        let (epoch, members) = (self.members)()?;
+        let dead: BTreeSet<u64> = owners.difference(&members).copied().collect();
+        let deadline_ns = database.env().now_ns().saturating_add(FENCED_NS_MAX);
+        session.wait(database.await_fenced(epoch, deadline_ns))?;
+        let recovered = session.wait(database.recover(&dead))?;
+        // Otherwise readers, writers and collectors release the stray locks that they meet.
+        let strays = match session.wait(left_locks::are_tables_small(&database))? {
+            true => session.wait(database.release_stray_locks())?,
+            false => 0,
+        };
+        Ok(Done { recovered, strays })
+    }
+}

@@ -1,0 +1,265 @@
+//! Recovers the slots of dead compute servers.
+
+use super::journal::{is_marked, journals_of, read_entry};
+use crate::commit::{Delay, Undecided, Verdict};
+use crate::database::{ANONYMOUS, Database, Shared};
+use crate::lane::COUNTER_LIMIT;
+use crate::snapshot::freezer::FreezerId;
+use crate::snapshot::slot::lane_of;
+use fabric::{Batch, CallError, Env, FabricError, Mutant, Note};
+use layout::journal::{Entry, EntryHead};
+use layout::oracle::{
+    LANE_ACTIVE, LANE_OWNER, LANE_WORDS, LANE_WORKING, OWNER_RECOVERS, OWNER_USED_UP, SLOT_COUNT,
+    VECTOR,
+};
+use layout::version::COUNTER_MAX;
+use layout::{RegionId, SlotId};
+use memory::fence::fenced_epoch;
+use std::collections::BTreeSet;
+
+/// A dead lane may have drawn at most this many numbers behind the last one that the vector or its
+/// journal shows: those of attempts that locked nothing, of upkeep, and of the attempt whose entry
+/// was lost.
+const UNSEEN_NUMBERS_MAX: u64 = 1 << 28;
+/// First and longest pause between two attempts to reach a server.
+const PAUSE_NS: u64 = 1_000_000;
+const PAUSE_NS_MAX: u64 = 16_000_000;
+/// Time after which recovery gives up, to be tried again.
+const RECOVER_NS_MAX: u64 = 30_000_000_000;
+
+/// The result of a recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Recovered {
+    /// Slots that are free again.
+    pub slots: u32,
+    /// Commits that were completed.
+    pub completed: u32,
+    /// Commits whose locks were released.
+    pub released: u32,
+}
+
+/// Why a compute server was not recovered.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoveryError {
+    /// A memory server did not answer; another attempt may succeed.
+    #[error("a memory server does not answer: {0}")]
+    Unreachable(#[from] FabricError),
+    /// A memory server does not tell whether the dead are fenced.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// A memory server has lost what a commit has written.
+    #[error("the rows of a commit are not those that its journal names; load the data again")]
+    Lost,
+    /// The memory servers have not fenced the dead compute server.
+    #[error("memory server {server} has fenced members up to epoch {found}, not {epoch}")]
+    NotFenced { server: u16, found: u64, epoch: u64 },
+}
+
+impl From<Delay> for RecoveryError {
+    fn from(delay: Delay) -> Self {
+        match delay {
+            Delay::Unreachable(error) => Self::Unreachable(error),
+            Delay::Lost => Self::Lost,
+        }
+    }
+}
+
+impl<E: Env> Database<E> {
+    /// The compute servers that own slots or recover them.
+    pub async fn slot_owners(&self) -> Result<BTreeSet<u64>, FabricError> {
+        let owners = read_owners(&self.env, &self.shared).await?;
+        let has_name = |owner: &u64| ![0, ANONYMOUS, OWNER_USED_UP].contains(owner);
+        Ok(owners.into_iter().filter(has_name).map(|owner| owner & !OWNER_RECOVERS).collect())
+    }
+
+    /// Waits until all memory servers have fenced the members that `epoch` lacks, until
+    /// `deadline_ns`.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::NotFenced`] at the deadline.
+    pub async fn await_fenced(&self, epoch: u64, deadline_ns: u64) -> Result<(), RecoveryError> {
+        for &server in &self.shared.servers {
+            loop {
+                let found = fenced_epoch(&self.env, server).await?;
+                if found >= epoch {
+                    break;
+                }
+                if self.env.now_ns() >= deadline_ns {
+                    return Err(RecoveryError::NotFenced { server: server.0, found, epoch });
+                }
+                self.env.sleep_ns(PAUSE_NS).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Recovers all slots of compute servers that have died, and that all memory servers have
+    /// fenced: nothing that they have posted takes effect any more. Their commits are completed if
+    /// batch 2 was posted, and otherwise undone; the slots are free afterwards. Locks of upkeep
+    /// stay.
+    ///
+    /// A slot is recovered by one survivor, which is dead itself if it is among `dead` later. A
+    /// survivor runs one recovery at a time.
+    ///
+    /// # Errors
+    ///
+    /// If a memory server does not answer, or has lost what a commit wrote; the other slots are
+    /// recovered nevertheless. Call it again then.
+    pub async fn recover(&self, dead: &BTreeSet<u64>) -> Result<Recovered, RecoveryError> {
+        assert!(!dead.contains(&0) && !dead.contains(&ANONYMOUS), "nobody recovers these owners");
+        let deadline_ns = self.env.now_ns().saturating_add(RECOVER_NS_MAX);
+        let mut pause_ns = PAUSE_NS;
+        let mut recovered = Recovered::default();
+        loop {
+            match self.recover_once(dead, &mut recovered).await {
+                Err(RecoveryError::Unreachable(_)) if self.env.now_ns() < deadline_ns => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(recovered),
+            }
+            self.env.sleep_ns(pause_ns).await;
+            pause_ns = (2 * pause_ns).min(PAUSE_NS_MAX);
+        }
+    }
+
+    /// One attempt. Each of its steps may be repeated, by this survivor or by another one.
+    async fn recover_once(
+        &self,
+        dead: &BTreeSet<u64>,
+        recovered: &mut Recovered,
+    ) -> Result<(), RecoveryError> {
+        // Nothing of an earlier attempt takes effect after this.
+        for &server in &self.shared.servers {
+            self.env.settle(RegionId(server.0)).await?;
+        }
+        for &identity in dead {
+            self.take_over_freezing(FreezerId::of_member(identity)).await?;
+        }
+        let slots = self.claim(dead).await?;
+        if slots.is_empty() {
+            return Ok(());
+        }
+        let vector = self.counters(&slots).await?;
+        let mut lost = None;
+        for (&slot, &covered) in slots.iter().zip(&vector) {
+            match self.recover_slot(slot, covered, recovered).await {
+                Err(RecoveryError::Lost) => lost = Some(RecoveryError::Lost),
+                ended => ended?,
+            }
+        }
+        lost.map_or(Ok(()), Err)
+    }
+
+    /// Recovers a slot whose counter in the vector is `covered`.
+    async fn recover_slot(
+        &self,
+        slot: SlotId,
+        covered: u64,
+        recovered: &mut Recovered,
+    ) -> Result<(), RecoveryError> {
+        let skips = self.env.mutant(Mutant::RecoverSkipJournal);
+        let repeats = self.env.mutant(Mutant::RecoverPublished);
+        let mut last = covered;
+        for journal in journals_of(&self.env, &self.shared, slot).await? {
+            let Some(entry) = read_entry(&self.env, &journal).await? else { continue };
+            let entry = Entry::read(&entry).expect("it was read whole");
+            let number = entry.head.number;
+            if number.slot() != slot {
+                continue;
+            }
+            last = last.max(number.counter());
+            let is_open = number.counter() > covered;
+            if !((is_open && !skips) || repeats) {
+                continue;
+            }
+            match self.decide(&entry).await? {
+                Verdict::Complete => recovered.completed += 1,
+                Verdict::Release => recovered.released += 1,
+            }
+        }
+        self.retire(slot, (last + UNSEEN_NUMBERS_MAX).min(COUNTER_MAX)).await?;
+        recovered.slots += 1;
+        Ok(())
+    }
+
+    /// Takes the slots of dead compute servers, so that no other survivor recovers them. Those that
+    /// this survivor has taken in an earlier attempt are among them.
+    async fn claim(&self, dead: &BTreeSet<u64>) -> Result<Vec<SlotId>, RecoveryError> {
+        let (env, shared) = (&self.env, &*self.shared);
+        let claim = shared.member() | OWNER_RECOVERS;
+        let owners = read_owners(env, shared).await?;
+        let mut batch = Batch::new();
+        let mut slots = Vec::new();
+        for (number, owner) in (0..).zip(owners) {
+            let slot = SlotId(number);
+            if owner == claim {
+                slots.push(slot);
+            } else if owner != OWNER_USED_UP && dead.contains(&(owner & !OWNER_RECOVERS)) {
+                batch.reset();
+                let word = lane_of(shared, slot).add_words(u64::from(LANE_OWNER));
+                let swap = batch.compare_and_swap(word, owner, claim);
+                batch = env.execute(batch).await?;
+                if batch.swapped(swap) {
+                    slots.push(slot);
+                }
+            }
+        }
+        Ok(slots)
+    }
+
+    /// The counters of these slots in the vector.
+    async fn counters(&self, slots: &[SlotId]) -> Result<Vec<u64>, FabricError> {
+        let shared = &*self.shared;
+        let mut batch = Batch::new();
+        let vector = batch.read(shared.oracle.add_words(u64::from(VECTOR)), shared.slots());
+        let batch = self.env.execute(batch).await?;
+        let vector = batch.words(vector);
+        Ok(slots.iter().map(|slot| vector[usize::from(slot.0)]).collect())
+    }
+
+    /// Completes a commit, or releases its locks.
+    async fn decide(&self, entry: &Entry<'_>) -> Result<Verdict, RecoveryError> {
+        let EntryHead { number, id, .. } = entry.head;
+        let is_marked = is_marked(&self.env, &self.shared, number.slot(), id).await?;
+        let verdict = match is_marked && !self.env.mutant(Mutant::RecoverIgnoreMarks) {
+            true => Verdict::Complete,
+            false => Verdict::Release,
+        };
+        let undecided = Undecided::of_entry(entry, verdict).ok_or(RecoveryError::Lost)?;
+        undecided.carry_out(&self.env).await?;
+        if verdict == Verdict::Release {
+            self.env.note(|| Note::Undoes { number });
+        }
+        Ok(verdict)
+    }
+
+    /// Raises a slot to `last`, past every number that was drawn from it, withdraws its
+    /// announcement, and then frees it.
+    async fn retire(&self, slot: SlotId, last: u64) -> Result<(), RecoveryError> {
+        let (env, shared) = (&self.env, &*self.shared);
+        let lane = lane_of(shared, slot);
+        let mut batch = Batch::new();
+        batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), last);
+        batch.write_word(lane.add_words(u64::from(LANE_WORKING)), 0);
+        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        batch = env.execute(batch).await?;
+        shared.note_published(slot, last);
+        batch.reset();
+        let owner = if last >= COUNTER_LIMIT { OWNER_USED_UP } else { 0 };
+        batch.write_word(lane.add_words(u64::from(LANE_OWNER)), owner);
+        env.execute(batch).await?;
+        Ok(())
+    }
+}
+
+/// The owners of all slots in use.
+async fn read_owners<E: Env>(env: &E, shared: &Shared<E>) -> Result<Vec<u64>, FabricError> {
+    let mut batch = Batch::new();
+    let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
+    let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
+    let batch = env.execute(batch).await?;
+    let count = batch.word(count.at).min(u64::from(shared.slots())) as usize;
+    let lanes = batch.words(lanes).chunks(LANE_WORDS as usize).take(count);
+    Ok(lanes.map(|lane| lane[LANE_OWNER as usize]).collect())
+}

@@ -121,15 +121,7 @@ impl Batch {
         (list.bytes, list.fences) = (self.0.bytes, self.0.fences);
         let mut regions = Vec::new();
         for verb in &self.0.verbs {
-            let is_write = matches!(
-                verb,
-                Verb::Write { .. }
-                    | Verb::WriteWord { .. }
-                    | Verb::WriteRow { .. }
-                    | Verb::InstallRow { .. }
-                    | Verb::Fence
-            );
-            assert!(is_write, "only writes are set aside");
+            assert!(verb.is_write() || *verb == Verb::Fence, "only writes are set aside");
             if *verb == Verb::Fence || regions.contains(&verb.target().region()) {
                 continue;
             }
@@ -444,18 +436,11 @@ impl Batch {
             fenced = fence;
         }
         for (number, verb) in std::mem::take(&mut self.0.verbs).into_iter().enumerate() {
-            let is_write = matches!(
-                verb,
-                Verb::Write { .. }
-                    | Verb::WriteWord { .. }
-                    | Verb::WriteRow { .. }
-                    | Verb::InstallRow { .. }
-            );
             let is_proved = || {
                 let of_server = proved.get(&verb.target().region());
                 number < fenced || of_server.is_some_and(|end| number < *end)
             };
-            if is_write && is_proved() {
+            if verb.is_write() && is_proved() {
                 self.0.bytes -= verb.bytes();
             } else {
                 self.0.verbs.push(verb);

@@ -184,6 +184,17 @@ impl SlotRead {
 }
 
 impl Verb {
+    /// Whether it writes words that its poster names.
+    pub const fn is_write(&self) -> bool {
+        matches!(
+            self,
+            Self::Write { .. }
+                | Self::WriteWord { .. }
+                | Self::WriteRow { .. }
+                | Self::InstallRow { .. }
+        )
+    }
+
     /// Bytes this verb moves over the network in both directions, without protocol headers.
     #[inline(always)]
     pub const fn bytes(&self) -> u64 {

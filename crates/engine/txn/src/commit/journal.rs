@@ -11,9 +11,9 @@ use crate::abort::Abort;
 use crate::lane::LaneInner;
 use crate::recovery::{JournalError, LaneJournal, begin_entry};
 use fabric::{Batch, Env, Mutant, append_writes};
-use layout::VersionWord;
-use layout::journal::{EntryHead, close_entry};
+use layout::journal::{ENTRY_HEAD, EntryHead, close_entry};
 use layout::row::{ChainWord, LINK};
+use layout::{GlobalPtr, VersionWord};
 
 impl<E: Env> LaneInner<E> {
     /// Whether batch 2 is put together before batch 1: for the journal, and where batches may be
@@ -60,11 +60,16 @@ impl<E: Env> LaneInner<E> {
     fn describe(&mut self, batch: &Batch, number: VersionWord, id: u64) {
         let mut entry = std::mem::take(&mut self.scratch.entry);
         begin_entry(&mut entry);
-        let (rows, structures) = self.maybe_locked(number);
-        entry.extend(rows.iter().flat_map(|row| [row.word.word(), row.unlocked]));
-        entry.extend(structures.iter().map(|structure| structure.word.word()));
+        let Self { txn, writes, .. } = &*self;
+        let accesses = writes.rows.iter().map(|&number| &txn.accesses[number]);
+        let existing = accesses.filter(|access| !access.is_new() && !access.row.is_null());
+        entry.extend(existing.flat_map(|row| [row.row.word(), row.version.word()]));
+        let rows = (entry.len() - ENTRY_HEAD) / 2;
+        let buckets = writes.bucket_inserts.iter().map(|insert| insert.bucket);
+        let leaves = writes.locks.leaves.iter().map(|lock| txn.leaves_seen[lock.seen].leaf);
+        entry.extend(buckets.chain(leaves).map(GlobalPtr::word));
+        let structures = entry.len() - ENTRY_HEAD - 2 * rows;
         append_writes(batch, self.scratch.installs.verbs(), &mut entry);
-        let (rows, structures) = (rows.len(), structures.len());
         close_entry(&mut entry, EntryHead { number, id, rows, structures });
         self.scratch.entry = entry;
     }

@@ -32,7 +32,6 @@
 
 use crate::database::Shared;
 use crate::lane::LaneInner;
-use crate::recovery::writes_of;
 use fabric::{Batch, Env, FabricError, Mutant, Span, Verb, batch_of_writes};
 use layout::journal::Entry;
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
@@ -159,16 +158,24 @@ impl<E: Env> LaneInner<E> {
     /// posted, and never will be.
     #[cold]
     pub(super) fn release_later(&mut self, timestamp: VersionWord) {
-        let (rows, structures) = self.maybe_locked(timestamp);
-        self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Release });
+        self.decide_by_entry(timestamp, Verdict::Release);
     }
 
     /// Poisons the lane, and lets a task complete a commit whose batch 2 was posted.
     #[cold]
     pub(super) fn install_later(&mut self, timestamp: VersionWord) {
-        let Some(copy) = writes_of(&self.scratch.entry) else { return self.identity.poison() };
-        let (rows, structures) = self.maybe_locked(timestamp);
-        self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Install(copy) });
+        self.decide_by_entry(timestamp, Verdict::Complete);
+    }
+
+    /// Lets a task decide a number as its journal's entry says, which the lane has even where it
+    /// keeps no journal.
+    fn decide_by_entry(&mut self, timestamp: VersionWord, verdict: Verdict) {
+        let entry = Entry::read(&self.scratch.entry);
+        let own = entry.filter(|entry| entry.head.number == timestamp);
+        match own.and_then(|entry| Undecided::of_entry(&entry, verdict)) {
+            Some(undecided) => self.decide_later(undecided),
+            None => self.identity.poison(),
+        }
     }
 
     /// Poisons the lane, and lets a task publish a number whose writes are all installed.
@@ -176,22 +183,6 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn publish_later_on(&mut self, timestamp: VersionWord) {
         let (rows, structures) = (Vec::new(), Vec::new());
         self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Publish });
-    }
-
-    /// The words that a commit locks. Insert words never return to an earlier value.
-    pub(super) fn maybe_locked(
-        &self,
-        timestamp: VersionWord,
-    ) -> (Vec<MaybeLocked>, Vec<MaybeLocked>) {
-        let Self { txn, writes, .. } = self;
-        let accesses = writes.rows.iter().map(|&number| &txn.accesses[number]);
-        let existing = accesses.filter(|access| !access.is_new() && !access.row.is_null());
-        let rows = existing
-            .map(|access| MaybeLocked { word: access.row, unlocked: access.version.word() });
-        let buckets = writes.bucket_inserts.iter().map(|insert| insert.bucket);
-        let leaves = writes.locks.leaves.iter().map(|lock| txn.leaves_seen[lock.seen].leaf);
-        let structure = |word| MaybeLocked { word, unlocked: timestamp.word() };
-        (rows.collect(), buckets.chain(leaves).map(structure).collect())
     }
 
     /// Runs upkeep, whose lost batches are repeated: see [`fabric::Insistent`].
@@ -254,6 +245,7 @@ impl Undecided {
     pub(crate) fn of_entry(entry: &Entry<'_>, verdict: Verdict) -> Option<Self> {
         let timestamp = entry.head.number;
         let rows = entry.rows().map(|(word, unlocked)| MaybeLocked { word, unlocked }).collect();
+        // Insert words never return to an earlier value.
         let structure = |word| MaybeLocked { word, unlocked: timestamp.word() };
         let structures = entry.structures().map(structure).collect();
         let rest = match verdict {

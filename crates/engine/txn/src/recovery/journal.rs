@@ -3,7 +3,7 @@
 
 use crate::database::Shared;
 use crate::snapshot::slot::lane_of;
-use fabric::{Batch, Env, FabricError, Span, batch_of_writes};
+use fabric::{Batch, Env, FabricError, Span};
 use layout::journal::{self, ENTRY, ENTRY_HEAD, Entry, NEXT, WORDS};
 use layout::oracle::LANE_JOURNAL;
 use layout::{GlobalPtr, RegionId, SlotId, WORD_BYTES, region};
@@ -146,11 +146,6 @@ async fn allocate<E: Env>(
 pub(crate) fn begin_entry(entry: &mut Vec<u64>) {
     entry.clear();
     entry.resize(ENTRY_HEAD, 0);
-}
-
-/// The writes of an entry's batch 2; `None` if these words are no entry.
-pub(crate) fn writes_of(entry: &[u64]) -> Option<Batch> {
-    batch_of_writes(Entry::read(entry)?.writes())
 }
 
 /// Reads the entry of a journal, if it is whole.

@@ -24,6 +24,6 @@ mod journal;
 mod recover;
 mod stray;
 
-pub(crate) use journal::{JournalError, LaneJournal, begin_entry, writes_of};
+pub(crate) use journal::{JournalError, LaneJournal, begin_entry};
 pub use recover::{Recovered, RecoveryError};
 pub(crate) use stray::Met;

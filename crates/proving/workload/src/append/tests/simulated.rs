@@ -74,17 +74,17 @@ fn right_code_keeps_what_each_level_promises() {
     }
 }
 
-/// The anomalies that reveal a planted bug, in the first world where it is found.
-fn shown(mutant: Mutant, isolation: Isolation, level: Level) -> String {
-    let is_guilty = |seed| {
-        let report = judged(SimConfig::hostile(seed).with_mutant(mutant), isolation);
-        (report.verdict(level) == &Verdict::Violated).then_some(report)
+/// Whether some world with `mutant` shows `anomaly`. Another anomaly that the same bug causes may
+/// come first, so that the search goes on past it.
+fn is_shown(mutant: Mutant, isolation: Isolation, anomaly: &str) -> bool {
+    let level = match isolation {
+        Isolation::Snapshot => Level::Snapshot,
+        Isolation::Serializable => Level::Serializable,
     };
-    let report = (0..SEEDS_MAX).find_map(is_guilty);
-    let report = report.unwrap_or_else(|| panic!("{mutant} was not found out"));
-    let names: Vec<String> =
-        report.against(level).map(|found| found.witness.anomaly.to_string()).collect();
-    names.join(" ")
+    (0..SEEDS_MAX).any(|seed| {
+        let report = judged(SimConfig::hostile(seed).with_mutant(mutant), isolation);
+        report.against(level).any(|found| found.witness.anomaly.to_string() == anomaly)
+    })
 }
 
 #[test]
@@ -96,11 +96,6 @@ fn histories_of_clients_reveal_planted_bugs() {
         (Mutant::CommitSkipInsertWord, Snapshot, "G-single"),
         (Mutant::HashMovedRowUnlocked, Snapshot, "G-single"),
     ] {
-        let level = match isolation {
-            Snapshot => Level::Snapshot,
-            Serializable => Level::Serializable,
-        };
-        let shown = shown(mutant, isolation, level);
-        assert!(shown.contains(anomaly), "{mutant}: {shown}");
+        assert!(is_shown(mutant, isolation, anomaly), "{mutant} did not cause {anomaly}");
     }
 }

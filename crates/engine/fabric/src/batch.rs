@@ -448,6 +448,14 @@ impl Batch {
         }
     }
 
+    /// Puts writes of spans ahead of all verbs.
+    pub fn write_ahead(&mut self, writes: &[(GlobalPtr, Span)]) {
+        let write = |&(to, Span { at, words }): &_| Verb::Write { to, at, words };
+        let verbs = writes.iter().map(write);
+        self.0.bytes += verbs.clone().map(|verb| verb.bytes()).sum::<u64>();
+        self.0.verbs.splice(0..0, verbs);
+    }
+
     /// The verbs in posting order.
     #[inline]
     pub fn verbs(&self) -> &[Verb] {

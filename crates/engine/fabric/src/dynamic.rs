@@ -14,6 +14,7 @@ use crate::insistent::{Copies, Insistent};
 use crate::mutant::Mutant;
 use crate::note::Note;
 use crate::service::ServiceId;
+use crate::upkeep::JournalOf;
 use layout::{NodeId, RegionId};
 use std::any::Any;
 use std::future::Future;
@@ -44,9 +45,9 @@ impl DynEnv {
     }
 
     /// The same endpoint, but lost batches are repeated: see [`Insistent`].
-    fn insisting(&self) -> Self {
+    fn insisting(&self, journal: Option<JournalOf<Self>>) -> Self {
         let copies = self.copies.clone();
-        let env = Rc::new(Insistent::new(self.clone(), copies.clone()));
+        let env = Rc::new(Insistent::new(self.clone(), journal, copies.clone()));
         Self { env, copies, ..*self }
     }
 
@@ -159,8 +160,8 @@ impl Env for DynEnv {
         self.is_simulated && self.env.refuses_memory()
     }
 
-    fn insistent(&self) -> Self {
-        self.insisting()
+    fn for_upkeep(&self, journal: Option<JournalOf<Self>>) -> Self {
+        self.insisting(journal)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::error::{CallError, FabricError};
 use crate::mutant::Mutant;
 use crate::note::Note;
 use crate::service::ServiceId;
+use crate::upkeep::JournalOf;
 use layout::{GlobalPtr, NodeId};
 use std::future::Future;
 
@@ -118,11 +119,11 @@ pub trait Env: Fabric + Clone + 'static {
         false
     }
 
-    /// This endpoint for work that holds locks and must not stop half way: see
-    /// [`Insistent`](crate::Insistent). In worlds whose engine is not compiled for it, the endpoint
-    /// itself.
-    #[inline]
-    fn insistent(&self) -> Self {
+    /// This endpoint for one work of upkeep, which holds locks and must not stop half way: lost
+    /// batches are repeated ([`Insistent`](crate::Insistent)), and those that others must complete
+    /// or undo are written to the journal. In worlds whose engine is not compiled for it, the
+    /// endpoint itself.
+    fn for_upkeep(&self, _journal: Option<JournalOf<Self>>) -> Self {
         self.clone()
     }
 

@@ -19,6 +19,11 @@ pub enum FabricError {
         "cannot register memory for the {bytes} bytes of a batch; raise the limit of locked memory, `ulimit -l`"
     )]
     NoRoom { bytes: u64 },
+    /// The server has no memory for the journal of a batch of upkeep. Nothing has happened.
+    #[error(
+        "a memory server has no {bytes} bytes for the journal of a lane's upkeep; give it more memory"
+    )]
+    NoJournal { bytes: u64 },
 }
 
 /// A call that returned no result.

@@ -21,10 +21,11 @@ use crate::error::{CallError, FabricError};
 use crate::mutant::Mutant;
 use crate::note::Note;
 use crate::service::ServiceId;
+use crate::upkeep::{JournalOf, Work, is_lock};
 use crate::verb::Verb;
-use layout::{GlobalPtr, NodeId, RegionId, VersionWord};
+use layout::{GlobalPtr, NodeId, RegionId};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::rc::Rc;
 
@@ -41,7 +42,7 @@ const COPY_WORDS_MAX: usize = 1 << 18;
 #[derive(Clone)]
 pub struct Insistent<E> {
     env: E,
-    held: Rc<RefCell<Held>>,
+    work: Rc<Work<E>>,
     copies: Copies,
 }
 
@@ -66,48 +67,10 @@ impl Copies {
     }
 }
 
-/// The words that a work has locked.
-#[derive(Default)]
-struct Held {
-    /// The locked words, each with its lock.
-    words: BTreeMap<GlobalPtr, u64>,
-    /// All locks that the work has used.
-    locks: BTreeSet<u64>,
-}
-
 impl<E: Env> Insistent<E> {
-    /// An endpoint for work that holds no lock yet.
-    pub fn new(env: E, copies: Copies) -> Self {
-        Self { env, held: Rc::default(), copies }
-    }
-
-    /// Notes the words that these verbs have locked and unlocked; `batch` has their results. Words
-    /// that others cannot reach yet are locked by writes.
-    fn note(&self, verbs: &[Verb], batch: &Batch) {
-        let mut held = self.held.borrow_mut();
-        let Held { words, locks } = &mut *held;
-        for verb in verbs {
-            match *verb {
-                Verb::CompareAndSwap { word, expected, desired, at }
-                    if is_lock(desired) && batch.word(at) == expected =>
-                {
-                    locks.insert(desired);
-                    words.insert(word, desired);
-                }
-                Verb::WriteWord { to, value } => {
-                    words.remove(&to);
-                    if locks.contains(&value) {
-                        words.insert(to, value);
-                    }
-                }
-                Verb::Write { to, at, words: count } => {
-                    let written = (0..).zip(batch.words(Span { at, words: count }));
-                    let locked = written.filter(|(_, value)| locks.contains(value));
-                    words.extend(locked.map(|(place, &value)| (to.add_words(place), value)));
-                }
-                _ => {}
-            }
-        }
+    /// An endpoint for work that holds no lock yet, with the lane's journal if it has one.
+    pub fn new(env: E, journal: Option<JournalOf<E>>, copies: Copies) -> Self {
+        Self { env, work: Rc::new(Work::new(journal)), copies }
     }
 
     /// Repeats a lost batch until it completes.
@@ -149,14 +112,7 @@ impl<E: Env> Insistent<E> {
 
     /// The held words that the lost batch has unlocked.
     async fn unlocked_by(&self, lost: &Batch) -> Result<BTreeSet<GlobalPtr>, FabricError> {
-        let locks: BTreeMap<GlobalPtr, u64> = {
-            let held = self.held.borrow();
-            let lock_of = |verb: &Verb| match *verb {
-                Verb::WriteWord { to, .. } => Some((to, *held.words.get(&to)?)),
-                _ => None,
-            };
-            lost.verbs().iter().filter_map(lock_of).collect()
-        };
+        let locks = self.work.unlocked_by(lost.verbs());
         if locks.is_empty() {
             return Ok(BTreeSet::new());
         }
@@ -167,12 +123,6 @@ impl<E: Env> Insistent<E> {
         let unlocked = locks.iter().zip(found).filter(|((_, lock), found)| **lock != *found);
         Ok(unlocked.map(|((word, _), _)| *word).collect())
     }
-}
-
-/// Whether a word with this value is locked by a number.
-fn is_lock(value: u64) -> bool {
-    let word = VersionWord::from_word(value);
-    word.is_locked() && word != VersionWord::MOVED && word != VersionWord::TORN
 }
 
 /// Whether repeating the batch has the effect of executing it once.
@@ -200,16 +150,18 @@ impl<E: Env> Fabric for Insistent<E> {
         self.env.is_serial()
     }
 
-    async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
+    async fn execute(&self, mut batch: Batch) -> Result<Batch, FabricError> {
         if !is_repeatable(&batch) {
             return self.env.execute(batch).await;
         }
+        let ahead = self.work.put_entry(&self.env, &mut batch).await?;
         let copy = self.copies.take(&batch);
-        let batch = match self.env.execute(batch).await {
+        let mut batch = match self.env.execute(batch).await {
             Ok(batch) => batch,
             Err(error) => self.repeat(&copy, error).await?,
         };
-        self.note(copy.verbs(), &batch);
+        self.work.note(ahead.own(copy.verbs()), &batch);
+        ahead.remove_from(&mut batch);
         self.copies.give_back(copy);
         Ok(batch)
     }
@@ -300,7 +252,7 @@ mod tests {
         };
         let mut known = Vec::new();
         for round in 0..10 {
-            let env = Insistent::new(world.endpoint(), copies.clone());
+            let env = Insistent::new(world.endpoint(), None, copies.clone());
             let mut batch = Batch::new();
             batch.reserve(5000);
             let to = GlobalPtr::new(RegionId(0), 1 << 16);

@@ -51,6 +51,7 @@ pub mod service;
 pub mod shm;
 pub mod tcp;
 pub mod tell;
+mod upkeep;
 pub mod verb;
 pub mod verbs;
 mod write_list;
@@ -72,5 +73,6 @@ pub use remote::{AnyTransport, Caller, Engine, RemoteEnv, ServerAddress, Transpo
 pub use secret::Secret;
 pub use service::{CallId, Reply, Service, ServiceId, Services};
 pub use tcp::{TcpConfig, TcpPort, TcpTransport};
+pub use upkeep::{JournalOf, MakeRoom, UpkeepJournal};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};
 pub use write_list::{append_writes, batch_of_writes};

@@ -1,15 +1,19 @@
-//! The journal of a lane: the locks and writes of its last commit, so that others can complete or
-//! release it if the lane's compute server dies [ZB17 §6.2].
+//! The journals of a lane: the locks and writes of its last commit, and of its last upkeep, so that
+//! others can complete or undo them if the lane's compute server dies [ZB17 §6.2].
 //!
-//! A journal is an extent on a memory server. The journals of a slot, of growing size, are a list
-//! that starts in the slot's words beside the vector; the first one is in use.
+//! A journal is an extent on a memory server. The journals of a slot are a list that starts in the
+//! slot's words beside the vector. Larger ones are put ahead of smaller ones, which are in use no
+//! more: a lane uses the first journal for commits, and the first one for upkeep on each server.
 //!
 //! ```text
 //! word | field   | written by        | meaning
 //!    0 | next    | maker             | the previous journal of the slot, 0 if there was none
 //!    1 | words   | maker             | size of the journal
-//!    2 | entry   | lane, per commit  | the last commit
+//!    2 | kind    | maker             | 0 for commits, 1 for upkeep
+//!    3 | entry   | lane, per commit  | the last commit; for upkeep: [`crate::upkeep_entry`]
 //! ```
+//!
+//! The entry of a commit:
 //!
 //! ```text
 //! word | field      | meaning
@@ -38,8 +42,15 @@ use crate::version::VersionWord;
 pub const NEXT: u32 = 0;
 /// Word of the journal's size.
 pub const WORDS: u32 = 1;
+/// Word of the kind of entries.
+pub const KIND: u32 = 2;
 /// First word of the entry.
-pub const ENTRY: u32 = 2;
+pub const ENTRY: u32 = 3;
+
+/// The kind of a journal for commits.
+pub const COMMITS: u64 = 0;
+/// The kind of a journal for upkeep.
+pub const UPKEEP: u64 = 1;
 
 /// Words of an entry before its lists.
 pub const ENTRY_HEAD: usize = 6;

@@ -24,6 +24,7 @@ pub mod region;
 pub mod row;
 pub mod schema;
 pub mod schema_error;
+pub mod upkeep_entry;
 pub mod value;
 pub mod vector_copy;
 pub mod version;

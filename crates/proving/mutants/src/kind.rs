@@ -527,3 +527,22 @@ pub const DEADLY: Kind = Kind {
     servers: 2,
     ..ROOMY
 };
+
+/// Compute servers die while they split, absorb and collect: rows come and go, and each write takes
+/// long.
+pub const DEADLY_UPKEEP: Kind = Kind {
+    storage: Some(Storage::Tree),
+    finding: Finding::KeysOrIndex(IndexKind::Tree),
+    carrier: Some(Carrier::Card),
+    is_tight: true,
+    time_max_ns: 1_000_000_000,
+    elements: 2,
+    operations: 2,
+    move_percent: 100,
+    tide_percent: 50,
+    word_ns: 2000,
+    slow_factor: 20,
+    node_bytes: 64,
+    server_words: 1 << 20,
+    ..DEADLY
+};

@@ -3,11 +3,11 @@
 //! Decision: docs/decisions/0005-mutants-exist-only-in-simulated-worlds.md
 
 use crate::kind::{
-    CROWD, DEADLY, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN, GROWING,
-    GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING, MOVING_CARDS,
-    MOVING_FETCHED, MOVING_HASH, MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN,
-    OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY,
-    SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
+    CROWD, DEADLY, DEADLY_UPKEEP, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN,
+    GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSSY, MOVING,
+    MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED,
+    OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING,
+    ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -278,6 +278,23 @@ pub const MUTANTS: &[Planted] = &[
     guard(Mutant::RecoverPublished, "a published commit is left alone", DEADLY),
     guard(Mutant::RecoverSkipJournal, "the commits of the dead are decided", DEADLY),
     guard(Mutant::RecoverStealAnyLock, "only locks of the dead are released", DEADLY),
+    guard(
+        Mutant::RecoverSkipUpkeep,
+        "the upkeep of the dead is completed or undone",
+        DEADLY_UPKEEP,
+    ),
+    guard(Mutant::RecoverKeepUpkeepLocks, "the locks of undone upkeep are released", DEADLY_UPKEEP),
+    guard(
+        Mutant::RecoverRewriteUpkeep,
+        "what an unlocked word proves is not repeated",
+        DEADLY_UPKEEP,
+    ),
+    guard(
+        Mutant::UpkeepOmitWrites,
+        "an entry of upkeep has the writes of its batch",
+        DEADLY_UPKEEP,
+    ),
+    guard(Mutant::UpkeepOnePlace, "half an entry leaves the one before whole", DEADLY_UPKEEP),
     guard(Mutant::ReadTrustVersionAlone, "an old version is still there when it was read", RESTING),
     guard(Mutant::ReadTrustSlotKey, "a visited slot leads to the row with its key", WIDE),
     guard(Mutant::ScanRepeatEntry, "a lookup finds each entry once", WIDE_INDEXED),

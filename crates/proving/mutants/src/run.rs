@@ -383,6 +383,9 @@ impl Scene {
                 catalog.index_info(index).filter(|info| info.is_readable).map(|_| index)
             });
         }
+        if self.kind.deaths > 0 && self.kind.lost_batch_one_in == 0 {
+            self.release_stray_locks();
+        }
         let looked = self.world.block_on(&self.admin, async {
             let mut lane = self.database.lane().await.map_err(|error| error.to_string())?;
             last.read_everything(&mut lane).await
@@ -391,13 +394,12 @@ impl Scene {
             // Locks of lost lanes remain, and reads of the check may be lost, too.
             return Vec::new();
         }
-        if self.kind.deaths > 0 {
-            // A serializable reader may meet a lock of upkeep.
-            let found = self.check_after_deaths();
-            return found.into_iter().chain(self.broken_promises.take()).collect();
-        }
         if let Err(reason) = looked {
             panic!("{}: nothing can be read in the end: {reason}", self.world.identity());
+        }
+        if self.kind.deaths > 0 {
+            let found = self.check_after_deaths();
+            return found.into_iter().chain(self.broken_promises.take()).collect();
         }
         let checked = self.world.block_on(&self.admin, self.database.check());
         let report = checked.expect("all servers are alive");

@@ -32,8 +32,8 @@ pub fn kind(seed: u64) -> Kind {
         has_wide_keys: dice.percent(30),
         ..kind
     };
-    // Locks of upkeep stay, and changes of the catalog would wait for them.
-    let may_die = !(kind.shares_slot || is_changed);
+    // Lanes that share a slot have no journals.
+    let may_die = !kind.shares_slot;
     let deaths = if may_die && dice.percent(40) { 1 + dice.below(2) } else { 0 };
     // The dead leave the memory of their pools behind.
     let server_words = if deaths > 0 { 1 << 20 } else { kind.server_words };

@@ -1,5 +1,4 @@
-//! Locks that stay: their process waits for a memory server, is not recovered yet, or has died
-//! during upkeep, whose locks nobody releases.
+//! Locks that stay: their process waits for a memory server, or is not recovered yet.
 //!
 //! A lock has the number of its commit or upkeep, which holds it for microseconds. So a word that
 //! has the same lock some time later is held by one that does not go on. To find locked words is to
@@ -20,7 +19,7 @@ const READ_BYTES_MAX: u64 = 256 << 20;
 /// Time for which a lock must last to count as left.
 const LAST_NS: u64 = 500_000_000;
 
-/// The remedy for locks of upkeep; recovery releases those of commits.
+/// The remedy for locks that recovery does not release.
 pub const REMEDY: &str = "dead processes are recovered within seconds; if this stays, stop the cluster, start it, and load the data again: `namdb cluster down`, \
                           `namdb cluster up`";
 

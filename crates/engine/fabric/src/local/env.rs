@@ -14,6 +14,7 @@ use crate::local::world::LocalWorld;
 use crate::random::step;
 use crate::raw::prefetch_words;
 use crate::service::ServiceId;
+use crate::upkeep::{JournalOf, Work};
 use layout::{GlobalPtr, NodeId, RegionId};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -29,6 +30,8 @@ const SLEEP_NS_MIN: u64 = 20_000;
 pub struct LocalEnv {
     world: Arc<LocalWorld>,
     own: Arc<Own>,
+    /// The work of upkeep that uses this endpoint, if the lane has a journal.
+    work: Option<Arc<Work<Self>>>,
 }
 
 struct Own {
@@ -38,7 +41,19 @@ struct Own {
 
 impl LocalEnv {
     pub(crate) fn new(world: Arc<LocalWorld>, seed: u64) -> Self {
-        Self { world, own: Arc::new(Own { counters: Counters::default(), random: seed.into() }) }
+        let own = Arc::new(Own { counters: Counters::default(), random: seed.into() });
+        Self { world, own, work: None }
+    }
+
+    /// Executes a batch of upkeep behind its entry.
+    #[cold]
+    fn execute_of(&self, work: &Work<Self>, batch: &mut Batch) -> Result<(), FabricError> {
+        let bare = Self { work: None, ..self.clone() };
+        let ahead = run_now(work.put_entry(&bare, batch))?;
+        bare.execute_now(batch)?;
+        work.note(ahead.own(batch.verbs()), batch);
+        ahead.remove_from(batch);
+        Ok(())
     }
 
     /// The world of this endpoint.
@@ -63,6 +78,9 @@ impl Fabric for LocalEnv {
 
     #[inline]
     fn execute_now(&self, batch: &mut Batch) -> Result<(), FabricError> {
+        if let Some(work) = &self.work {
+            return self.execute_of(work, batch);
+        }
         self.own.counters.count_batch(batch);
         execute(&self.world, batch)?;
         if self.own.counters.is_tracing() {
@@ -145,6 +163,11 @@ impl Env for LocalEnv {
 
     #[inline]
     async fn reach(&self, _point: impl FailurePoint) {}
+
+    fn for_upkeep(&self, journal: Option<JournalOf<Self>>) -> Self {
+        let work = journal.map(|journal| Arc::new(Work::new(Some(journal))));
+        Self { work, ..self.clone() }
+    }
 }
 
 /// Runs a future of an immediate world to its end, on this thread.

@@ -23,21 +23,15 @@ pub enum HashStep {
     RowsLocked,
     /// The new bucket is complete; nothing leads to it yet.
     NewBucketWritten,
-    /// The old bucket redirects its readers to the new one.
-    OldBucketRedirected,
-    /// The root counts the new bucket.
-    RootWritten,
+    /// The old bucket redirects its readers to the new one, which has the rows that moved. The root
+    /// counts it, and everything but the grow lock is unlocked.
+    Split,
 }
 
 impl HashStep {
     /// Every step, for sweeps that kill at each of them.
-    pub const ALL: &[Self] = &[
-        Self::BucketLocked,
-        Self::RowsLocked,
-        Self::NewBucketWritten,
-        Self::OldBucketRedirected,
-        Self::RootWritten,
-    ];
+    pub const ALL: &[Self] =
+        &[Self::BucketLocked, Self::RowsLocked, Self::NewBucketWritten, Self::Split];
 }
 
 impl FailurePoint for HashStep {
@@ -46,8 +40,7 @@ impl FailurePoint for HashStep {
             Self::BucketLocked => "hash::BucketLocked",
             Self::RowsLocked => "hash::RowsLocked",
             Self::NewBucketWritten => "hash::NewBucketWritten",
-            Self::OldBucketRedirected => "hash::OldBucketRedirected",
-            Self::RootWritten => "hash::RootWritten",
+            Self::Split => "hash::Split",
         }
     }
 }
@@ -75,6 +68,8 @@ struct Block {
 /// 2. Write the new bucket, its rows still locked. It is private until step 3.
 /// 3. Raise the old bucket's split level: from now on its readers look in the new one.
 /// 4. Mark the moved rows MOVED, clear their tags, count the bucket in the root, unlock everything.
+///
+/// Steps 3 and 4 are one batch, so that others complete it if the process dies.
 ///
 /// A reader that found a row in the old bucket before step 3 has the same row as all others: no row
 /// that moves changes before step 4.
@@ -169,13 +164,13 @@ async fn split<E: Env>(
 ) -> Result<Growth, IndexError> {
     let old = table.bucket(directory, directory.split);
     let new = table.bucket(directory, target);
-    let Some((batch, insert)) = lock_bucket(env, old, timestamp).await? else {
+    let Some((batch, insert, is_spoilt)) = lock_bucket(env, old, new, timestamp).await? else {
         return Ok(Growth::Busy);
     };
     env.reach(HashStep::BucketLocked).await;
     let level = directory.level + 1;
     let batch = match env.mutant(Mutant::HashRedirectFirst) {
-        true => redirect(env, batch, old, directory.split, level).await?,
+        true => redirect_first(env, batch, old, directory.split, level).await?,
         false => batch,
     };
     let (batch, blocks) = read_chain(env, batch, table, old).await?;
@@ -205,16 +200,25 @@ async fn split<E: Env>(
     let forgets = env.mutant(Mutant::HashForgetCollected);
     let collected = if forgets { 0 } else { batch.word(blocks[0].span.at + bucket::COLLECTED) };
     let identity = Identity { bucket: target, level };
-    let written =
-        write_new_bucket(env, batch, table, spare, new, &moving, identity, collected, timestamp);
-    let batch = written.await?;
+    let mut batch = batch;
+    batch.clear_verbs();
+    if is_spoilt {
+        clear(&mut batch, new, table.layout.slot(table.layout.slots));
+    }
+    post_new_bucket(&mut batch, table, spare, new, &moving, identity, collected, timestamp);
+    let batch = env.execute(batch).await?;
     env.reach(HashStep::NewBucketWritten).await;
-    let batch = redirect(env, batch, old, directory.split, level).await?;
-    env.reach(HashStep::OldBucketRedirected).await;
-    let batch = retire_slots(env, batch, table, &blocks, &moving).await?;
-    let batch = count_bucket(env, batch, table, directory).await?;
-    env.reach(HashStep::RootWritten).await;
-    release(env, batch, table, old, new, &moving, timestamp).await?;
+    let mut batch = batch;
+    batch.clear_verbs();
+    post_redirection(&mut batch, old, directory.split, level);
+    batch.fence();
+    post_retirement(env, &mut batch, table, &blocks, &moving);
+    post_count(&mut batch, table, directory);
+    // Buckets, blocks and root may be on several servers.
+    batch.fence();
+    post_release(&mut batch, table, old, new, &moving, timestamp);
+    env.execute(batch).await?;
+    env.reach(HashStep::Split).await;
     Ok(Growth::Grown)
 }
 
@@ -252,15 +256,19 @@ async fn allocate_blocks<E: Env>(
     Ok(blocks)
 }
 
+/// Locks a bucket. Returns its insert word from before, and whether a process died after it had
+/// written the new bucket.
 async fn lock_bucket<E: Env>(
     env: &E,
     bucket: GlobalPtr,
+    new: GlobalPtr,
     owner: VersionWord,
-) -> Result<Option<(Batch, u64)>, IndexError> {
+) -> Result<Option<(Batch, u64, bool)>, IndexError> {
     let mut batch = Batch::new();
     let insert = batch.read(bucket, 1);
+    let of_new = batch.read(new, 1);
     batch = env.execute(batch).await?;
-    let insert = batch.words(insert)[0];
+    let (insert, is_spoilt) = (batch.word(insert.at), batch.word(of_new.at) != 0);
     if VersionWord::from_word(insert).is_locked() {
         return Ok(None);
     }
@@ -268,7 +276,7 @@ async fn lock_bucket<E: Env>(
     let swap = batch.compare_and_swap(bucket, insert, owner.locked_by_upkeep().word());
     batch = env.execute(batch).await?;
     let is_held = batch.swapped(swap) || env.mutant(Mutant::HashSplitUnlocked);
-    Ok(is_held.then_some((batch, insert)))
+    Ok(is_held.then_some((batch, insert, is_spoilt)))
 }
 
 async fn unlock_bucket<E: Env>(env: &E, bucket: GlobalPtr, insert: u64) -> Result<(), IndexError> {
@@ -437,9 +445,8 @@ fn copy_back(batch: &mut Batch, moving: &[Moving]) {
 /// Writes the moved slots into the new bucket and, if necessary, its overflow blocks. Rows stay
 /// locked.
 #[allow(clippy::too_many_arguments, reason = "one step of a split, with all that it touches")]
-async fn write_new_bucket<E: Env>(
-    env: &E,
-    mut batch: Batch,
+fn post_new_bucket(
+    batch: &mut Batch,
     table: &HashTable,
     spare: Vec<GlobalPtr>,
     new: GlobalPtr,
@@ -447,14 +454,13 @@ async fn write_new_bucket<E: Env>(
     identity: Identity,
     collected: u64,
     owner: VersionWord,
-) -> Result<Batch, IndexError> {
-    batch.clear_verbs();
+) {
     let (mut block, mut slots, mut used, mut tags) = (new, table.layout.slots, 0, 0);
     let mut spare = spare.into_iter();
     for slot in moving {
         if used == slots {
             let next = spare.next().expect("as many were allocated as the slots need");
-            clear_block(&mut batch, table, next);
+            clear(batch, next, table.layout.overflow_words());
             batch.write_word(block.add_words(u64::from(bucket::LINK)), next.word());
             batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
             (block, slots, used, tags) = (next, table.layout.overflow_slots, 0, 0);
@@ -474,16 +480,17 @@ async fn write_new_bucket<E: Env>(
     batch.write_word(new.add_words(u64::from(bucket::COLLECTED)), collected);
     batch.write_word(new.add_words(u64::from(bucket::IDENTITY)), identity.word());
     batch.write_word(new, owner.locked_by_upkeep().word());
-    Ok(env.execute(batch).await?)
 }
 
-fn clear_block(batch: &mut Batch, table: &HashTable, block: GlobalPtr) {
-    let zeros = batch.reserve(table.layout.overflow_words());
+fn clear(batch: &mut Batch, at: GlobalPtr, words: u32) {
+    let zeros = batch.reserve(words);
     batch.words_mut(zeros).fill(0);
-    batch.write(block, zeros);
+    batch.write(at, zeros);
 }
 
-async fn redirect<E: Env>(
+/// Sends the readers of a bucket to the one that it is split into. For a mutant.
+#[cold]
+async fn redirect_first<E: Env>(
     env: &E,
     mut batch: Batch,
     old: GlobalPtr,
@@ -491,22 +498,25 @@ async fn redirect<E: Env>(
     level: u32,
 ) -> Result<Batch, IndexError> {
     batch.clear_verbs();
+    post_redirection(&mut batch, old, number, level);
+    Ok(env.execute(batch).await?)
+}
+
+fn post_redirection(batch: &mut Batch, old: GlobalPtr, number: u64, level: u32) {
     let identity = Identity { bucket: number, level }.word();
     batch.write_word(old.add_words(u64::from(bucket::IDENTITY)), identity);
-    Ok(env.execute(batch).await?)
 }
 
 /// Empties the slots of moved rows: MOVED in the header for readers that still have the address,
 /// then the tag, so that the slot can be reused. The version becomes NONE: no reader takes the
 /// copy.
-async fn retire_slots<E: Env>(
+fn post_retirement<E: Env>(
     env: &E,
-    mut batch: Batch,
+    batch: &mut Batch,
     table: &HashTable,
     blocks: &[Block],
     moving: &[Moving],
-) -> Result<Batch, IndexError> {
-    batch.clear_verbs();
+) {
     for slot in moving {
         assert!(!slot.to.get().is_null(), "a row is copied before it goes");
         if table.rows {
@@ -532,35 +542,25 @@ async fn retire_slots<E: Env>(
         batch.set_word(tags_at, tags);
         batch.write_word(blocks[slot.block].ptr.add_words(u64::from(bucket::TAGS)), tags);
     }
-    Ok(env.execute(batch).await?)
 }
 
-async fn count_bucket<E: Env>(
-    env: &E,
-    mut batch: Batch,
-    table: &HashTable,
-    directory: &Directory,
-) -> Result<Batch, IndexError> {
-    batch.clear_verbs();
+fn post_count(batch: &mut Batch, table: &HashTable, directory: &Directory) {
     let round_complete = directory.split + 1 == table.initial_buckets << directory.level;
     let state = match round_complete {
         true => u64::from(directory.level + 1) << 56,
         false => u64::from(directory.level) << 56 | (directory.split + 1),
     };
     batch.write_word(table.root.add_words(root::STATE), state);
-    Ok(env.execute(batch).await?)
 }
 
-async fn release<E: Env>(
-    env: &E,
-    mut batch: Batch,
+fn post_release(
+    batch: &mut Batch,
     table: &HashTable,
     old: GlobalPtr,
     new: GlobalPtr,
     moving: &[Moving],
     timestamp: VersionWord,
-) -> Result<(), IndexError> {
-    batch.clear_verbs();
+) {
     if table.rows {
         for slot in moving {
             let header = batch.word(slot.span.at + HEADER);
@@ -570,6 +570,4 @@ async fn release<E: Env>(
     }
     batch.write_word(new, timestamp.word());
     batch.write_word(old, timestamp.word());
-    env.execute(batch).await?;
-    Ok(())
 }

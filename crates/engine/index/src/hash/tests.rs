@@ -27,6 +27,10 @@ fn world() -> LocalEnv {
 
 /// One bucket with a chain of rows that all move when it is split.
 fn long_chain(env: &LocalEnv) -> HashTable {
+    chain_of(env, ROWS)
+}
+
+fn chain_of(env: &LocalEnv, rows: usize) -> HashTable {
     let row = RowLayout { key_words: 1, payload_words: 1, checksummed: false };
     let layout = BucketLayout::inlined(1, row);
     let table = run_now(create(env, &[NODE], LABEL, layout, true, Locator::Hashed, 1));
@@ -36,7 +40,7 @@ fn long_chain(env: &LocalEnv) -> HashTable {
     let mut pool = Pool::new(LABEL, vec![NODE]);
     let mut batch = Batch::new();
     let mut block = table.bucket(&directory, 0);
-    for key in (1..).filter(moves).take(ROWS) {
+    for key in (1..).filter(moves).take(rows) {
         let version = VersionWord::new(SlotId(1), key).word();
         let slot = block.add_words(u64::from(layout.slot(0)));
         for (word, value) in [(HEADER, version), (VERSION, version), (KEY, key), (KEY + 1, !key)] {
@@ -53,10 +57,14 @@ fn long_chain(env: &LocalEnv) -> HashTable {
 }
 
 fn checked(env: &LocalEnv, table: &HashTable) -> HashReport {
+    checked_with(env, table, ROWS)
+}
+
+fn checked_with(env: &LocalEnv, table: &HashTable, rows: usize) -> HashReport {
     let report = run_now(check(env, table)).expect("readable");
     assert_eq!(report.errors, Vec::<String>::new());
     assert_eq!((&report.locked, &report.locked_rows), (&Vec::new(), &Vec::new()));
-    assert_eq!(report.used_slots, ROWS as u64);
+    assert_eq!(report.used_slots, rows as u64);
     report
 }
 
@@ -81,6 +89,38 @@ fn a_split_without_memory_leaves_everything_as_it_was() {
     let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number, &|_| true));
     assert_eq!(grown, Ok(Growth::Grown));
     assert_eq!(checked(&env, &table).buckets, 2);
+}
+
+#[test]
+fn a_bucket_that_a_dead_process_has_written_is_cleared() {
+    let env = world();
+    let table = chain_of(&env, 1);
+    let directory = run_now(read_directory(&env, &table)).expect("it was just made");
+    let (first, new) = (table.bucket(&directory, 0), table.bucket(&directory, 1));
+    let words = table.layout.slot(table.layout.slots);
+    let mut batch = Batch::new();
+    // The links of both buckets would lead to the same block.
+    let link = batch.read(first.add_words(u64::from(bucket::LINK)), 1);
+    batch = run_now(env.execute(batch)).expect("the server is alive");
+    let link = batch.word(link.at);
+    batch.clear_verbs();
+    let spoilt = batch.reserve(words);
+    batch.words_mut(spoilt).fill(VersionWord::new(SlotId(9), 1).locked_by_upkeep().word());
+    batch.write(new, spoilt);
+    batch.write_word(new.add_words(u64::from(bucket::LINK)), link);
+    batch.write_word(new.add_words(u64::from(bucket::TAGS)), u64::MAX);
+    batch = run_now(env.execute(batch)).expect("the server is alive");
+    let mut pool = Pool::new(LABEL, vec![NODE]);
+    let number = VersionWord::new(SlotId(2), 4);
+    let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number, &|_| true));
+    assert_eq!(grown, Ok(Growth::Grown));
+    assert_eq!(checked_with(&env, &table, 1).buckets, 2);
+    batch.reset();
+    let written = batch.read(new, words);
+    let batch = run_now(env.execute(batch)).expect("the server is alive");
+    let row_end = table.layout.slot(1) as usize;
+    assert_eq!(batch.words(written)[bucket::LINK as usize], 0);
+    assert!(batch.words(written)[row_end..].iter().all(|word| *word == 0), "{written:?}");
 }
 
 #[test]

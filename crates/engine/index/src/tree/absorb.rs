@@ -64,17 +64,9 @@ pub async fn absorb_right<E: Env>(
     let batch = lock_both(env, batch, tree, &leaf, &right, timestamp).await?;
     env.reach(TreeStep::NeighboursLocked).await;
     let (batch, leaf) = take_over(env, batch, tree, &leaf, &right, timestamp).await?;
-    env.reach(TreeStep::LeftTookOver).await;
-    // The neighbour dies before the leaf is unlocked: readers that still see the neighbour must not
-    // miss the leaf's changes. It is unlinked only after that: recovery from our death finds it
-    // through the leaf.
+    env.reach(TreeStep::RightTakenOver).await;
     let late = env.mutant(Mutant::TreeLateBurial);
-    let batch = if late { batch } else { bury(env, batch, tree, &right, timestamp).await? };
-    env.reach(TreeStep::RightDead).await;
-    let after = right.view(&batch, tree).next();
-    let (batch, leaf) = unlink_and_unlock(env, batch, tree, &leaf, after, timestamp).await?;
-    env.reach(TreeStep::LeftUnlocked).await;
-    let batch = if late { bury(env, batch, tree, &right, timestamp).await? } else { batch };
+    let batch = if late { bury_late(env, batch, tree, &right, timestamp).await? } else { batch };
     cache.forget(bound.words(), right.ptr);
     cache.learn(leaf.ptr, &leaf.view(&batch, tree));
     if let Err(error) = settle_range(env, tree, bound, high).await {
@@ -115,6 +107,11 @@ async fn lock_both<E: Env>(
     Err(IndexError::Conflict)
 }
 
+/// Writes the leaf with both ranges and linked past the neighbour, marks the neighbour DEAD, and
+/// unlocks both. If the process dies, all of it is done or nothing.
+///
+/// The neighbour dies before the leaf is unlocked: readers that still see the neighbour must not
+/// miss the leaf's changes.
 async fn take_over<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -127,6 +124,7 @@ async fn take_over<E: Env>(
     let (left_head, right_head) = (Head::of(&left_view), Head::of(&right_view));
     let (left_count, right_count) = (left_view.count(), right_view.count());
     assert!(left_head.high == Some(right_head.low), "neighbours meet");
+    assert!(leaf.ptr.region() == right.ptr.region(), "the leaves of a tree are on one server");
     let mut image = ImageBuilder::start(&mut batch, tree.layout);
     image.copy(&mut batch, leaf.span, 0, left_count);
     image.copy(&mut batch, right.span, 0, right_count);
@@ -137,53 +135,37 @@ async fn take_over<E: Env>(
         version: next_version(left_head.version),
         collected: left_head.collected.max(of_right),
         high: right_head.high,
+        next: right_head.next,
         ..left_head
     };
     let span = image.finish(&mut batch, &head);
     post_image(&mut batch, tree.layout, leaf.ptr, span);
+    if !env.mutant(Mutant::TreeLateBurial) {
+        post_burial(&mut batch, tree, right, timestamp);
+    }
+    post_release(&mut batch, leaf.ptr, timestamp);
     Ok((execute(env, batch).await?, LeafRead { ptr: leaf.ptr, span, insert: timestamp }))
 }
 
 /// Marks a leaf as absorbed (DEAD), and unlocks it: readers restart, and swaps that arrive late
 /// fail on its insert word. Fences and `next` stay, for readers that come from the preceding leaf.
-pub(super) async fn bury<E: Env>(
-    env: &E,
-    mut batch: Batch,
-    tree: &Tree,
-    leaf: &LeafRead,
-    timestamp: VersionWord,
-) -> Result<Batch, IndexError> {
-    let head = Head::of(&leaf.view(&batch, tree));
+fn post_burial(batch: &mut Batch, tree: &Tree, leaf: &LeafRead, timestamp: VersionWord) {
+    let head = Head::of(&leaf.view(batch, tree));
     let head = Head { version: next_version(head.version), dead: true, ..head };
-    let span = ImageBuilder::start(&mut batch, tree.layout).finish(&mut batch, &head);
-    post_image(&mut batch, tree.layout, leaf.ptr, span);
-    post_release(&mut batch, leaf.ptr, timestamp);
-    execute(env, batch).await
+    let span = ImageBuilder::start(batch, tree.layout).finish(batch, &head);
+    post_image(batch, tree.layout, leaf.ptr, span);
+    post_release(batch, leaf.ptr, timestamp);
 }
 
-/// Links a leaf to `after`, past a buried neighbour, and unlocks it.
-pub(super) async fn unlink_and_unlock<E: Env>(
+/// Buries the neighbour after the leaf was unlocked. For a mutant.
+#[cold]
+async fn bury_late<E: Env>(
     env: &E,
     mut batch: Batch,
     tree: &Tree,
-    leaf: &LeafRead,
-    after: GlobalPtr,
+    right: &LeafRead,
     timestamp: VersionWord,
-) -> Result<(Batch, LeafRead), IndexError> {
-    let view = leaf.view(&batch, tree);
-    let (head, count) = (Head::of(&view), view.count());
-    assert!(head.next != after, "there is a neighbour to unlink");
-    let mut image = ImageBuilder::start(&mut batch, tree.layout);
-    image.copy(&mut batch, leaf.span, 0, count);
-    let head = Head {
-        insert: timestamp.timestamp(),
-        version: next_version(head.version),
-        next: after,
-        ..head
-    };
-    let span = image.finish(&mut batch, &head);
-    post_image(&mut batch, tree.layout, leaf.ptr, span);
-    post_release(&mut batch, leaf.ptr, timestamp);
-    let batch = execute(env, batch).await?;
-    Ok((batch, LeafRead { ptr: leaf.ptr, span, insert: timestamp }))
+) -> Result<Batch, IndexError> {
+    post_burial(&mut batch, tree, right, timestamp);
+    execute(env, batch).await
 }

@@ -1,7 +1,6 @@
 //! The full structural check of a tree.
 
 use super::Tree;
-use super::chain::is_taken_over;
 use super::descend::read_root;
 use super::node::read_node;
 use super::root::{TreeRoot, inner_layout};
@@ -127,11 +126,8 @@ async fn read_level<E: Env>(
             }
         }
         nodes.push(met(&node, ptr, level));
-        let (next, high, locked) = (node.next(), node.high_key(), node.insert_word().is_locked());
-        ptr = next;
-        if level == 0 && locked {
-            (batch, ptr) = past_taken_over(env, report, batch, layout, next, high).await?;
-        }
+        let high = node.high_key();
+        ptr = node.next();
         match high {
             Some(high) if high > bound => bound = high,
             Some(_) => {
@@ -150,28 +146,6 @@ async fn read_level<E: Env>(
         report.errors.push(format!("level {level} ends before the last key"));
     }
     Ok(nodes)
-}
-
-/// The right link of a locked leaf, past a neighbour whose owner died during the absorption.
-async fn past_taken_over<E: Env>(
-    env: &E,
-    report: &mut TreeReport,
-    batch: Batch,
-    layout: LeafLayout,
-    next: GlobalPtr,
-    high: Option<Key>,
-) -> Result<(Batch, GlobalPtr), IndexError> {
-    if next.is_null() {
-        return Ok((batch, next));
-    }
-    let (batch, span) = read_node(env, batch, layout, next).await?;
-    let right = LeafView::new(layout, batch.words(span));
-    if !is_taken_over(&right, high.as_ref().map(Key::words)) {
-        return Ok((batch, next));
-    }
-    report.unsettled.push(format!("{next:?} was taken over and is still linked"));
-    let after = right.next();
-    Ok((batch, after))
 }
 
 fn met(node: &LeafView<'_>, ptr: GlobalPtr, level: u8) -> Met {

@@ -57,7 +57,6 @@ mod node;
 mod order;
 mod plan;
 mod rebuild;
-mod recover;
 pub mod root;
 mod scan;
 mod service;
@@ -77,7 +76,6 @@ pub use find::{PostedLeaf, accept_any, accept_leaf, find_leaf, post_leaf, post_l
 pub use lock::{LeafLock, LockResult, lock_result, post_lock};
 pub use message::TREE_SERVICE;
 pub use rebuild::rebuild_inner_nodes;
-pub use recover::release_dead_owner;
 pub use scan::{next_leaf, previous_leaf};
 pub use service::{NodeAllocator, TreeService};
 pub use split::make_room;

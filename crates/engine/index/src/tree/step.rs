@@ -19,14 +19,10 @@ pub enum TreeStep {
     SeparatorsAdded,
     /// Absorb: leaf and right neighbour are locked.
     NeighboursLocked,
-    /// Absorb: the leaf holds its own and its neighbour's entries and ends where the neighbour
-    /// ended, but still links to it. The neighbour is unchanged and cannot change.
-    LeftTookOver,
-    /// Absorb: the neighbour is DEAD and unlocked; the leaf is still locked.
-    RightDead,
-    /// Absorb: the leaf links past the neighbour and is unlocked. Inner nodes may still lead to the
-    /// neighbour, whose readers call again.
-    LeftUnlocked,
+    /// Absorb: the leaf holds its own and its neighbour's entries, and links past the neighbour,
+    /// which is DEAD; both are unlocked. Inner nodes may still lead to the neighbour, whose readers
+    /// call again.
+    RightTakenOver,
     /// Absorb: no inner node leads to the neighbour.
     SeparatorRemoved,
     /// Server: the latch of the tree is held.
@@ -54,9 +50,7 @@ impl TreeStep {
         Self::LeftRewritten,
         Self::SeparatorsAdded,
         Self::NeighboursLocked,
-        Self::LeftTookOver,
-        Self::RightDead,
-        Self::LeftUnlocked,
+        Self::RightTakenOver,
         Self::SeparatorRemoved,
         Self::LatchHeld,
         Self::InnerRightWritten,
@@ -77,9 +71,7 @@ impl FailurePoint for TreeStep {
             Self::LeftRewritten => "tree::LeftRewritten",
             Self::SeparatorsAdded => "tree::SeparatorsAdded",
             Self::NeighboursLocked => "tree::NeighboursLocked",
-            Self::LeftTookOver => "tree::LeftTookOver",
-            Self::RightDead => "tree::RightDead",
-            Self::LeftUnlocked => "tree::LeftUnlocked",
+            Self::RightTakenOver => "tree::RightTakenOver",
             Self::SeparatorRemoved => "tree::SeparatorRemoved",
             Self::LatchHeld => "tree::LatchHeld",
             Self::InnerRightWritten => "tree::InnerRightWritten",

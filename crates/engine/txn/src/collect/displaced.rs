@@ -104,11 +104,12 @@ impl<E: Env> LaneInner<E> {
 
     /// Locks each row that has not changed since, clears its chain word, and unlocks it.
     async fn detach_oldest(&mut self, count: usize) -> Result<(), FabricError> {
-        let locked = self.lock_for_detaching().word();
+        let locked = self.identity.upkeep_timestamp().locked_by_upkeep().word();
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
-        // Where verbs complete at once, no batch is lost.
-        let left_out = match E::IMMEDIATE || self.env.mutant(Mutant::CollectLockRowTwice) {
+        // Where verbs complete at once, no batch is lost; others may have to undo one nevertheless.
+        let is_kept = E::IMMEDIATE && self.journal.is_none();
+        let left_out = match is_kept || self.env.mutant(Mutant::CollectLockRowTwice) {
             true => LeftOut::default(),
             false => LeftOut::of(&self.garbage.displaced, count),
         };
@@ -126,7 +127,7 @@ impl<E: Env> LaneInner<E> {
         let batch = self.env.execute(batch).await?;
         self.env.reach(CollectStep::BuffersLocked).await;
         let mut batch = self.read_far_heads(batch, count, left_out).await?;
-        let (mut detached, mut busy) = (0u128, left_out.waiting);
+        let (mut detached, mut busy, mut far_heads) = (0u128, left_out.waiting, false);
         let posted = (0..count).filter(|&number| !left_out.has(number));
         for (place, number) in (0..).zip(posted) {
             let waiting = self.garbage.displaced[number];
@@ -144,10 +145,18 @@ impl<E: Env> LaneInner<E> {
                 // Buffers in the pool must have empty lists, even if the mover could not free the
                 // entries.
                 batch.write_word(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 0);
+                far_heads |= waiting.row.region() != waiting.buffer.region();
             }
+            detached |= 1 << number;
+        }
+        if far_heads {
+            // If others carry the batch out again, an unlocked row proves that this is done.
+            batch.fence();
+        }
+        for number in (0..count).filter(|number| detached & 1 << number != 0) {
+            let waiting = self.garbage.displaced[number];
             batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
             batch.write_word(waiting.row, waiting.version.word());
-            detached |= 1 << number;
         }
         if !batch.is_empty() {
             batch = self.env.execute(batch).await?;
@@ -165,17 +174,6 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CollectStep::BuffersDetached).await;
         self.scratch.batch = Some(batch);
         Ok(())
-    }
-
-    /// The lock under which buffers are detached. If the lane dies, others may release it like the
-    /// stray lock of a commit: the row does not change under it, and its chain word leads to the
-    /// whole buffer or nowhere. That needs a number which no other lane publishes past.
-    fn lock_for_detaching(&mut self) -> VersionWord {
-        let number = self.identity.upkeep_timestamp();
-        match &self.journal {
-            Some(_) => number.locked(),
-            None => number.locked_by_upkeep(),
-        }
     }
 
     /// Reads the heads of overflow lists again that are on other servers than their rows, since a

@@ -109,8 +109,7 @@ impl<E: Env> LaneInner<E> {
                 if block.region() != place.bucket.region() {
                     // Writes to two servers are not ordered: the word must be raised before the
                     // slot is emptied.
-                    batch = self.env.execute(batch).await?;
-                    batch.clear_verbs();
+                    batch.fence();
                 }
                 let tags = bucket::with_tag(slots, tags, index, 0);
                 batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);

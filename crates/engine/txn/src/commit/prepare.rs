@@ -247,9 +247,9 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.txn.batch.take();
         batch.clear_verbs();
         let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
+        let env = self.env_for_upkeep();
         let leaves = self.open.leaves_of(seen.owner);
         let LeavesOf { cache, pool } = leaves.expect("a table is opened when it is first named");
-        let env = self.env.insistent();
         let made = index::tree::make_room(&env, batch, tree, cache, pool, leaf, &keys, timestamp);
         let (batch, leaves) = made.await?;
         self.txn.batch.put_back(batch);

@@ -32,6 +32,7 @@
 
 use crate::database::Shared;
 use crate::lane::LaneInner;
+use crate::recovery::LaneJournal;
 use fabric::{Batch, Env, FabricError, Mutant, Span, Verb, batch_of_writes};
 use layout::journal::Entry;
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
@@ -185,16 +186,21 @@ impl<E: Env> LaneInner<E> {
         self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Publish });
     }
 
-    /// Runs upkeep, whose lost batches are repeated: see [`fabric::Insistent`].
+    /// Runs a work of upkeep: see [`Env::for_upkeep`].
     pub(crate) async fn insist<T>(&mut self, work: impl AsyncFnOnce(&mut Self) -> T) -> T {
-        if E::IMMEDIATE {
+        if E::IMMEDIATE && self.journal.is_none() {
             return work(self).await;
         }
-        let insistent = self.env.insistent();
-        let env = std::mem::replace(&mut self.env, insistent);
+        let env_for_upkeep = self.env_for_upkeep();
+        let env = std::mem::replace(&mut self.env, env_for_upkeep);
         let done = work(self).await;
         self.env = env;
         done
+    }
+
+    /// The lane's endpoint for one work of upkeep.
+    pub(crate) fn env_for_upkeep(&self) -> E {
+        self.env.for_upkeep(self.journal.as_deref().map(LaneJournal::for_upkeep))
     }
 
     fn decide_later(&mut self, undecided: Undecided) {

@@ -1,17 +1,22 @@
-//! The journal of a lane: where it is, and what is written to it. The bytes are those of
-//! [`layout::journal`].
+//! The journals of a lane: where they are, and what is written to that of its commits. The bytes are
+//! those of [`layout::journal`].
 
 use crate::database::Shared;
 use crate::snapshot::slot::lane_of;
-use fabric::{Batch, Env, FabricError, Span};
-use layout::journal::{self, ENTRY, ENTRY_HEAD, Entry, NEXT, WORDS};
+use fabric::{Batch, Env, FabricError, JournalOf, Span, UpkeepJournal};
+use layout::journal::{self, COMMITS, ENTRY, ENTRY_HEAD, Entry, KIND, NEXT, UPKEEP, WORDS};
 use layout::oracle::LANE_JOURNAL;
-use layout::{GlobalPtr, RegionId, SlotId, WORD_BYTES, region};
+use layout::upkeep_entry::UpkeepEntry;
+use layout::{GlobalPtr, NodeId, RegionId, SlotId, WORD_BYTES, region, upkeep_entry};
 use memory::extent::allocate_extent_for;
 use memory::{AllocateError, Label, Need};
+use std::pin::Pin;
+use std::sync::Arc;
 
 /// Size of a lane's first journal; a larger entry gets a journal of the next power of two.
 const JOURNAL_BYTES_MIN: u64 = 8 << 10;
+/// Size of the first journal of a lane's upkeep on each server.
+const UPKEEP_BYTES_MIN: u64 = 16 << 10;
 /// Maximal number of words of one write: every fabric sends them at once.
 const WRITE_WORDS_MAX: usize = 8192;
 
@@ -32,20 +37,38 @@ pub(crate) struct LaneJournal {
     /// The id of the last entry. Ids begin at random, so that no mark of an earlier owner of the
     /// slot has one of them.
     id: u64,
+    upkeep: Arc<UpkeepJournal>,
 }
 
 impl LaneJournal {
-    /// The journal of a lane: that of an earlier owner of its slot, or a new one.
+    /// The journals of a lane: those of an earlier owner of its slot, or new ones.
     pub async fn open<E: Env>(
         env: &E,
         shared: &Shared<E>,
         slot: SlotId,
     ) -> Result<Self, JournalError> {
-        let (at, words) = match journals_of(env, shared, slot).await?.first() {
+        let known = journals_of(env, shared, slot).await?;
+        let (at, words) = match known.iter().find(|journal| journal.kind == COMMITS) {
             Some(newest) => (newest.at, newest.words),
-            None => allocate(env, shared, slot, JOURNAL_BYTES_MIN).await?,
+            None => allocate_for_commits(env, shared, slot, JOURNAL_BYTES_MIN).await?,
         };
-        Ok(Self { slot, at, words, id: env.random() })
+        let upkeep = UpkeepJournal::new(list_of(shared, slot));
+        for &server in &shared.servers {
+            let is_there = |journal: &&Found| {
+                journal.kind == UPKEEP && journal.at.region() == RegionId(server.0)
+            };
+            let (at, words) = match known.iter().find(is_there) {
+                Some(newest) => (newest.at, newest.words),
+                None => allocate(env, upkeep.list(), server, UPKEEP_BYTES_MIN, UPKEEP).await?,
+            };
+            upkeep.add(at, words);
+        }
+        Ok(Self { slot, at, words, id: env.random(), upkeep: Arc::new(upkeep) })
+    }
+
+    /// The journal of the lane's upkeep.
+    pub fn for_upkeep<E: Env>(&self) -> JournalOf<E> {
+        JournalOf { journal: self.upkeep.clone(), make_room: make_room_for_upkeep }
     }
 
     /// The id of the next entry.
@@ -69,7 +92,7 @@ impl LaneJournal {
         let words = u64::from(ENTRY) + entry.len() as u64;
         if words > self.words {
             let bytes = (words * WORD_BYTES).next_power_of_two();
-            (self.at, self.words) = allocate(env, shared, self.slot, bytes).await?;
+            (self.at, self.words) = allocate_for_commits(env, shared, self.slot, bytes).await?;
         }
         Ok(())
     }
@@ -90,6 +113,12 @@ impl LaneJournal {
 pub(super) struct Found {
     pub at: GlobalPtr,
     pub words: u64,
+    pub kind: u64,
+}
+
+/// The word that leads to the journals of a slot.
+fn list_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
+    lane_of(shared, slot).add_words(u64::from(LANE_JOURNAL))
 }
 
 /// The journals of a slot, the newest first.
@@ -100,7 +129,7 @@ pub(super) async fn journals_of<E: Env>(
 ) -> Result<Vec<Found>, FabricError> {
     let mut found = Vec::new();
     let mut batch = Batch::new();
-    let first = batch.read(lane_of(shared, slot).add_words(u64::from(LANE_JOURNAL)), 1);
+    let first = batch.read(list_of(shared, slot), 1);
     batch = env.execute(batch).await?;
     let mut at = GlobalPtr::from_word(batch.word(first.at));
     while !at.is_null() {
@@ -108,38 +137,68 @@ pub(super) async fn journals_of<E: Env>(
         let head = batch.read(at, ENTRY);
         batch = env.execute(batch).await?;
         let word = |word: u32| batch.word(head.at + word);
-        found.push(Found { at, words: word(WORDS) });
+        found.push(Found { at, words: word(WORDS), kind: word(KIND) });
         at = GlobalPtr::from_word(word(NEXT));
     }
     Ok(found)
 }
 
-/// Allocates a journal, and puts it at the start of its slot's list.
-async fn allocate<E: Env>(
+async fn allocate_for_commits<E: Env>(
     env: &E,
     shared: &Shared<E>,
     slot: SlotId,
     bytes: u64,
 ) -> Result<(GlobalPtr, u64), JournalError> {
     let server = shared.servers[usize::from(slot.0) % shared.servers.len()];
+    allocate(env, list_of(shared, slot), server, bytes, COMMITS).await
+}
+
+/// Allocates a journal, and puts it at the start of its slot's list.
+async fn allocate<E: Env>(
+    env: &E,
+    list: GlobalPtr,
+    server: NodeId,
+    bytes: u64,
+    kind: u64,
+) -> Result<(GlobalPtr, u64), JournalError> {
     // Without journals no row could be deleted when memory is full.
     let at = allocate_extent_for(env, server, bytes, Label(0), Need::Delete).await?;
     let words = bytes / WORD_BYTES;
-    let newest = lane_of(shared, slot).add_words(u64::from(LANE_JOURNAL));
     let mut next = 0;
     let mut batch = Batch::new();
     loop {
         batch.reset();
-        let head = batch.put(&[next, words]);
+        let head = batch.put(&[next, words, kind]);
         batch.write(at, head);
         batch.fence();
-        let swap = batch.compare_and_swap(newest, next, at.word());
+        let swap = batch.compare_and_swap(list, next, at.word());
         batch = env.execute(batch).await?;
         if batch.swapped(swap) {
             return Ok((at, words));
         }
         next = batch.found(swap);
     }
+}
+
+/// Makes room for an entry of upkeep: see [`fabric::MakeRoom`].
+fn make_room_for_upkeep<'a, E: Env>(
+    env: &'a E,
+    journal: &'a UpkeepJournal,
+    region: RegionId,
+    words: u64,
+) -> Pin<Box<dyn Future<Output = Result<(), FabricError>> + 'a>> {
+    Box::pin(async move {
+        let needed = 2 * words + u64::from(ENTRY);
+        let bytes = (needed * WORD_BYTES).next_power_of_two().max(UPKEEP_BYTES_MIN);
+        let server = env.node_of(region);
+        let (at, words) = match allocate(env, journal.list(), server, bytes, UPKEEP).await {
+            Ok(allocated) => allocated,
+            Err(JournalError::Fabric(error)) => return Err(error),
+            Err(JournalError::Allocate(_)) => return Err(FabricError::NoJournal { bytes }),
+        };
+        journal.add(at, words);
+        Ok(())
+    })
 }
 
 /// Begins an entry: lists follow its head.
@@ -159,6 +218,26 @@ pub(super) async fn read_entry<E: Env>(
     let words = journal::size_of(&head).min(journal.words.saturating_sub(u64::from(ENTRY)));
     let entry = read_words(env, at, words).await?;
     Ok(Entry::read(&entry).is_some().then_some(entry))
+}
+
+/// Reads the entries of a journal of upkeep that are whole.
+pub(super) async fn read_upkeep_entries<E: Env>(
+    env: &E,
+    journal: &Found,
+) -> Result<Vec<Vec<u64>>, FabricError> {
+    let room = upkeep_entry::room(journal.words);
+    let mut whole = Vec::new();
+    for number in 0..2 {
+        let at = upkeep_entry::place(journal.at, journal.words, number);
+        let head = read_words(env, at, (upkeep_entry::HEAD as u64).min(room)).await?;
+        // The size is not checked yet: it may be that of an entry that was being written.
+        let words = upkeep_entry::size_of(&head).min(room);
+        let entry = read_words(env, at, words).await?;
+        if UpkeepEntry::read(&entry).is_some() {
+            whole.push(entry);
+        }
+    }
+    Ok(whole)
 }
 
 async fn read_words<E: Env>(env: &E, at: GlobalPtr, words: u64) -> Result<Vec<u64>, FabricError> {

@@ -13,7 +13,9 @@
 //! free      the slots have no owner any more
 //! ```
 //!
-//! The journal may be lost with the last batch 1, while locks of this batch are held. Nothing was
+//! A lane's upkeep has journals of its own, which name all of its locks ([`upkeep`]).
+//!
+//! The journal of a commit may be lost with the last batch 1, while locks of this batch are held. Nothing was
 //! installed then, so these locks guard nothing. They are *stray*: their number is covered by the
 //! vector, and no lane keeps a lock when it publishes its number. A lane that meets a stray
 //! lock releases it.
@@ -23,6 +25,7 @@
 mod journal;
 mod recover;
 mod stray;
+mod upkeep;
 
 pub(crate) use journal::{JournalError, LaneJournal, begin_entry};
 pub use recover::{Recovered, RecoveryError};

@@ -1,17 +1,19 @@
 //! Recovers the slots of dead compute servers.
 
 use super::journal::{is_marked, journals_of, read_entry};
+use super::upkeep;
 use crate::commit::{Delay, Undecided, Verdict};
 use crate::database::{ANONYMOUS, Database, Shared};
 use crate::lane::COUNTER_LIMIT;
 use crate::snapshot::freezer::FreezerId;
 use crate::snapshot::slot::lane_of;
 use fabric::{Batch, CallError, Env, FabricError, Mutant, Note};
-use layout::journal::{Entry, EntryHead};
+use layout::journal::{COMMITS, Entry, EntryHead};
 use layout::oracle::{
     LANE_ACTIVE, LANE_OWNER, LANE_WORDS, LANE_WORKING, OWNER_RECOVERS, OWNER_USED_UP, SLOT_COUNT,
     VECTOR,
 };
+use layout::upkeep_entry::UpkeepEntry;
 use layout::version::COUNTER_MAX;
 use layout::{RegionId, SlotId};
 use memory::fence::fenced_epoch;
@@ -97,8 +99,7 @@ impl<E: Env> Database<E> {
 
     /// Recovers all slots of compute servers that have died, and that all memory servers have
     /// fenced: nothing that they have posted takes effect any more. Their commits are completed if
-    /// batch 2 was posted, and otherwise undone; the slots are free afterwards. Locks of upkeep
-    /// stay.
+    /// batch 2 was posted, and otherwise undone; so is their upkeep. The slots are free afterwards.
     ///
     /// A slot is recovered by one survivor, which is dead itself if it is among `dead` later. A
     /// survivor runs one recovery at a time.
@@ -161,8 +162,19 @@ impl<E: Env> Database<E> {
         let skips = self.env.mutant(Mutant::RecoverSkipJournal);
         let repeats = self.env.mutant(Mutant::RecoverPublished);
         let mut last = covered;
-        for journal in journals_of(&self.env, &self.shared, slot).await? {
-            let Some(entry) = read_entry(&self.env, &journal).await? else { continue };
+        let journals = journals_of(&self.env, &self.shared, slot).await?;
+        // Upkeep first: its number is smaller if both are open.
+        if let Some(entry) = upkeep::newest_entry(&self.env, &journals).await? {
+            let entry = UpkeepEntry::read(&entry).expect("it was read whole");
+            last = last.max(entry.number.counter());
+            let is_open = entry.number.slot() == slot && entry.number.counter() > covered;
+            if is_open && !self.env.mutant(Mutant::RecoverSkipUpkeep) {
+                let finished = upkeep::finish(&self.env, &entry).await?;
+                finished.ok_or(RecoveryError::Lost)?;
+            }
+        }
+        for journal in journals.iter().filter(|journal| journal.kind == COMMITS) {
+            let Some(entry) = read_entry(&self.env, journal).await? else { continue };
             let entry = Entry::read(&entry).expect("it was read whole");
             let number = entry.head.number;
             if number.slot() != slot {

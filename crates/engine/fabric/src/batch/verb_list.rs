@@ -13,6 +13,9 @@ pub struct VerbList {
     verbs: Vec<Verb>,
     bytes: u64,
     fences: u32,
+    /// The regions that the writes reach. A lane's list is used for all of its commits, so that
+    /// they allocate nothing.
+    regions: Vec<RegionId>,
 }
 
 impl VerbList {
@@ -35,15 +38,15 @@ impl Batch {
         mut first: impl FnMut(RegionId) -> Option<(GlobalPtr, u64)>,
     ) {
         list.verbs.clear();
+        list.regions.clear();
         (list.bytes, list.fences) = (self.0.bytes, self.0.fences);
-        let mut regions = Vec::new();
         for verb in &self.0.verbs {
             assert!(verb.is_write() || *verb == Verb::Fence, "only writes are set aside");
-            if *verb == Verb::Fence || regions.contains(&verb.target().region()) {
+            if *verb == Verb::Fence || list.regions.contains(&verb.target().region()) {
                 continue;
             }
             let region = verb.target().region();
-            regions.push(region);
+            list.regions.push(region);
             if let Some((to, value)) = first(region) {
                 let verb = Verb::WriteWord { to, value };
                 list.bytes += verb.bytes();
@@ -87,5 +90,20 @@ mod tests {
         assert_eq!(targets[2..], [there(1, 64), there(0, 128), there(1, 128)]);
         assert_eq!((batch.round_trips(), batch.bytes()), (2, 6 * layout::WORD_BYTES));
         assert_eq!(batch.words(span), [7, 8]);
+    }
+
+    #[test]
+    fn a_list_keeps_the_memory_of_its_regions() {
+        const ROOM: usize = 1000;
+        let (mut batch, mut list) = (Batch::new(), VerbList::default());
+        list.regions.reserve(ROOM);
+        for _ in 0..2 {
+            batch.write_word(GlobalPtr::new(RegionId(1), 64), 9);
+            batch.set_aside(&mut list, |region| Some((GlobalPtr::new(region, 0), 5)));
+            batch.resume(&mut list);
+            assert_eq!(batch.verbs().len(), 2);
+            batch.clear_verbs();
+        }
+        assert!(list.regions.capacity() >= ROOM, "each commit allocates");
     }
 }

@@ -96,9 +96,9 @@ impl Scene {
             let reads: Vec<_> = report.locks.iter().map(|lock| batch.read(lock.word, 1)).collect();
             let batch = self.database.env().execute(batch).await.expect("they answer");
             let is_of_commit = |at: u32| VersionWord::from_word(batch.word(at)).is_lock_of_commit();
-            let locks = reads.iter().zip(report.locked);
-            let left = locks.filter_map(|(read, told)| is_of_commit(read.at).then_some(told));
-            let left: Vec<String> = left.collect();
+            let locks = reads.iter().zip(&report.locks);
+            let left = locks.filter(|(read, _)| is_of_commit(read.at));
+            let left: Vec<String> = left.map(|(_, lock)| lock.to_string()).collect();
             report.errors.into_iter().chain(left).collect()
         })
     }

@@ -6,7 +6,7 @@
 //! changed it. An insert word gets the number without the lock, as after an abort.
 
 use crate::catalog::CatalogError;
-use crate::catalog::check::HeldLock;
+use crate::catalog::check::{HeldLock, LockKind};
 use crate::database::Database;
 use crate::lane::LaneInner;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
@@ -69,9 +69,9 @@ impl<E: Env> Database<E> {
             let covered = vector.get(usize::from(lock.slot().0));
             lock.is_lock_of_commit() && covered.is_some_and(|&covered| lock.counter() <= covered)
         };
-        let met = |lock: &HeldLock| match lock.is_row {
-            true => Met::Row(lock.word),
-            false => Met::Structure(lock.word),
+        let met = |lock: &HeldLock| match lock.kind {
+            LockKind::Row => Met::Row(lock.word),
+            LockKind::Bucket | LockKind::Leaf => Met::Structure(lock.word),
         };
         let found = held.iter().zip(words).map(|(lock, word)| (met(lock), batch.word(word.at)));
         let strays: Vec<(Met, u64)> = found.filter(|(_, word)| is_stray(*word)).collect();

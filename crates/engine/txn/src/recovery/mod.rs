@@ -26,4 +26,4 @@ mod stray;
 
 pub(crate) use journal::{JournalError, LaneJournal, begin_entry};
 pub use recover::{Recovered, RecoveryError};
-pub(crate) use stray::Met;
+pub(crate) use stray::LockedWord;

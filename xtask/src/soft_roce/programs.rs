@@ -27,27 +27,39 @@ const CLUSTER: &str = include_str!("cluster.sh");
 const SERVERS: &str = include_str!("servers.sh");
 const COMPUTE: &str = include_str!("compute.sh");
 
+/// The test of the program that kills clients of a cluster.
+const KILLS: &str = "kills::acknowledged_numbers_survive_kills_over_verbs";
+
 /// Builds the programs. Guests exchange files in the folder `exchange`.
 pub fn build(root: &Path, exchange: &Path) -> Result<Scripts> {
-    let [fabric, shipping, suite, namdb] = built(root)?;
+    let [fabric, shipping, suite, namdb, lab] = built(root)?;
     let exchange = quoted(&exchange.display().to_string());
     let common = format!("NAMDB={} EXCHANGE={exchange}\n{BENCH}", quoted(&namdb));
     let alone = [
         remark("the fabric's tests"),
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
         remark("calls shipped to a compute server"),
-        // A filter that no test matches would pass.
-        format!("{} --list verbs:: | grep ': test$'", quoted(&shipping)),
-        format!("{} --color=never verbs::", quoted(&shipping)),
+        test(&shipping, "verbs::"),
         remark("the suite"),
         format!("{} --fabric verbs", quoted(&suite)),
         remark("the program"),
         common.clone(),
         DATABASE.to_owned(),
+        remark("clients that are killed"),
+        test(&lab, KILLS),
     ];
     let pair = [SERVERS, COMPUTE];
     let pair = pair.map(|part| script(root, &[common.clone(), CLUSTER.into(), part.into()]));
     Ok(Scripts { alone: script(root, &alone), pair })
+}
+
+/// Runs the tests of a program whose names contain `filter`, which must exist.
+fn test(program: &str, filter: &str) -> String {
+    let program = quoted(program);
+    // A filter that no test matches would pass.
+    format!(
+        "{program} --list {filter} | grep ': test$'\n{program} --color=never --nocapture {filter}"
+    )
 }
 
 /// The script that runs one program of the host.
@@ -74,7 +86,7 @@ fn quoted(word: &str) -> String {
 /// The build command. It names the whole workspace, so that libraries have the features of `cargo
 /// test --workspace`: for one package alone, cargo would compile most of the workspace a second
 /// time.
-const BUILD: [&str; 14] = [
+const BUILD: [&str; 16] = [
     "build",
     "--release",
     "--message-format=json",
@@ -83,6 +95,8 @@ const BUILD: [&str; 14] = [
     "verbs",
     "--test",
     "shipping",
+    "--test",
+    "program",
     "--bin",
     "fabric_conformance",
     "--bin",
@@ -91,9 +105,9 @@ const BUILD: [&str; 14] = [
     "namdb-lab",
 ];
 
-/// Builds the tests of the fabric and of shipping, the suite and the program, and returns their
-/// paths.
-fn built(root: &Path) -> Result<[String; 4]> {
+/// Builds the tests of the fabric, of shipping and of the program, the suite and the program, and
+/// returns their paths.
+fn built(root: &Path) -> Result<[String; 5]> {
     let output = process::capture(&mut process::cargo(root, &BUILD))?;
     let find = |package: &str, name: &str| program_of(&output, package, name);
     Ok([
@@ -101,6 +115,7 @@ fn built(root: &Path) -> Result<[String; 4]> {
         find("microbench", "shipping")?,
         find("fabric_conformance", "fabric_conformance")?,
         find("namdb-program", "namdb")?,
+        find("namdb-lab", "program")?,
     ])
 }
 

@@ -17,7 +17,7 @@ pub use durability::Copied;
 pub use durability::control::{Control, StoredCheckpoint, StoredFile, StoredTable};
 pub use redo_log::inspect::{BlockInfo, Content};
 pub use redo_log::marker::State as SegmentState;
-pub use txn::StructureReport;
+pub use txn::{HeldLock, LockKind, StructureReport};
 
 fn existing(path: &Path) -> Result<Directory<RealDisk>, OpenError> {
     let disk = RealDisk::open(path)

@@ -28,7 +28,7 @@ pub mod transaction;
 pub mod write;
 
 pub use abort::{Abort, Outcome, TxnError};
-pub use catalog::check::StructureReport;
+pub use catalog::check::{HeldLock, LockKind, StructureReport};
 pub use catalog::keeper::CatalogKeeper;
 pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec, WholeMemory};
 pub use database::{Database, DatabaseConfig, Oracle, Root};

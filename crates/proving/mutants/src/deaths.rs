@@ -87,7 +87,6 @@ impl Scene {
     /// and garbage that they have not collected, stay.
     pub(crate) fn check_after_deaths(&self) -> Vec<String> {
         let checked = self.world.block_on(&self.admin, self.database.check());
-        let report = checked.expect("all memory servers are alive");
-        report.errors.into_iter().chain(report.locked).collect()
+        checked.expect("all memory servers are alive").defects()
     }
 }

@@ -407,7 +407,7 @@ impl Scene {
         let garbage = garbage.map(|count| format!("{count} pieces of garbage are never collected"));
         let lost = self.world.unreached_pieces();
         let broken = self.broken_promises.take();
-        let found = report.errors.into_iter().chain(report.locked).chain(garbage).chain(lost);
+        let found = report.defects().into_iter().chain(garbage).chain(lost);
         found.chain(broken).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::file::plans::Expectation;
 use crate::report::{Demand, Failure};
 use crate::work::Play;
 use fabric::Env;
-use txn::Database;
+use txn::{Database, HeldLock};
 use workload::{CheckResult, RunTotals, WorkloadError};
 
 /// The time limit in virtual time of a final read that may fail.
@@ -69,11 +69,12 @@ async fn structure<E: Env>(database: &Database<E>, expect: &Expectation) -> Opti
     if let Some(error) = report.errors.first().filter(|_| expect.structure_whole) {
         return Some(Failure::new(Demand::Structure, error.clone()));
     }
-    if report.locked.is_empty() || expect.locks_left {
+    if report.locks.is_empty() || expect.locks_left {
         return None;
     }
-    let told = report.locked.iter().take(TOLD_MAX).cloned().collect::<Vec<_>>().join(", ");
-    let sentence = format!("still locked: {told}; {} in all", report.locked.len());
+    let told = report.locks.iter().take(TOLD_MAX).map(HeldLock::to_string);
+    let told = told.collect::<Vec<_>>().join(", ");
+    let sentence = format!("still locked: {told}; {} in all", report.locks.len());
     Some(Failure::new(Demand::Unlocked, sentence))
 }
 

@@ -9,7 +9,7 @@ use super::site::{LOCAL, Site, SiteSession, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
 use fabric::Env;
-use namdb::directory::StructureReport;
+use namdb::directory::{HeldLock, LockKind, StructureReport};
 use namdb::{DirectoryStatistics, TableMemory, WholeMemory};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -222,7 +222,7 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
 /// In a cluster, other processes may have left locks behind, or stand still: the data is sound.
 /// Locks that this process has left are a damage.
 fn structure_check(structure: &StructureReport, has_others: bool) -> CheckReport {
-    let locked = locked(&structure.locked, has_others);
+    let locked = locked(&structure.locks, has_others);
     let is_lock = has_others && structure.errors.is_empty() && locked.is_some();
     let wrong = structure.errors.first().cloned().or(locked);
     CheckReport {
@@ -234,18 +234,18 @@ fn structure_check(structure: &StructureReport, has_others: bool) -> CheckReport
     }
 }
 
-/// A sentence about the words that are locked. Each is described by its table and kind first.
-fn locked(words: &[String], has_others: bool) -> Option<String> {
-    let first = words.first()?;
-    let more = match words.len() {
+/// A sentence about the locks that are held.
+fn locked(locks: &[HeldLock], has_others: bool) -> Option<String> {
+    let first = locks.first()?;
+    let more = match locks.len() {
         1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
     if !has_others {
         return Some(format!("{first}{more} left locked"));
     }
-    let are_rows = words.iter().all(|word| word.contains(": row "));
-    let locked = match (are_rows, words.len()) {
+    let are_rows = locks.iter().all(|lock| lock.kind == LockKind::Row);
+    let locked = match (are_rows, locks.len()) {
         (true, 1) => "1 row is".to_owned(),
         (true, count) => format!("{count} rows are"),
         (false, 1) => "1 bucket or leaf is".to_owned(),
@@ -262,7 +262,7 @@ mod tests {
     use crate::bench::table::verdicts;
     use crate::bench::trial;
     use fabric::run_now;
-    use layout::NodeId;
+    use layout::{GlobalPtr, NodeId, RegionId};
     use memory::Label;
     use memory::extent::allocate_extent;
     use namdb::{Db, Isolation};
@@ -279,8 +279,12 @@ mod tests {
     /// A lock is a damage only where nobody else could have left it.
     #[test]
     fn a_lock_that_another_process_left_is_no_damage() {
-        let locked = vec!["account: row 3".to_owned(), "account: row 4".to_owned()];
-        let structure = StructureReport { locked, ..StructureReport::default() };
+        let locks = [3, 4].map(|byte| HeldLock {
+            structure: "account".to_owned(),
+            kind: LockKind::Row,
+            word: GlobalPtr::new(RegionId(0), byte),
+        });
+        let structure = StructureReport { locks: locks.to_vec(), ..StructureReport::default() };
         for has_others in [true, false] {
             let check = structure_check(&structure, has_others);
             assert_eq!((check.shows_damage(), check.shows_lock()), (!has_others, has_others));
@@ -288,7 +292,7 @@ mod tests {
             verdicts(&mut text, &[check], &[], false);
             assert_eq!(text.contains("DAMAGED"), !has_others, "{text}");
             assert_eq!(text.contains("LEFT LOCKED"), has_others, "{text}");
-            assert!(text.contains("account: row 3 and 1 more"), "{text}");
+            assert!(text.contains(&format!("{} and 1 more", locks[0])), "{text}");
             let said = "2 rows are locked by a process that has left or stands still";
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(text.contains(said), has_others, "{text}");

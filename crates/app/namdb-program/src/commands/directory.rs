@@ -152,15 +152,13 @@ pub fn verify_directory(arguments: &VerifyArguments) -> Result<Verdict> {
     if let Some(bar) = bar.into_inner() {
         bar.finish(&text::counted(found.rows, "row"));
     }
-    let mut faults = found.structures.errors;
-    faults.extend(found.structures.locked);
     let result = Verified {
         tables: found.tables,
         rows: found.rows,
         log_entries: found.log_entries,
         load_seconds: found.load_s,
         torn_bytes: found.torn_bytes,
-        faults,
+        faults: found.structures.defects(),
     };
     let mut told = String::new();
     line!(

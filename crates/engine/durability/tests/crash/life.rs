@@ -181,7 +181,7 @@ pub fn check_contents(
             .map_err(|wrong| format!("after a restart: {wrong}"))?;
     }
     let report = cluster.admin(cluster.database.check()).map_err(|error| error.to_string())?;
-    match report.errors.into_iter().chain(report.locked).next() {
+    match report.defects().into_iter().next() {
         Some(error) => Err(format!("after a restart: {error}")),
         None => Ok(()),
     }

@@ -2,13 +2,13 @@
 //! server says.
 
 use super::device::connect;
-use super::world::{add, with_server, word};
+use super::world::{add, secret, with_server, word};
+use fabric::proof::{Purpose, prove};
 use fabric::verbs::{
     Action, CompletionQueue, Endpoint, Piece, Place, QueuePair, QueueSizes, Registered, Request,
 };
 use fabric::{Hello, ServerAddress};
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
@@ -16,9 +16,10 @@ use std::time::Duration;
 
 const HOLDER: u64 = 5;
 const LIVING: u64 = 6;
-/// Lengths of the handshake: a caller's offer, a server's answer.
+/// Bytes of an offer, which follows a caller's hello and a server's welcome.
 const OFFER_BYTES: usize = 64;
-const ANSWER_BYTES: usize = 256;
+/// Bytes of a server's answer: its welcome and its offer.
+const OFFERED_BYTES: usize = 256 + OFFER_BYTES;
 
 /// Its end of the connection, and the region's address and key.
 pub struct Holder {
@@ -74,7 +75,8 @@ impl Holder {
     }
 }
 
-/// Does the handshake of a caller, and returns the server's offer.
+/// Does the handshake of a caller, with its proof of the cluster's secret. Returns the server's
+/// offer.
 fn introduce(place: &Place, server: &ServerAddress, number: u32) -> (TcpStream, [u8; OFFER_BYTES]) {
     let hello = Hello {
         node: server.node,
@@ -94,11 +96,10 @@ fn introduce(place: &Place, server: &ServerAddress, number: u32) -> (TcpStream, 
     offer[28..32].copy_from_slice(&17_u32.to_le_bytes());
     offer[34..36].copy_from_slice(&[place.state.transfer_unit, 4]);
     let mut control = TcpStream::connect(server.address).expect("it listens");
-    control.write_all(&[&hello.encode()[..], &offer].concat()).expect("it listens");
-    let (mut answer, mut theirs) = ([0; ANSWER_BYTES], [0; OFFER_BYTES]);
-    control.read_exact(&mut answer).expect("an answer");
-    control.read_exact(&mut theirs).expect("it is let in");
-    (control, theirs)
+    let (message, mut answer) = ([&hello.encode()[..], &offer].concat(), [0; OFFERED_BYTES]);
+    let proven = prove(&mut control, &secret(), Purpose::Verbs, &message, &mut answer);
+    proven.expect("it is let in");
+    (control, *answer.last_chunk().expect("an offer is last"))
 }
 
 #[test]

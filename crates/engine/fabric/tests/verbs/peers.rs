@@ -1,7 +1,7 @@
 //! Compute servers with services: nodes without a region, whose handlers wait for their own verbs.
 
 use super::holder::Holder;
-use super::world::{NODE, Scene, World, add, engine, with_server, word};
+use super::world::{NODE, Scene, World, add, engine, secret, with_server, word};
 use fabric::verbs::{VerbsCallers, VerbsConfig, VerbsPort, VerbsTransport};
 use fabric::{
     Admission, Batch, CallError, Engine, Env, Fabric, Reply, ServerAddress, Service, ServiceId,
@@ -143,7 +143,7 @@ fn serve(scene: &Scene, told: Sender<Peer>) {
     let admission = Arc::new(Admission {
         node: PEER,
         cluster: 1,
-        secret: fabric::Secret::new([7; 32]),
+        secret: secret(),
         server: IDENTITY,
         key: IDENTITY,
         region_bytes: 0,

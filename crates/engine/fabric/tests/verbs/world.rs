@@ -7,7 +7,7 @@ use fabric::verbs::{
 };
 use fabric::{
     Admission, Batch, CallError, Caller, Engine, Env, Fabric, FabricError, Patience, Port,
-    RemoteEnv, Reply, ServerAddress, Service, ServiceId,
+    RemoteEnv, Reply, Secret, ServerAddress, Service, ServiceId,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,11 +69,16 @@ impl Service<World> for Hold {
     }
 }
 
+/// The secret of the tests' cluster.
+pub fn secret() -> Secret {
+    Secret::new([7; 32])
+}
+
 fn admission() -> Arc<Admission> {
     Arc::new(Admission {
         node: NODE,
         cluster: 1,
-        secret: fabric::Secret::new([7; 32]),
+        secret: secret(),
         server: 2,
         key: 3,
         region_bytes: REGION_BYTES,
@@ -126,7 +131,7 @@ impl Scene {
         let caller = Caller {
             servers: vec![self.server()],
             cluster: 1,
-            secret: fabric::Secret::new([7; 32]),
+            secret: secret(),
             epoch: Arc::new(1.into()),
             identity: caller,
             endpoint,

@@ -12,6 +12,7 @@ use layout::row::{ChainWord, HEADER, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord};
 use memory::mover::OVERFLOW_COUNT_MAX;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Number of rows whose headers are read together.
 const ROWS_PER_BATCH: usize = 256;
@@ -25,49 +26,76 @@ pub struct StructureReport {
     pub lines: Vec<String>,
     /// Errors found.
     pub errors: Vec<String>,
-    /// Locks found held, each as `table: kind address`; the kinds are `row`, `bucket` and `leaf`.
-    pub locked: Vec<String>,
-    /// The same as words.
+    /// Locks found held.
     pub locks: Vec<HeldLock>,
 }
 
-/// A locked word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A lock found held; displayed as `table: kind address`.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeldLock {
+    /// The name of the table, or `table.index`.
+    pub structure: String,
+    pub kind: LockKind,
+    /// The locked word.
     pub word: GlobalPtr,
-    /// Whether it is the header of a row, and not the insert word of a bucket or leaf.
-    pub is_row: bool,
 }
 
-/// The kind of a lock on a row, in [`StructureReport::locked`].
-const ROW: &str = "row";
+/// The kinds of locks: the header of a row, the insert word of a bucket or leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockKind {
+    Row,
+    Bucket,
+    Leaf,
+}
+
+impl fmt::Display for HeldLock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            LockKind::Row => "row",
+            LockKind::Bucket => "bucket",
+            LockKind::Leaf => "leaf",
+        };
+        write!(formatter, "{}: {kind} {:?}", self.structure, self.word)
+    }
+}
 
 impl StructureReport {
+    /// The errors, then the locks: one line each. Empty for a sound database without commits under
+    /// way.
+    pub fn defects(&self) -> Vec<String> {
+        let locks = self.locks.iter().map(HeldLock::to_string);
+        self.errors.iter().cloned().chain(locks).collect()
+    }
+
     fn add_hash(&mut self, name: &str, report: HashReport) {
         self.lines.push(format!(
             "{name}: {} buckets, {} overflow blocks, {} slots in use",
             report.buckets, report.overflow_blocks, report.used_slots
         ));
-        self.add(name, "bucket", report.errors, report.locked);
-        self.add(name, ROW, Vec::new(), report.locked_rows);
+        self.add_errors(name, report.errors);
+        self.add_locks(name, LockKind::Bucket, report.locked);
+        self.add_locks(name, LockKind::Row, report.locked_rows);
     }
 
     fn add_values(&mut self, name: &str, report: ValueReport) {
         let ValueReport { count, errors } = report;
         self.lines.push(format!("{name}: {count} values out of line"));
-        self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
+        self.add_errors(name, errors);
     }
 
     fn add_tree(&mut self, name: &str, report: TreeReport) {
         self.lines.push(format!("{name}: {} leaves, {} entries", report.leaves, report.entries));
-        self.add(name, "leaf", report.errors, report.locked);
+        self.add_errors(name, report.errors);
+        self.add_locks(name, LockKind::Leaf, report.locked);
     }
 
-    fn add(&mut self, name: &str, kind: &str, errors: Vec<String>, locked: Vec<GlobalPtr>) {
+    fn add_errors(&mut self, name: &str, errors: Vec<String>) {
         self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
-        let is_row = kind == ROW;
-        self.locks.extend(locked.iter().map(|&word| HeldLock { word, is_row }));
-        self.locked.extend(locked.into_iter().map(|at| format!("{name}: {kind} {at:?}")));
+    }
+
+    fn add_locks(&mut self, name: &str, kind: LockKind, words: Vec<GlobalPtr>) {
+        let lock = |word| HeldLock { structure: name.to_owned(), kind, word };
+        self.locks.extend(words.into_iter().map(lock));
     }
 }
 
@@ -111,7 +139,7 @@ impl<E: Env> Database<E> {
                 }
                 if info.parts.as_ref().is_some_and(|parts| parts.are_copies()) {
                     let differing = check_copies(self, parts).await?;
-                    report.add(name, "", differing, Vec::new());
+                    report.add_errors(name, differing);
                 }
             }
             for &number in &info.indexes {
@@ -158,8 +186,7 @@ impl<E: Env> Database<E> {
                 // in flight.
                 let is_half = !self.env.is_coherent() && header.word() != batch.word(at + VERSION);
                 if header.is_locked() || is_half {
-                    report.locks.push(HeldLock { word: *row, is_row: true });
-                    report.locked.push(format!("{name}: row {row:?}"));
+                    report.add_locks(name, LockKind::Row, vec![*row]);
                 } else if header.word() != batch.word(at + VERSION) {
                     report.errors.push(format!("{name}: row {row:?}: header and version differ"));
                 }

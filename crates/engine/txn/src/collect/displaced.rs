@@ -14,7 +14,7 @@
 use crate::catalog::TableId;
 use crate::collect::Horizon;
 use crate::lane::LaneInner;
-use crate::recovery::Met;
+use crate::recovery::LockedWord;
 use crate::step::CollectStep;
 use fabric::{Batch, Env, FabricError, Mutant, Note};
 use layout::row::{LINK, OVERFLOW_HEAD};
@@ -135,7 +135,7 @@ impl<E: Env> LaneInner<E> {
             if found != waiting.version && !self.env.mutant(Mutant::CollectDetachChanged) {
                 // The commit that holds the lock may abort and leave the row as it was.
                 if found.is_locked() && found != VersionWord::MOVED {
-                    self.note_stray(Met::Row(waiting.row), found.word());
+                    self.note_stray(LockedWord::Row(waiting.row), found.word());
                     busy |= 1 << number;
                 }
                 continue;

@@ -10,7 +10,7 @@ use crate::abort::TxnError;
 use crate::catalog::{IndexId, Primary};
 use crate::collect::{Doubt, Garbage, Retired};
 use crate::lane::LaneInner;
-use crate::recovery::Met;
+use crate::recovery::LockedWord;
 use crate::step::CollectStep;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
@@ -190,7 +190,7 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.env.execute(batch).await?;
         let held = batch.words(held)[0];
         if VersionWord::from_word(held).is_locked() {
-            self.note_stray(Met::Structure(word), held);
+            self.note_stray(LockedWord::Structure(word), held);
             self.scratch.batch = Some(batch);
             return Ok(None);
         }
@@ -258,7 +258,7 @@ impl<E: Env> LaneInner<E> {
         let lock = post_tombstone_lock(&mut batch, row, retired.successor, timestamp);
         let batch = self.env.execute(batch).await?;
         let (removal, buffer) = self.decide_tombstone(&batch, lock);
-        self.note_stray(Met::Row(row), batch.found(lock.swap));
+        self.note_stray(LockedWord::Row(row), batch.found(lock.swap));
         self.scratch.batch = Some(batch);
         if !buffer.is_null() {
             self.empty_buffer(retired.table, buffer).await?;
@@ -425,7 +425,7 @@ impl<E: Env> LaneInner<E> {
         };
         let (leads_to, count) = (view.value(position)[0], view.count());
         if leaf.insert.is_locked() {
-            self.note_stray(Met::Structure(leaf.ptr), leaf.insert.word());
+            self.note_stray(LockedWord::Structure(leaf.ptr), leaf.insert.word());
             self.scratch.batch = Some(batch);
             return Ok(Removal::Busy);
         }

@@ -13,7 +13,7 @@ use crate::abort::Abort;
 use crate::lane::ids::Id;
 use crate::lane::{LaneInner, RunningTransaction};
 use crate::read::access::Access;
-use crate::recovery::Met;
+use crate::recovery::LockedWord;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
 use layout::row::{ChainWord, LINK};
@@ -75,15 +75,17 @@ impl<E: Env> LaneInner<E> {
         }
         let (batch, locks) = (&*self.txn.batch, &self.writes.locks);
         let rows = locks.rows.iter();
-        let rows = rows.map(|lock| (Met::Row(self.txn.accesses[lock.access].row), lock.swap));
+        let rows =
+            rows.map(|lock| (LockedWord::Row(self.txn.accesses[lock.access].row), lock.swap));
         let buckets = locks.buckets.iter().map(|lock| {
-            (Met::Structure(self.writes.bucket_inserts[lock.insert].bucket), lock.swap)
+            (LockedWord::Structure(self.writes.bucket_inserts[lock.insert].bucket), lock.swap)
         });
         let leaves = locks.leaves.iter().filter_map(|lock| {
-            Some((Met::Structure(self.txn.leaves_seen[lock.seen].leaf), lock.swap?))
+            Some((LockedWord::Structure(self.txn.leaves_seen[lock.seen].leaf), lock.swap?))
         });
         let all = rows.chain(buckets).chain(leaves);
-        let found: Vec<(Met, u64)> = all.map(|(met, swap)| (met, batch.found(swap))).collect();
+        let found: Vec<(LockedWord, u64)> =
+            all.map(|(met, swap)| (met, batch.found(swap))).collect();
         found.into_iter().for_each(|(met, word)| self.note_stray(met, word));
     }
 

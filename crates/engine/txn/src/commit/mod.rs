@@ -29,7 +29,7 @@ mod values;
 pub(crate) use locks::{BucketLock, LeafLock, Locks, NextSlot, RowLock};
 pub(crate) use outcome::commit_detached;
 pub use step::CommitStep;
-pub(crate) use undecided::{Decisions, Delay, Undecided, Verdict};
+pub(crate) use undecided::{Decisions, Delay, Resolution, Undecided};
 pub(crate) use values::PlacedValue;
 
 use crate::abort::Outcome;

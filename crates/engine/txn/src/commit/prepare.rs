@@ -9,7 +9,7 @@ use crate::catalog::Primary;
 use crate::commit::witness::LeafWitness;
 use crate::lane::{LaneInner, LeavesOf};
 use crate::read::access::{AccessId, KeyPlace, State};
-use crate::recovery::Met;
+use crate::recovery::LockedWord;
 use crate::write::secondary::CHAIN_BLOCKS_MAX;
 use crate::write::write_set::{BucketInsertId, InsertBlock, InsertSlot, LeafInsert};
 use crate::write::{LeafSeen, LeafSeenId};
@@ -240,7 +240,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<Vec<LeafRead>, TxnError> {
         let key = |insert: &LeafInsert| Key::from_words(self.txn.batch.words(insert.key));
         let keys: Vec<Key> = self.writes.leaf_inserts[inserts].iter().map(key).collect();
-        self.note_stray(Met::Structure(seen.leaf), seen.insert.word());
+        self.note_stray(LockedWord::Structure(seen.leaf), seen.insert.word());
         self.open.evict_leaf(seen.owner, seen.leaf);
         // A split takes several round trips, and short commits must not wait for its timestamp.
         let timestamp = self.identity.upkeep_timestamp();

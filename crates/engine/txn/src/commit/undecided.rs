@@ -58,7 +58,7 @@ pub(crate) struct MaybeLocked {
 }
 
 /// The step that is left to do for a number.
-enum Rest {
+enum NextStep {
     /// Unlock what it has locked.
     Release,
     /// Carry out the copy of batch 2.
@@ -69,13 +69,13 @@ enum Rest {
     Withdraw,
 }
 
-/// How a number ends.
+/// How a commit in doubt ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Resolution {
     /// Its writes are installed.
-    Complete,
+    RollForward,
     /// Its locks are released.
-    Release,
+    RollBack,
 }
 
 /// A number whose outcome is unknown.
@@ -84,7 +84,7 @@ pub(crate) struct Undecided {
     rows: Vec<MaybeLocked>,
     /// Buckets and leaves.
     structures: Vec<MaybeLocked>,
-    rest: Rest,
+    next: NextStep,
 }
 
 /// Why an attempt has not decided.
@@ -159,21 +159,21 @@ impl<E: Env> LaneInner<E> {
     /// posted, and never will be.
     #[cold]
     pub(super) fn release_later(&mut self, timestamp: VersionWord) {
-        self.decide_by_entry(timestamp, Verdict::Release);
+        self.decide_by_entry(timestamp, Resolution::RollBack);
     }
 
     /// Poisons the lane, and lets a task complete a commit whose batch 2 was posted.
     #[cold]
     pub(super) fn install_later(&mut self, timestamp: VersionWord) {
-        self.decide_by_entry(timestamp, Verdict::Complete);
+        self.decide_by_entry(timestamp, Resolution::RollForward);
     }
 
     /// Lets a task decide a number as its journal's entry says, which the lane has even where it
     /// keeps no journal.
-    fn decide_by_entry(&mut self, timestamp: VersionWord, verdict: Verdict) {
+    fn decide_by_entry(&mut self, timestamp: VersionWord, resolution: Resolution) {
         let entry = Entry::read(&self.scratch.entry);
         let own = entry.filter(|entry| entry.head.number == timestamp);
-        match own.and_then(|entry| Undecided::of_entry(&entry, verdict)) {
+        match own.and_then(|entry| Undecided::of_entry(&entry, resolution)) {
             Some(undecided) => self.decide_later(undecided),
             None => self.identity.poison(),
         }
@@ -183,7 +183,7 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     pub(crate) fn publish_later_on(&mut self, timestamp: VersionWord) {
         let (rows, structures) = (Vec::new(), Vec::new());
-        self.decide_later(Undecided { timestamp, rows, structures, rest: Rest::Publish });
+        self.decide_later(Undecided { timestamp, rows, structures, next: NextStep::Publish });
     }
 
     /// Runs a work of upkeep: see [`Env::for_upkeep`].
@@ -246,25 +246,25 @@ async fn decide<E: Env>(env: E, mut undecided: Undecided, mut deciding: Deciding
 }
 
 impl Undecided {
-    /// The number of a journal's entry, with the verdict on it; `None` if the entry's writes are
+    /// The number of a journal's entry, with its resolution; `None` if the entry's writes are
     /// not those of a batch.
-    pub(crate) fn of_entry(entry: &Entry<'_>, verdict: Verdict) -> Option<Self> {
+    pub(crate) fn of_entry(entry: &Entry<'_>, resolution: Resolution) -> Option<Self> {
         let timestamp = entry.head.number;
         let rows = entry.rows().map(|(word, unlocked)| MaybeLocked { word, unlocked }).collect();
         // Insert words never return to an earlier value.
         let structure = |word| MaybeLocked { word, unlocked: timestamp.word() };
         let structures = entry.structures().map(structure).collect();
-        let rest = match verdict {
-            Verdict::Complete => Rest::Install(batch_of_writes(entry.writes())?),
-            Verdict::Release => Rest::Release,
+        let next = match resolution {
+            Resolution::RollForward => NextStep::Install(batch_of_writes(entry.writes())?),
+            Resolution::RollBack => NextStep::Release,
         };
-        Some(Self { timestamp, rows, structures, rest })
+        Some(Self { timestamp, rows, structures, next })
     }
 
     /// Installs the writes of a number, or releases its locks. Its slot is not raised.
     pub(crate) async fn carry_out<E: Env>(&self, env: &E) -> Result<(), Delay> {
-        match &self.rest {
-            Rest::Install(copy) => self.install(env, copy).await,
+        match &self.next {
+            NextStep::Install(copy) => self.install(env, copy).await,
             _ => self.release(env).await,
         }
     }
@@ -272,8 +272,8 @@ impl Undecided {
     /// The regions with words of the commit, and the oracle's.
     fn regions<E: Env>(&self, shared: &Shared<E>) -> BTreeSet<RegionId> {
         let locks = self.rows.iter().chain(&self.structures).map(|lock| lock.word.region());
-        let written = match &self.rest {
-            Rest::Install(copy) => copy.verbs(),
+        let written = match &self.next {
+            NextStep::Install(copy) => copy.verbs(),
             _ => &[],
         };
         let written = written.iter().filter(|verb| **verb != Verb::Fence);
@@ -288,16 +288,16 @@ impl Undecided {
                 env.settle(region).await?;
             }
         }
-        match &self.rest {
-            Rest::Release => {
+        match &self.next {
+            NextStep::Release => {
                 self.release(env).await?;
-                self.rest = Rest::Withdraw;
+                self.next = NextStep::Withdraw;
             }
-            Rest::Install(copy) => {
+            NextStep::Install(copy) => {
                 self.install(env, copy).await?;
-                self.rest = Rest::Publish;
+                self.next = NextStep::Publish;
             }
-            Rest::Publish | Rest::Withdraw => {}
+            NextStep::Publish | NextStep::Withdraw => {}
         }
         self.conclude(env, shared).await
     }
@@ -349,7 +349,7 @@ impl Undecided {
     /// Publishes a commit, and withdraws the lane's announcement.
     async fn conclude<E: Env>(&self, env: &E, shared: &Shared<E>) -> Result<(), Delay> {
         let (slot, counter) = (self.timestamp.slot(), self.timestamp.counter());
-        let is_commit = matches!(self.rest, Rest::Publish);
+        let is_commit = matches!(self.next, NextStep::Publish);
         let lane = shared.oracle_layout.lane(shared.oracle, slot);
         let mut batch = Batch::new();
         if is_commit {

@@ -5,7 +5,7 @@
 use crate::abort::Abort;
 use crate::commit::witness::{LeafWitness, WordWitness};
 use crate::lane::LaneInner;
-use crate::recovery::Met;
+use crate::recovery::LockedWord;
 use fabric::{Env, Mutant};
 use layout::{GlobalPtr, VersionWord, leaf};
 
@@ -74,8 +74,8 @@ impl<E: Env> LaneInner<E> {
             let is_row = self.txn.accesses.iter().any(|access| access.row == witness.word);
             let is_bucket = self.txn.buckets_seen.iter().any(|seen| seen.bucket == witness.word);
             let met = match (is_row, is_bucket) {
-                (true, _) => Met::Row(witness.word),
-                (false, true) => Met::Structure(witness.word),
+                (true, _) => LockedWord::Row(witness.word),
+                (false, true) => LockedWord::Structure(witness.word),
                 // Visited in passing: the next writer there meets it.
                 (false, false) => continue,
             };
@@ -83,7 +83,7 @@ impl<E: Env> LaneInner<E> {
         }
         for (number, witness) in (0..).zip(&self.witnesses.leaves) {
             let insert = batch.word(first_leaf + number * LEAF_WORDS + leaf::INSERT);
-            found.push((Met::Structure(witness.leaf), insert));
+            found.push((LockedWord::Structure(witness.leaf), insert));
         }
         found.into_iter().for_each(|(met, word)| self.note_stray(met, word));
     }

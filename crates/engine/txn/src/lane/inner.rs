@@ -13,7 +13,7 @@ use crate::collect::GarbageQueue;
 use crate::commit::witness::Witnesses;
 use crate::database::Shared;
 use crate::operations::Operations;
-use crate::recovery::{LaneJournal, Met};
+use crate::recovery::{LaneJournal, LockedWord};
 use crate::snapshot::Snapshot;
 use crate::snapshot::slot::LanePlace;
 use crate::statistics::LaneStatistics;
@@ -68,7 +68,7 @@ pub(crate) struct Scratch {
     /// The entry of the lane's journal about this commit.
     pub entry: Vec<u64>,
     /// Stray locks that the lane has met, each with the word as found.
-    pub strays: Vec<(Met, u64)>,
+    pub strays: Vec<(LockedWord, u64)>,
     /// The batch of upkeep, whose verbs do not belong to the transaction.
     pub batch: Option<Batch>,
 }

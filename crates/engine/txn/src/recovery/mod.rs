@@ -29,4 +29,4 @@ mod upkeep;
 
 pub(crate) use journal::{JournalError, LaneJournal, begin_entry};
 pub use recover::{Recovered, RecoveryError};
-pub(crate) use stray::Met;
+pub(crate) use stray::LockedWord;

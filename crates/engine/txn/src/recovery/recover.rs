@@ -2,7 +2,7 @@
 
 use super::journal::{is_marked, journals_of, read_entry};
 use super::upkeep;
-use crate::commit::{Delay, Undecided, Verdict};
+use crate::commit::{Delay, Resolution, Undecided};
 use crate::database::{ANONYMOUS, Database, Shared};
 use crate::lane::COUNTER_LIMIT;
 use crate::snapshot::freezer::FreezerId;
@@ -186,8 +186,8 @@ impl<E: Env> Database<E> {
                 continue;
             }
             match self.decide(&entry).await? {
-                Verdict::Complete => recovered.completed += 1,
-                Verdict::Release => recovered.released += 1,
+                Resolution::RollForward => recovered.completed += 1,
+                Resolution::RollBack => recovered.released += 1,
             }
         }
         self.retire(slot, (last + UNSEEN_NUMBERS_MAX).min(COUNTER_MAX)).await?;
@@ -231,16 +231,16 @@ impl<E: Env> Database<E> {
     }
 
     /// Completes a commit, or releases its locks.
-    async fn decide(&self, entry: &Entry<'_>) -> Result<Verdict, RecoveryError> {
+    async fn decide(&self, entry: &Entry<'_>) -> Result<Resolution, RecoveryError> {
         let EntryHead { number, id, .. } = entry.head;
         let is_marked = is_marked(&self.env, &self.shared, number.slot(), id).await?;
         let verdict = match is_marked && !self.env.mutant(Mutant::RecoverIgnoreMarks) {
-            true => Verdict::Complete,
-            false => Verdict::Release,
+            true => Resolution::RollForward,
+            false => Resolution::RollBack,
         };
         let undecided = Undecided::of_entry(entry, verdict).ok_or(RecoveryError::Lost)?;
         undecided.carry_out(&self.env).await?;
-        if verdict == Verdict::Release {
+        if verdict == Resolution::RollBack {
             self.env.note(|| Note::Undoes { number });
         }
         Ok(verdict)

@@ -6,7 +6,7 @@
 //! changed it. An insert word gets the number without the lock, as after an abort.
 
 use crate::catalog::CatalogError;
-use crate::catalog::check::HeldLock;
+use crate::catalog::check::{HeldLock, LockKind};
 use crate::database::Database;
 use crate::lane::LaneInner;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
@@ -16,7 +16,7 @@ use layout::{GlobalPtr, VersionWord};
 
 /// A locked word that a lane has met.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Met {
+pub(crate) enum LockedWord {
     /// The header of a row.
     Row(GlobalPtr),
     /// The insert word of a bucket or leaf.
@@ -34,8 +34,8 @@ impl<E: Env> LaneInner<E> {
 
     /// Notes a locked word that has stopped the transaction, if its lock is stray.
     #[inline]
-    pub(crate) fn note_stray(&mut self, met: Met, found: u64) {
-        let has_address = !matches!(met, Met::Row(row) if row.is_null());
+    pub(crate) fn note_stray(&mut self, met: LockedWord, found: u64) {
+        let has_address = !matches!(met, LockedWord::Row(row) if row.is_null());
         if self.sets_installs_aside() && has_address && self.is_stray(found) {
             self.scratch.strays.push((met, found));
         }
@@ -69,22 +69,22 @@ impl<E: Env> Database<E> {
             let covered = vector.get(usize::from(lock.slot().0));
             lock.is_lock_of_commit() && covered.is_some_and(|&covered| lock.counter() <= covered)
         };
-        let met = |lock: &HeldLock| match lock.is_row {
-            true => Met::Row(lock.word),
-            false => Met::Structure(lock.word),
+        let met = |lock: &HeldLock| match lock.kind {
+            LockKind::Row => LockedWord::Row(lock.word),
+            LockKind::Bucket | LockKind::Leaf => LockedWord::Structure(lock.word),
         };
         let found = held.iter().zip(words).map(|(lock, word)| (met(lock), batch.word(word.at)));
-        let strays: Vec<(Met, u64)> = found.filter(|(_, word)| is_stray(*word)).collect();
+        let strays: Vec<(LockedWord, u64)> = found.filter(|(_, word)| is_stray(*word)).collect();
         release(&self.env, &strays).await?;
         Ok(strays.len())
     }
 }
 
-async fn release<E: Env>(env: &E, strays: &[(Met, u64)]) -> Result<(), FabricError> {
+async fn release<E: Env>(env: &E, strays: &[(LockedWord, u64)]) -> Result<(), FabricError> {
     let mut batch = Batch::new();
     let rows = strays.iter().filter_map(|(met, _)| match met {
-        Met::Row(row) => Some(row.add_words(u64::from(VERSION))),
-        Met::Structure(_) => None,
+        LockedWord::Row(row) => Some(row.add_words(u64::from(VERSION))),
+        LockedWord::Structure(_) => None,
     });
     let reads: Vec<Span> = rows.map(|version| batch.read(version, 1)).collect();
     if !batch.is_empty() {
@@ -94,8 +94,8 @@ async fn release<E: Env>(env: &E, strays: &[(Met, u64)]) -> Result<(), FabricErr
     batch.reset();
     for &(met, found) in strays {
         let (word, unlocked) = match met {
-            Met::Row(row) => (row, versions.next().expect("each row's version was read")),
-            Met::Structure(word) => (word, VersionWord::from_word(found).timestamp().word()),
+            LockedWord::Row(row) => (row, versions.next().expect("each row's version was read")),
+            LockedWord::Structure(word) => (word, VersionWord::from_word(found).timestamp().word()),
         };
         if !VersionWord::from_word(unlocked).is_locked() {
             batch.compare_and_swap(word, found, unlocked);

@@ -20,7 +20,7 @@ use crate::lane::LaneInner;
 use crate::lane::ids::Id;
 use crate::read::Wanted;
 use crate::read::access::{Absence, AccessId, KeyPlace, RowId, State};
-use crate::recovery::Met;
+use crate::recovery::LockedWord;
 use crate::write::write_set::LeafInsert;
 use fabric::{Env, Mutant, Span};
 use layout::row::KEY;
@@ -213,7 +213,7 @@ impl<E: Env> LaneInner<E> {
                 let seen = self.txn.buckets_seen[entry.place.bucket_seen()];
                 let is_locked = VersionWord::from_word(seen.insert).is_locked();
                 if is_locked && !self.env.mutant(Mutant::WriteStealBucketLock) {
-                    self.note_stray(Met::Structure(seen.bucket), seen.insert);
+                    self.note_stray(LockedWord::Structure(seen.bucket), seen.insert);
                     return Err(Abort::InsertConflict.into());
                 }
                 let insert = self.writes.bucket_insert(&self.env, &seen)?;
@@ -239,6 +239,6 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     pub(crate) fn note_stray_leaf(&mut self, seen: LeafSeenId) {
         let LeafSeen { leaf, insert, .. } = self.txn.leaves_seen[seen];
-        self.note_stray(Met::Structure(leaf), insert.word());
+        self.note_stray(LockedWord::Structure(leaf), insert.word());
     }
 }

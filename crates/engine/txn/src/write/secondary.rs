@@ -11,7 +11,7 @@ use crate::lane::LaneInner;
 use crate::read::access::{Absence, Access, AccessId, State};
 use crate::read::same_words;
 use crate::read::scan::KeyedRow;
-use crate::recovery::Met;
+use crate::recovery::LockedWord;
 use crate::write::unique::UniqueViolation;
 use crate::write::write_set::{EntryInsert, LeafInsert, UniqueKey};
 use crate::write::{BlockRoom, BucketSeen, LeafSeenId, Owner};
@@ -277,7 +277,7 @@ impl<E: Env> LaneInner<E> {
         // If header and version differ, a commit is installing the row.
         let is_under_way = header != version && !self.env.mutant(Mutant::CommitTrustHalfInstalled);
         if header.is_locked() || version == VersionWord::TORN || is_under_way {
-            self.note_stray(Met::Row(row), header.word());
+            self.note_stray(LockedWord::Row(row), header.word());
             return Err(Abort::WriteConflict.into());
         }
         // A version after the snapshot may be installed and not yet published: the commit that
@@ -397,7 +397,7 @@ impl<E: Env> LaneInner<E> {
             return Err(Abort::InsertConflict.into());
         }
         if VersionWord::from_word(seen.insert).is_locked() {
-            self.note_stray(Met::Structure(seen.bucket), seen.insert);
+            self.note_stray(LockedWord::Structure(seen.bucket), seen.insert);
             return Err(Abort::InsertConflict.into());
         }
         let insert = self.writes.bucket_insert(&self.env, &seen)?;

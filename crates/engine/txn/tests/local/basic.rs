@@ -89,7 +89,7 @@ fn all_storages() -> [Storage; 3] {
 fn check(database: &Database<LocalEnv>) {
     let report = run_now(database.check()).expect("readable");
     assert_eq!(report.errors, Vec::<String>::new());
-    assert_eq!(report.locked, Vec::<String>::new());
+    assert_eq!(report.locks, Vec::new());
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn used_bytes(database: &Database<LocalEnv>) -> u64 {
 
 fn check(database: &Database<LocalEnv>) {
     let report = run_now(database.check()).expect("readable");
-    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()));
+    assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()));
 }
 
 /// Ends the session, even if the work beside it fails.

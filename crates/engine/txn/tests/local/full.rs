@@ -108,7 +108,7 @@ fn update(lane: &mut Lane<LocalEnv>, table: TableId, id: i64) -> Result<(), Abor
 
 fn check(database: &Database<LocalEnv>, table: TableId, rows: i64) {
     let report = run_now(database.check()).expect("readable");
-    assert_eq!((report.errors, report.locked), (Vec::new(), Vec::new()));
+    assert_eq!((report.errors, report.locks), (Vec::new(), Vec::new()));
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut seen = 0;
     let counted = run(&mut lane, |txn| run_now(txn.for_each(table, &mut |_| seen += 1)));

@@ -97,7 +97,7 @@ fn read(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: usize) -> (Valu
 /// Checks the structures; returns the number of values out of line.
 fn values_out_of_line(database: &Database<LocalEnv>, table: &str) -> usize {
     let report = run_now(database.check()).expect("readable");
-    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()));
+    assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()));
     let line = report.lines.iter().find_map(|line| {
         line.strip_prefix(&format!("{table}: "))?.strip_suffix(" values out of line")
     });

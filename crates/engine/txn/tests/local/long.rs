@@ -76,7 +76,7 @@ fn read(
 
 fn check(database: &Database<LocalEnv>) -> Vec<String> {
     let report = run_now(database.check()).expect("readable");
-    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()));
+    assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()));
     report.lines
 }
 

@@ -331,7 +331,7 @@ fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
     let (shape, allowed) = (shape(&database), allowed(before, changes, results));
     assert!(allowed.contains(&shape), "{changes:?}: {results:?} and there is {shape:?}");
     let report = run_now(database.check()).expect("readable");
-    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()), "{changes:?}");
+    assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()), "{changes:?}");
 }
 
 #[test]

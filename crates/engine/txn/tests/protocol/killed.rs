@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use txn::commit::CommitStep;
 use txn::step::{ChangeStep, CollectStep};
-use txn::{Database, DatabaseConfig, Isolation, Lane, Outcome};
+use txn::{Database, DatabaseConfig, HeldLock, Isolation, Lane, LockKind, Outcome};
 
 /// Number of worlds per kind of memory that sweep all points.
 const SEEDS: u64 = 3;
@@ -255,12 +255,10 @@ impl Scene {
             assert_eq!(report.errors, Vec::<String>::new(), "{}", self.identity());
             let is_of_table = |line: &String| line.starts_with(name);
             assert!(!report.lines.is_empty() && report.lines.iter().all(is_of_table), "{report:?}");
-            assert!(report.locked.iter().all(is_of_table), "{report:?}");
-            let count = |kind: &str| {
-                let is_of_kind = |line: &&String| line.contains(&format!(": {kind} "));
-                report.locked.iter().filter(is_of_kind).count()
-            };
-            Held { rows: count("row"), structures: count("bucket") + count("leaf") }
+            assert!(report.locks.iter().all(|lock| lock.structure.starts_with(name)), "{report:?}");
+            let is_row = |lock: &&HeldLock| lock.kind == LockKind::Row;
+            let rows = report.locks.iter().filter(is_row).count();
+            Held { rows, structures: report.locks.len() - rows }
         })
     }
 

@@ -68,8 +68,7 @@ pub fn judge(
         wrong.extend(shared_groups(&history));
     }
     let report = cluster.admin(cluster.database.check()).expect("no server is dead");
-    wrong.extend(report.errors);
-    wrong.extend(report.locked);
+    wrong.extend(report.defects());
     wrong
 }
 

@@ -106,7 +106,7 @@ fn survive(seed: u64, storage: Storage, point: &'static str, nth: u64) {
     let table = made.unwrap_or_else(|error| panic!("{context}: {error}"));
     cluster.admin(work(&database, table));
     let report = cluster.admin(database.check()).expect("the servers answer");
-    assert_eq!((report.errors, report.locked), (Vec::new(), Vec::new()), "{context}");
+    assert_eq!((report.errors, report.locks), (Vec::new(), Vec::new()), "{context}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Litmus {
             }
         });
         let report = run_now(database.check()).expect("readable");
-        assert_eq!((report.errors, report.locked), (Vec::new(), Vec::new()), "{}", self.name);
+        assert_eq!((report.errors, report.locks), (Vec::new(), Vec::new()), "{}", self.name);
     }
 
     /// Resets the table, as a transaction of the history whose own reads do not count.

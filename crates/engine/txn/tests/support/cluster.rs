@@ -160,12 +160,7 @@ impl Cluster {
     pub fn check(&self) {
         let report = self.admin(self.database.check());
         let report = report.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
-        let nothing = Vec::<String>::new();
-        assert_eq!(
-            (&report.errors, &report.locked),
-            (&nothing, &nothing),
-            "{}",
-            self.world.identity()
-        );
+        let identity = self.world.identity();
+        assert_eq!((report.errors, report.locks), (Vec::new(), Vec::new()), "{identity}");
     }
 }

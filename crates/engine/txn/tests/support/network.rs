@@ -219,7 +219,7 @@ impl Network {
     /// Refuses structural errors and locks that are still held.
     pub fn check(&self) {
         let report = self.engine.block_on(self.database.check()).expect("readable");
-        assert_eq!((report.errors, report.locked), (Vec::new(), Vec::new()));
+        assert_eq!((report.errors, report.locks), (Vec::new(), Vec::new()));
     }
 }
 

@@ -100,7 +100,7 @@ impl Loaded {
         run_now(self.lane.rest()).expect("the oracle answers");
         let report = run_now(self.database.check_tables(&|name| names.contains(&name)));
         let report = report.expect("the servers answer");
-        assert_eq!((report.errors, report.locked), (Vec::new(), Vec::new()));
+        assert_eq!((report.errors, report.locks), (Vec::new(), Vec::new()));
         assert!(report.lines.len() >= names.len());
     }
 

@@ -19,8 +19,9 @@ impl Network for ByRdma {
     type Transport = VerbsTransport;
     const NAME: &'static str = "verbs";
     const ORACLE: Oracle = Oracle::Frozen;
-    /// Few: emulated devices are a thousand times slower than real ones.
-    const CALLS: i64 = 40;
+    /// Few: emulated devices are a thousand times slower than real ones, and a call waits two
+    /// seconds for a lane.
+    const CALLS: i64 = 16;
 
     fn open_memory_server() -> (Box<dyn Port>, SocketAddr) {
         let (place, id) = (place(), RegionId(MEMORY.0));

@@ -111,7 +111,7 @@ fn lanes_that_meet_in_most_leaves_load_a_table_together() {
     let passed_ns = world.now_ns() - begun_ns;
     assert!(passed_ns < ROWS / u64::from(LANES) * ROW_NS_MAX, "{} ms", passed_ns / 1_000_000);
     let report = world.block_on(&admin, database.check()).expect("readable");
-    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()));
+    assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()));
     let mut lane = world.block_on(&admin, database.lane()).expect("lanes are free");
     let checked = check_references(&population, &database, &mut lane, 1, (0, 1), BATCH);
     world.block_on(&admin, checked).unwrap_or_else(|error| panic!("{error}"));

@@ -57,7 +57,7 @@ fn keeps_every_check(carrier: Carrier, seed: u64, isolation: Isolation) -> RunTo
     let failed: Vec<_> = results.iter().filter(|result| !result.ok).collect();
     assert!(failed.is_empty(), "{identity}: {failed:#?}");
     let report = world.block_on(&admin, database.check()).expect("readable");
-    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()), "{identity}");
+    assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()), "{identity}");
     assert!(totals.committed() > 300, "{identity}: {totals:?}");
     totals
 }

@@ -127,7 +127,7 @@ fn two_serializable_threads_keep_every_check() {
         let totals = run_on_threads(&tpcc, &database, 2, 3000);
         assert_all_hold(&check(&tpcc, &database, &totals, false));
         let report = run_now(database.check()).expect("readable");
-        assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()));
+        assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()));
     }
 }
 

@@ -56,7 +56,7 @@ fn keeps_every_check(carrier: Carrier, seed: u64, isolation: Isolation) -> RunTo
     let results = world.block_on(&admin, tpcc.check(&database, &mut lane, &totals, false));
     assert_all_hold(&results.expect("the scan succeeds"));
     let report = world.block_on(&admin, database.check()).expect("readable");
-    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()), "{identity}");
+    assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()), "{identity}");
     assert!(totals.committed() > 100, "{identity}: {totals:?}");
     totals
 }

@@ -120,7 +120,17 @@ pub(crate) enum Item {
         on: Vec<Expr>,
         /// Whether rows without a match are kept, instead of those with one.
         is_anti: bool,
+        /// The same as an inner join.
+        distinct: Option<Distinct>,
     },
+}
+
+/// A semi-join as an inner join with the distinct values of its right side.
+#[derive(Clone, Debug)]
+pub(crate) struct Distinct {
+    /// The relation of the distinct values.
+    pub relation: usize,
+    pub on: Vec<Expr>,
 }
 
 impl Item {
@@ -145,9 +155,10 @@ impl Item {
                 right.for_each_expr(visit);
                 on.iter().for_each(visit);
             }
-            Self::Match { right, on, .. } => {
+            Self::Match { right, on, distinct, .. } => {
                 right.for_each_expr(visit);
-                on.iter().for_each(visit);
+                on.iter().for_each(&mut *visit);
+                distinct.iter().flat_map(|distinct| &distinct.on).for_each(visit);
             }
         }
     }
@@ -159,13 +170,25 @@ impl Item {
             Self::Left { left, right, .. } | Self::Full { left, right, .. } => {
                 left.all_relations().and(right.all_relations())
             }
-            Self::Match { right, .. } => right.all_relations(),
+            Self::Match { right, distinct, .. } => {
+                let values = distinct.as_ref().map(|distinct| RelationSet::of(distinct.relation));
+                right.all_relations().and(values.unwrap_or_default())
+            }
             Self::Relation(_) => self.relations(),
         }
     }
 }
 
 impl List {
+    /// Whether a semi-join can be replaced by an inner join.
+    pub fn has_distinct(&self) -> bool {
+        self.items.iter().any(|item| match item {
+            Item::Match { distinct, .. } => distinct.is_some(),
+            Item::List(list) => list.has_distinct(),
+            _ => false,
+        })
+    }
+
     pub fn relations(&self) -> RelationSet {
         self.items.iter().fold(RelationSet::EMPTY, |set, item| set.and(item.relations()))
     }
@@ -181,6 +204,21 @@ impl List {
 }
 
 impl Block {
+    /// The distinct values of expressions over joined relations.
+    pub fn distinct(from: List, outputs: Vec<Expr>, types: Vec<SqlType>) -> Self {
+        let plain = Plain {
+            from,
+            group: Vec::new(),
+            is_grouped: false,
+            having: Vec::new(),
+            distinct: true,
+            outputs,
+            extreme: None,
+        };
+        let body = Body::Plain(plain);
+        Self { body, order: Vec::new(), limit: None, offset: None, lock: None, types }
+    }
+
     pub fn for_each_expr<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         match &self.body {
             Body::Plain(plain) => {

@@ -3,6 +3,7 @@
 
 use crate::block::{Block, Body, By, Item, List, Logical, OrderItem, Plain, RelationKind};
 use crate::expression::as_column;
+use layout::IndexKind;
 use sql::expression::{Aggregate, Expr, ExprKind, SubqueryKind, Test};
 use sql::{Catalog, SqlType};
 
@@ -69,10 +70,14 @@ fn extreme_of(output: &Expr) -> Option<((usize, usize), bool, Expr)> {
     }
 }
 
+/// Whether an index with an order has the column.
 fn is_indexed(catalog: &Catalog, table: usize, column: usize) -> bool {
     let table = &catalog.tables[table];
     table.primary_key.contains(&column)
-        || table.indexes.iter().any(|index| index.columns.contains(&column))
+        || table
+            .indexes
+            .iter()
+            .any(|index| index.kind == IndexKind::Tree && index.columns.contains(&column))
 }
 
 /// The query for the first value.

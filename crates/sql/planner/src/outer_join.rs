@@ -47,9 +47,9 @@ fn simplified(item: Item, present: RelationSet) -> Item {
                 (false, false) => simplified(both(*left, *right, on), present),
             }
         }
-        Item::Match { mut right, on, is_anti } => {
+        Item::Match { mut right, on, is_anti, distinct } => {
             inside(&mut right, dropped_by(&on));
-            Item::Match { right, on, is_anti }
+            Item::Match { right, on, is_anti, distinct }
         }
         relation @ Item::Relation(_) => relation,
     }

@@ -51,11 +51,24 @@ pub(crate) enum Input {
 }
 
 impl Planner<'_> {
-    /// Builds the join problem of a list.
-    pub(crate) fn problem(&self, list: &List) -> Problem {
-        let mut problem = Problem::default();
-        let mut exprs = Vec::new();
-        self.flatten_list(list, &mut problem.units, &mut exprs);
+    /// Builds the join problems of a list: with its semi-joins, and with inner joins instead.
+    pub(crate) fn problems(&self, list: &List) -> Vec<Problem> {
+        let mut problems = vec![self.problem(list)];
+        if list.has_distinct() {
+            problems.push(self.problem_of(list, true));
+        }
+        problems
+    }
+
+    fn problem(&self, list: &List) -> Problem {
+        self.problem_of(list, false)
+    }
+
+    fn problem_of(&self, list: &List, with_distinct: bool) -> Problem {
+        let mut flat = Flat { with_distinct, units: Vec::new(), exprs: Vec::new() };
+        self.flatten_list(list, &mut flat);
+        let Flat { units, mut exprs, .. } = flat;
+        let mut problem = Problem { units, ..Problem::default() };
         let inside = problem.relations();
         problem.classes = self.classes(&problem.units, &mut exprs);
         for expr in exprs {
@@ -92,30 +105,24 @@ impl Planner<'_> {
         exprs.iter().map(|expr| Rc::new(self.conjunct(expr.clone()))).collect()
     }
 
-    fn flatten_list(&self, list: &List, units: &mut Vec<Unit>, exprs: &mut Vec<Expr>) {
+    fn flatten_list(&self, list: &List, flat: &mut Flat) {
         // Semi- and anti-joins last, since their conditions use relations of the whole list.
         for item in list.items.iter().filter(|item| !matches!(item, Item::Match { .. })) {
-            self.flatten(item, units, exprs);
+            self.flatten(item, flat);
         }
         for item in list.items.iter().filter(|item| matches!(item, Item::Match { .. })) {
-            self.flatten(item, units, exprs);
+            self.flatten(item, flat);
         }
-        exprs.extend(list.filter.iter().cloned());
+        flat.exprs.extend(list.filter.iter().cloned());
     }
 
-    fn flatten(&self, item: &Item, units: &mut Vec<Unit>, exprs: &mut Vec<Expr>) {
+    fn flatten(&self, item: &Item, flat: &mut Flat) {
         match item {
-            Item::Relation(relation) => units.push(Unit {
-                relations: RelationSet::of(*relation),
-                input: Input::Relation(*relation),
-                kind: JoinKind::Inner,
-                on: Vec::new(),
-                required: RelationSet::EMPTY,
-            }),
-            Item::List(list) => self.flatten_list(list, units, exprs),
+            Item::Relation(relation) => flat.units.push(Unit::of(*relation)),
+            Item::List(list) => self.flatten_list(list, flat),
             Item::Left { left, right, on } => {
-                self.flatten(left, units, exprs);
-                units.push(self.right_side(right, on, JoinKind::Left, left.relations()));
+                self.flatten(left, flat);
+                flat.units.push(self.right_side(right, on, JoinKind::Left, left.relations()));
             }
             Item::Full { left, right, on } => {
                 let side = |item: &Item| {
@@ -123,7 +130,7 @@ impl Planner<'_> {
                     Box::new(self.problem(&List { items, filter: Vec::new() }))
                 };
                 let (left, right, on) = (side(left), side(right), self.conditions(on));
-                units.push(Unit {
+                flat.units.push(Unit {
                     relations: item.relations(),
                     input: Input::Full { left, right, on },
                     kind: JoinKind::Inner,
@@ -131,11 +138,15 @@ impl Planner<'_> {
                     required: RelationSet::EMPTY,
                 });
             }
-            Item::Match { right, on, is_anti } => {
+            Item::Match { distinct: Some(distinct), .. } if flat.with_distinct => {
+                flat.units.push(Unit::of(distinct.relation));
+                flat.exprs.extend(distinct.on.iter().cloned());
+            }
+            Item::Match { right, on, is_anti, .. } => {
                 let kind = if *is_anti { JoinKind::Anti } else { JoinKind::Semi };
                 let before =
-                    units.iter().fold(RelationSet::EMPTY, |set, unit| set.and(unit.relations));
-                units.push(self.right_side(right, on, kind, before));
+                    flat.units.iter().fold(RelationSet::EMPTY, |set, unit| set.and(unit.relations));
+                flat.units.push(self.right_side(right, on, kind, before));
             }
         }
     }
@@ -205,7 +216,25 @@ impl Problem {
     }
 }
 
+/// The items of a list, without nested lists.
+struct Flat {
+    /// Whether semi-joins become inner joins with distinct values, where that is possible.
+    with_distinct: bool,
+    units: Vec<Unit>,
+    exprs: Vec<Expr>,
+}
+
 impl Unit {
+    fn of(relation: usize) -> Self {
+        Self {
+            relations: RelationSet::of(relation),
+            input: Input::Relation(relation),
+            kind: JoinKind::Inner,
+            on: Vec::new(),
+            required: RelationSet::EMPTY,
+        }
+    }
+
     pub fn is_inner(&self) -> bool {
         self.kind == JoinKind::Inner
     }

@@ -36,6 +36,14 @@ pub(crate) enum BlockKind {
     Union,
 }
 
+/// The best way to join a block's relations so far.
+struct Candidate {
+    cost: f64,
+    path: Rc<Path>,
+    is_sorted: bool,
+    problem: Problem,
+}
+
 /// Fraction of rows that a group or a distinct row stands for.
 const GROUPS: f64 = 0.2;
 
@@ -89,25 +97,31 @@ impl Planner<'_> {
     }
 
     fn plain(&self, block: &Block, plain: &Plain) -> BlockPlan {
-        let problem = self.problem(&plain.from);
         let wanted = self.wanted_order(block, plain);
-        let paths = Solver::solve(self, &problem, &wanted, &Conditions::new());
-        let is_fixed = |relation, column| problem.is_fixed(relation, column);
-        let mut best: Option<(f64, &Rc<Path>, bool)> = None;
-        for path in &paths {
-            let is_sorted = !wanted.is_empty() && path.satisfies(&wanted, &is_fixed);
-            let cost = self.upper_cost(block, plain, path, is_sorted);
-            if best.is_none_or(|(least, ..)| cost < least) {
-                best = Some((cost, path, is_sorted));
+        let mut best: Option<Candidate> = None;
+        for problem in self.problems(&plain.from) {
+            let paths = Solver::solve(self, &problem, &wanted, &Conditions::new());
+            let is_fixed = |relation, column| problem.is_fixed(relation, column);
+            let mut found: Option<(f64, Rc<Path>, bool)> = None;
+            for path in paths {
+                let is_sorted = !wanted.is_empty() && path.satisfies(&wanted, &is_fixed);
+                let cost = self.upper_cost(block, plain, &path, is_sorted);
+                if found.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                    found = Some((cost, path, is_sorted));
+                }
+            }
+            let Some((cost, path, is_sorted)) = found else { continue };
+            if best.as_ref().is_none_or(|best| cost < best.cost) {
+                best = Some(Candidate { cost, path, is_sorted, problem });
             }
         }
-        let Some((cost, path, is_sorted)) = best else {
+        let Some(Candidate { cost, path, is_sorted, problem }) = best else {
             return BlockPlan { kind: BlockKind::Values, rows: 1.0, cost: f64::INFINITY };
         };
-        let path = path.clone();
         let rows = self.output_rows(plain, path.rows);
-        let gated = problem.gates.iter().map(|gate| gate.cost).sum::<f64>();
-        let kind = self.kind_of(problem, path, is_sorted);
+        let Problem { gates, volatile, .. } = problem;
+        let gated = gates.iter().map(|gate| gate.cost).sum::<f64>();
+        let kind = BlockKind::Plain { path, gates, volatile, is_sorted };
         // The sort of a query without groups is part of the cost already.
         let is_ordered = !plain.is_grouped && !plain.distinct;
         let found = self.finish(block, kind, rows, cost + gated, is_ordered);
@@ -119,11 +133,6 @@ impl Planner<'_> {
         }
     }
 
-    fn kind_of(&self, problem: Problem, path: Rc<Path>, is_sorted: bool) -> BlockKind {
-        let Problem { gates, volatile, .. } = problem;
-        BlockKind::Plain { path, gates, volatile, is_sorted }
-    }
-
     fn extreme_cost(&self, plain: &Plain) -> Option<f64> {
         plain.extreme.as_ref().map(|outputs| self.evaluation_of(outputs))
     }
@@ -132,7 +141,8 @@ impl Planner<'_> {
     fn upper_cost(&self, block: &Block, plain: &Plain, path: &Path, is_sorted: bool) -> f64 {
         let outputs = self.evaluation_of(&plain.outputs);
         if plain.is_grouped || plain.distinct {
-            let grouping = if is_sorted { 0.0 } else { self.costs.sort(path.rows) };
+            let has_keys = plain.distinct || !plain.group.is_empty();
+            let grouping = if is_sorted || !has_keys { 0.0 } else { self.costs.sort(path.rows) };
             return path.cost + grouping + path.rows * (self.costs.row + outputs);
         }
         let needs_sort = !block.order.is_empty() && !is_sorted;

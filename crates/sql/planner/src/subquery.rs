@@ -4,9 +4,9 @@
 //! IN` is never true. Other sub-selects stay sub plans: without columns of enclosing queries they
 //! are executed once, otherwise for each row that needs them.
 
-use crate::block::{Body, Item, List, Logical, RelationKind};
-use crate::expression::{as_column, binary, column, is_volatile};
-use crate::set::RelationSet;
+use crate::block::{Block, Body, Distinct, Item, List, Logical, Relation, RelationKind};
+use crate::expression::{as_column, binary, column, has_sub_plan, is_volatile, without_widening};
+use crate::set::{RELATIONS_MAX, RelationSet};
 use sql::expression::{BinaryOperator, Expr, ExprKind, SubqueryKind, UnaryOperator};
 use sql::{Catalog, typing};
 
@@ -87,10 +87,10 @@ fn as_match(
     let Condition { block, operand, is_anti } = condition;
     let Some(operand) = operand else {
         let (from, correlated) = split(logical, block, visible)?;
-        return Some(Item::Match { right: Box::new(Item::List(from)), on: correlated, is_anti });
+        return Some(matched(logical, Item::List(from), correlated, is_anti));
     };
     let used = logical.relations_of(&operand);
-    if !used.meets(visible) || is_volatile(&operand) || crate::expression::has_sub_plan(&operand) {
+    if !used.meets(visible) || is_volatile(&operand) || has_sub_plan(&operand) {
         return None;
     }
     if is_anti {
@@ -109,15 +109,15 @@ fn as_match(
     if simple_outputs(logical, block) && !logical.free(block).meets(visible) {
         let Body::Plain(plain) = &logical.blocks[block].body else { return None };
         let on = vec![compared(plain.outputs.first()?.clone())?];
-        let right = Box::new(Item::List(plain.from.clone()));
-        return Some(Item::Match { right, on, is_anti });
+        let from = plain.from.clone();
+        return Some(matched(logical, Item::List(from), on, is_anti));
     }
     if simple_outputs(logical, block) {
         let Body::Plain(plain) = &logical.blocks[block].body else { return None };
         let first = compared(plain.outputs.first()?.clone())?;
         let (from, mut on) = split(logical, block, visible)?;
         on.push(first);
-        return Some(Item::Match { right: Box::new(Item::List(from)), on, is_anti });
+        return Some(matched(logical, Item::List(from), on, is_anti));
     }
     // Any other query without columns of this one is a relation of its own.
     if logical.free(block).meets(visible) || logical.blocks[block].lock.is_some() {
@@ -125,16 +125,63 @@ fn as_match(
     }
     let types = logical.blocks[block].types.clone();
     let number = logical.relations.len();
-    if number == crate::set::RELATIONS_MAX {
+    if number == RELATIONS_MAX {
         return None;
     }
     let on = vec![compared(column(number, 0, types.first()?))?];
-    logical.relations.push(crate::block::Relation {
+    logical.relations.push(Relation {
         kind: RelationKind::Query(block),
         types,
         is_for_change: false,
     });
-    Some(Item::Match { right: Box::new(Item::Relation(number)), on, is_anti })
+    Some(matched(logical, Item::Relation(number), on, is_anti))
+}
+
+/// Builds the item of a semi- or anti-join.
+fn matched(logical: &mut Logical, right: Item, on: Vec<Expr>, is_anti: bool) -> Item {
+    let distinct = match is_anti {
+        true => None,
+        false => distinct(logical, &right, &on),
+    };
+    Item::Match { right: Box::new(right), on, is_anti, distinct }
+}
+
+/// Adds a relation with the distinct values of a semi-join's right side, if the join only compares
+/// values for equality.
+fn distinct(logical: &mut Logical, right: &Item, on: &[Expr]) -> Option<Distinct> {
+    let inside = right.relations();
+    let relation = logical.relations.len();
+    if relation == RELATIONS_MAX {
+        return None;
+    }
+    let (mut outputs, mut pairs) = (Vec::new(), Vec::new());
+    for part in on {
+        let ExprKind::Binary { operator: BinaryOperator::Equal, left, right } = &part.kind else {
+            return None;
+        };
+        let uses = |expr: &Expr| {
+            let set = logical.relations_of(expr);
+            (set.is_in(inside) && !set.is_empty(), set.meets(inside))
+        };
+        let (outer, inner) = match (uses(left), uses(right)) {
+            ((true, _), (_, false)) => (right, left),
+            ((_, false), (true, _)) => (left, right),
+            _ => return None,
+        };
+        let value = column(relation, outputs.len(), &inner.sql_type);
+        pairs.push(binary(BinaryOperator::Equal, (**outer).clone(), value));
+        outputs.push((**inner).clone());
+    }
+    if outputs.iter().any(|output| is_volatile(output) || has_sub_plan(output)) {
+        return None;
+    }
+    let types: Vec<_> = outputs.iter().map(|output| output.sql_type.clone()).collect();
+    let from = List { items: vec![right.clone()], filter: Vec::new() };
+    let block = logical.blocks.len();
+    logical.blocks.push(Block::distinct(from, outputs, types.clone()));
+    let kind = RelationKind::Query(block);
+    logical.relations.push(Relation { kind, types, is_for_change: false });
+    Some(Distinct { relation, on: pairs })
 }
 
 /// Whether a block only joins, filters and computes columns that may be evaluated per pair.
@@ -142,7 +189,7 @@ fn simple_outputs(logical: &Logical, block: usize) -> bool {
     is_simple(logical, block)
         && matches!(&logical.blocks[block].body, Body::Plain(plain)
         if plain.outputs.iter().all(|output| {
-            !is_volatile(output) && !crate::expression::has_sub_plan(output)
+            !is_volatile(output) && !has_sub_plan(output)
         }))
 }
 
@@ -192,7 +239,7 @@ fn self_nullable(plain: &crate::block::Plain, output: &Expr) -> bool {
 }
 
 fn is_never_null(logical: &Logical, catalog: &Catalog, nullable: RelationSet, expr: &Expr) -> bool {
-    let expr = crate::expression::without_widening(expr);
+    let expr = without_widening(expr);
     let Some((source, column)) = as_column(expr) else { return false };
     let Some(relation) = logical.relations.get(source) else { return false };
     match relation.kind {

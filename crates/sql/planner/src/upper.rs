@@ -58,6 +58,7 @@ impl Builder<'_, '_> {
             node = self.locked(block, strength, node);
         }
         node = self.limited(block, node, around)?;
+        node.rows = whole(plan.rows);
         node.outputs.truncate(block.types.len());
         Ok(node)
     }

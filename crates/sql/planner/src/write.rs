@@ -303,10 +303,16 @@ impl Builder<'_, '_> {
 
 impl Planner<'_> {
     fn targets(&self, from: &List) -> Result<Found> {
-        let problem = self.problem(from);
-        let paths = Solver::solve(self, &problem, &[], &Conditions::new());
-        match crate::path::cheapest(&paths).cloned() {
-            Some(path) => Ok(Found { path, problem }),
+        let mut best: Option<Found> = None;
+        for problem in self.problems(from) {
+            let paths = Solver::solve(self, &problem, &[], &Conditions::new());
+            let Some(path) = crate::path::cheapest(&paths).cloned() else { continue };
+            if best.as_ref().is_none_or(|best| path.cost < best.path.cost) {
+                best = Some(Found { path, problem });
+            }
+        }
+        match best {
+            Some(found) => Ok(found),
             None => refuse("no plan was found for the rows to change"),
         }
     }

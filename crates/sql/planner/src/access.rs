@@ -53,14 +53,27 @@ impl Planner<'_> {
         conditions: &Conditions,
         wanted: &[OrderColumn],
     ) -> Vec<Rc<Path>> {
+        let mut paths = Vec::new();
+        for path in self.all_scans(relation, conditions, wanted) {
+            add(&mut paths, path);
+        }
+        paths
+    }
+
+    /// As [`Self::scans`], without comparing costs.
+    pub(crate) fn all_scans(
+        &self,
+        relation: usize,
+        conditions: &Conditions,
+        wanted: &[OrderColumn],
+    ) -> Vec<Path> {
         let RelationKind::Table(table) = self.logical.relations[relation].kind else {
             return Vec::new();
         };
         let exprs: Vec<&Expr> = conditions.iter().map(|conjunct| &conjunct.expr).collect();
         let selectivity = self.combined(&exprs);
         let table_rows = self.statistics.rows(table);
-        let mut paths = Vec::new();
-        for candidate in self.candidates(relation, table, &exprs, wanted) {
+        let path = |candidate: Candidate| {
             let filter: Conditions = (0..conditions.len())
                 .filter(|at| !candidate.enforced.contains(at))
                 .map(|at| conditions[at].clone())
@@ -71,18 +84,15 @@ impl Planner<'_> {
                 true => 1.0_f64.min((table_rows * selectivity).max(0.01)),
                 false => (table_rows * selectivity).min(candidate.rows).max(0.01),
             };
-            add(
-                &mut paths,
-                Path {
-                    rows,
-                    first: candidate.first,
-                    cost: candidate.cost + candidate.rows * each,
-                    order: candidate.order,
-                    kind: PathKind::Scan { relation, access: candidate.access, filter },
-                },
-            );
-        }
-        paths
+            Path {
+                rows,
+                first: candidate.first,
+                cost: candidate.cost + candidate.rows * each,
+                order: candidate.order,
+                kind: PathKind::Scan { relation, access: candidate.access, filter },
+            }
+        };
+        self.candidates(relation, table, &exprs, wanted).into_iter().map(path).collect()
     }
 
     /// All ways to read a table, without comparing their costs.

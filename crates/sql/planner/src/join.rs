@@ -56,36 +56,42 @@ impl<'s, 'p> Step<'s, 'p> {
         Self { solver, unit, kind, outer, inner, joined, filter, rows }
     }
 
-    /// Adds the ways to join.
+    /// Adds the ways to join, cheapest per order.
     pub fn join(&self, outers: &[Rc<Path>], inners: &[Rc<Path>], paths: &mut Vec<Rc<Path>>) {
         let Some(inner) = cheapest(inners) else { return };
-        let looped = self.looped();
+        let looped = match self.can_loop() {
+            Some(unit) => self.solver.paths_with(unit, &self.looped_conditions(unit)),
+            None => Vec::new(),
+        };
         for outer in outers {
-            self.equal(outer, inner, paths);
+            add(paths, self.equal(outer, inner));
             for inner in &looped {
-                self.nested_loop(outer, inner, paths);
+                add(paths, self.nested_loop(outer, inner));
             }
         }
     }
 
-    /// The inner unit's paths that use the outer row.
-    fn looped(&self) -> Vec<Rc<Path>> {
-        let Some(unit) = self.unit else { return Vec::new() };
+    /// The inner unit, if its rows can be found with the values of an outer row.
+    pub fn can_loop(&self) -> Option<usize> {
+        let unit = self.unit?;
         let can_use = match &self.solver.unit(unit).input {
             Input::Relation(relation) => self.solver.planner.is_table(*relation),
             Input::Nested(_) => true,
             Input::Full { .. } => false,
         };
         let is_volatile = self.joined.iter().any(|c| c.is_volatile);
-        if !can_use || self.joined.is_empty() || is_volatile {
-            return Vec::new();
-        }
-        let mut conditions = self.solver.local(unit);
-        conditions.extend(self.joined.iter().cloned());
-        self.solver.paths_with(unit, &conditions)
+        (can_use && !self.joined.is_empty() && !is_volatile).then_some(unit)
     }
 
-    fn equal(&self, outer: &Rc<Path>, inner: &Rc<Path>, paths: &mut Vec<Rc<Path>>) {
+    /// The conditions of the inner unit for a given outer row.
+    pub fn looped_conditions(&self, unit: usize) -> Conditions {
+        let mut conditions = self.solver.local(unit);
+        conditions.extend(self.joined.iter().cloned());
+        conditions
+    }
+
+    /// Joins both inputs, each executed once.
+    pub fn equal(&self, outer: &Rc<Path>, inner: &Rc<Path>) -> Path {
         let (pairs, join_filter) = pairs(&self.joined, self.outer, self.inner);
         let costs = self.solver.planner.costs;
         let fraction: f64 = self
@@ -98,10 +104,11 @@ impl<'s, 'p> Step<'s, 'p> {
         let mut cost = outer.cost + inner.cost;
         cost += costs.equal_join(outer.rows, inner.rows, pairs.len());
         cost += candidates * evaluation(&join_filter) + self.results();
-        self.add(outer, inner, (Some(pairs), join_filter), cost, paths);
+        self.path(outer, inner, (Some(pairs), join_filter), cost)
     }
 
-    fn nested_loop(&self, outer: &Rc<Path>, inner: &Rc<Path>, paths: &mut Vec<Rc<Path>>) {
+    /// Executes the inner input for each outer row.
+    pub fn nested_loop(&self, outer: &Rc<Path>, inner: &Rc<Path>) -> Path {
         let planner = self.solver.planner;
         let is_decided = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
         let executed = match &inner.kind {
@@ -113,7 +120,7 @@ impl<'s, 'p> Step<'s, 'p> {
             _ => outer.rows * inner.cost,
         };
         let cost = outer.cost + executed + self.results();
-        self.add(outer, inner, (None, Conditions::new()), cost, paths);
+        self.path(outer, inner, (None, Conditions::new()), cost)
     }
 
     /// The cost of the joined rows.
@@ -121,14 +128,13 @@ impl<'s, 'p> Step<'s, 'p> {
         self.rows * self.solver.planner.costs.row + self.rows * evaluation(&self.filter)
     }
 
-    fn add(
+    fn path(
         &self,
         outer: &Rc<Path>,
         inner: &Rc<Path>,
         (pairs, join_filter): (Option<Pairs>, Conditions),
         cost: f64,
-        paths: &mut Vec<Rc<Path>>,
-    ) {
+    ) -> Path {
         let order: Vec<OrderColumn> = outer.order.clone();
         let join = JoinPath {
             pairs,
@@ -139,9 +145,7 @@ impl<'s, 'p> Step<'s, 'p> {
             inner: inner.clone(),
         };
         // All outer rows are read before the first row is joined.
-        let path =
-            Path { kind: PathKind::Join(join), rows: self.rows, first: outer.cost, cost, order };
-        add(paths, path);
+        Path { kind: PathKind::Join(join), rows: self.rows, first: outer.cost, cost, order }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Chooses the order of joins: by dynamic programming over sets of units, or greedily if there are
 //! many.
 
+#[cfg(test)]
+mod quality;
+
 use crate::join::Step;
 use crate::path::{Conditions, OrderColumn, Path, PathKind, cheapest};
 use crate::planner::Planner;
@@ -44,18 +47,28 @@ impl<'s> Solver<'s> {
         wanted: &'s [OrderColumn],
         extra: &'s Conditions,
     ) -> Vec<Rc<Path>> {
-        let mut solver = Self { planner, problem, wanted, extra, units: Vec::new() };
-        for unit in 0..problem.units.len() {
-            let paths = solver.unit_paths(unit);
-            let rows = cheapest(&paths).map_or(1.0, |path| path.rows);
-            solver.units.push(UnitPaths { paths, rows });
-        }
+        let mut solver = Self::new(planner, problem, wanted, extra);
         match problem.units.len() {
             0 => vec![Rc::new(single(planner))],
             1 => solver.units.swap_remove(0).paths,
             count if count <= ALL_ORDERS_MAX => solver.all_orders(count),
             count => solver.greedy(count),
         }
+    }
+
+    fn new(
+        planner: &'s Planner<'s>,
+        problem: &'s Problem,
+        wanted: &'s [OrderColumn],
+        extra: &'s Conditions,
+    ) -> Self {
+        let mut solver = Self { planner, problem, wanted, extra, units: Vec::new() };
+        for unit in 0..problem.units.len() {
+            let paths = solver.unit_paths(unit);
+            let rows = cheapest(&paths).map_or(1.0, |path| path.rows);
+            solver.units.push(UnitPaths { paths, rows });
+        }
+        solver
     }
 
     pub fn unit(&self, unit: usize) -> &'s Unit {

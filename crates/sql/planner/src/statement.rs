@@ -109,7 +109,7 @@ fn finish(
 }
 
 /// Simplifies the blocks, inner ones first.
-fn prepare(catalog: &Catalog, logical: &mut Logical) {
+pub(crate) fn prepare(catalog: &Catalog, logical: &mut Logical) {
     let mut number = 0;
     while number < logical.blocks.len() {
         add_extreme(logical, catalog, number);

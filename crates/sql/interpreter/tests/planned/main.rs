@@ -3,9 +3,9 @@
 //!
 //! A round has its own tables, whose rows are the same in three databases: ours with our plans,
 //! ours with naive plans (full scans and nested loops, all conditions above them) and PostgreSQL,
-//! if it is installed. Statements that change rows come between the queries, and the tables are compared
-//! at the end. `NAMDB_PLANNED_ROUNDS` sets the number of rounds, `NAMDB_PLANNED_SEED` the first
-//! seed.
+//! if it is installed. Statements that change rows come between the queries, and the tables are
+//! compared at the end. `NAMDB_PLANNED_ROUNDS` sets the number of rounds, `NAMDB_PLANNED_SEED` the
+//! first seed.
 
 #[path = "../execute/naive.rs"]
 mod naive;

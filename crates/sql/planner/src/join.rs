@@ -18,13 +18,16 @@ pub(crate) struct Step<'s, 'p> {
     /// The inner unit, if there is only one.
     unit: Option<usize>,
     kind: JoinKind,
-    outer: RelationSet,
-    inner: RelationSet,
     /// The conditions of the join that use both sides.
     joined: Conditions,
     /// Conditions on the joined rows.
     filter: Conditions,
     rows: f64,
+    /// The conditions of the join as pairs that must be equal, and the others.
+    pairs: Pairs,
+    join_filter: Conditions,
+    /// The fraction of pairs of rows that have equal values.
+    fraction: f64,
 }
 
 impl<'s, 'p> Step<'s, 'p> {
@@ -42,7 +45,17 @@ impl<'s, 'p> Step<'s, 'p> {
             let is_of_inner = kind == JoinKind::Inner && used.is_in(inner);
             !used.is_empty() && used.is_in(all) && !used.is_in(outer) && !is_of_inner
         };
-        let known: Conditions = solver.conditions().filter(is_new).cloned().collect();
+        let mut seen = Vec::new();
+        let is_needed = |c: &&Rc<Conjunct>| match c.class {
+            None => true,
+            Some(class) => {
+                let is_first = !seen.contains(&class);
+                seen.push(class);
+                solver.problem.classes[class].needs_pair(is_first)
+            }
+        };
+        let known = solver.conditions().filter(is_new).filter(is_needed).cloned();
+        let known: Conditions = known.collect();
         let (joined, filter) = match unit.filter(|_| kind != JoinKind::Inner) {
             None => (known, Conditions::new()),
             Some(unit) => {
@@ -53,22 +66,35 @@ impl<'s, 'p> Step<'s, 'p> {
                 (solver.unit(unit).on.iter().filter(is_pair).cloned().collect(), known)
             }
         };
-        Self { solver, unit, kind, outer, inner, joined, filter, rows }
+        let (pairs, join_filter) = pairs(&joined, outer, inner);
+        let is_pair = |c: &&Rc<Conjunct>| !join_filter.iter().any(|other| Rc::ptr_eq(other, c));
+        let fraction = joined.iter().filter(is_pair).map(|c| c.selectivity).product();
+        Self { solver, unit, kind, joined, filter, rows, pairs, join_filter, fraction }
     }
 
     /// Adds the ways to join, cheapest per order.
     pub fn join(&self, outers: &[Rc<Path>], inners: &[Rc<Path>], paths: &mut Vec<Rc<Path>>) {
         let Some(inner) = cheapest(inners) else { return };
         let looped = match self.can_loop() {
-            Some(unit) => self.solver.paths_with(unit, &self.looped_conditions(unit)),
+            Some(unit) => self.solver.looped(unit, &self.joined),
             None => Vec::new(),
         };
         for outer in outers {
-            add(paths, self.equal(outer, inner));
+            if self.may_help(self.equal_cost(outer, inner), outer, paths) {
+                add(paths, self.equal(outer, inner));
+            }
             for inner in &looped {
-                add(paths, self.nested_loop(outer, inner));
+                if self.may_help(self.loop_cost(outer, inner), outer, paths) {
+                    add(paths, self.nested_loop(outer, inner));
+                }
             }
         }
+    }
+
+    /// Whether a path of this cost may be better than all known ones.
+    fn may_help(&self, cost: f64, outer: &Path, known: &[Rc<Path>]) -> bool {
+        !outer.order.is_empty()
+            || !known.iter().any(|known| known.cost <= cost && known.first <= outer.cost)
     }
 
     /// The inner unit, if its rows can be found with the values of an outer row.
@@ -84,6 +110,7 @@ impl<'s, 'p> Step<'s, 'p> {
     }
 
     /// The conditions of the inner unit for a given outer row.
+    #[cfg(test)]
     pub fn looped_conditions(&self, unit: usize) -> Conditions {
         let mut conditions = self.solver.local(unit);
         conditions.extend(self.joined.iter().cloned());
@@ -92,23 +119,27 @@ impl<'s, 'p> Step<'s, 'p> {
 
     /// Joins both inputs, each executed once.
     pub fn equal(&self, outer: &Rc<Path>, inner: &Rc<Path>) -> Path {
-        let (pairs, join_filter) = pairs(&self.joined, self.outer, self.inner);
+        let cost = self.equal_cost(outer, inner);
+        self.path(outer, inner, (Some(self.pairs.clone()), self.join_filter.clone()), cost)
+    }
+
+    fn equal_cost(&self, outer: &Path, inner: &Path) -> f64 {
         let costs = self.solver.planner.costs;
-        let fraction: f64 = self
-            .joined
-            .iter()
-            .filter(|c| !join_filter.iter().any(|f| Rc::ptr_eq(f, c)))
-            .map(|c| c.selectivity)
-            .product();
-        let candidates = outer.rows * inner.rows * fraction;
-        let mut cost = outer.cost + inner.cost;
-        cost += costs.equal_join(outer.rows, inner.rows, pairs.len());
-        cost += candidates * evaluation(&join_filter) + self.results();
-        self.path(outer, inner, (Some(pairs), join_filter), cost)
+        let candidates = outer.rows * inner.rows * self.fraction;
+        outer.cost
+            + inner.cost
+            + costs.equal_join(outer.rows, inner.rows, self.pairs.len())
+            + candidates * evaluation(&self.join_filter)
+            + self.results()
     }
 
     /// Executes the inner input for each outer row.
     pub fn nested_loop(&self, outer: &Rc<Path>, inner: &Rc<Path>) -> Path {
+        let cost = self.loop_cost(outer, inner);
+        self.path(outer, inner, (None, Conditions::new()), cost)
+    }
+
+    fn loop_cost(&self, outer: &Path, inner: &Path) -> f64 {
         let planner = self.solver.planner;
         let is_decided = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
         let executed = match &inner.kind {
@@ -119,8 +150,7 @@ impl<'s, 'p> Step<'s, 'p> {
             _ if is_decided => outer.rows * inner.cost_of(1.0),
             _ => outer.rows * inner.cost,
         };
-        let cost = outer.cost + executed + self.results();
-        self.path(outer, inner, (None, Conditions::new()), cost)
+        outer.cost + executed + self.results()
     }
 
     /// The cost of the joined rows.

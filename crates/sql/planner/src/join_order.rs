@@ -1,6 +1,7 @@
 //! Chooses the order of joins: by dynamic programming over sets of units, or greedily if there are
 //! many.
 
+mod graph;
 #[cfg(test)]
 mod quality;
 
@@ -9,7 +10,9 @@ use crate::path::{Conditions, OrderColumn, Path, PathKind, cheapest};
 use crate::planner::Planner;
 use crate::problem::{Input, Problem, Unit};
 use crate::set::RelationSet;
+use graph::Graph;
 use procedure::node::JoinKind;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -21,6 +24,9 @@ const CROSS_PRODUCTS_MAX: usize = 5;
 /// Units, as bits.
 type Mask = u64;
 
+/// A unit, and the addresses of the conditions that compare it with outer rows.
+type LoopKey = (usize, Vec<usize>);
+
 /// A join problem that is being solved.
 pub(crate) struct Solver<'s> {
     pub planner: &'s Planner<'s>,
@@ -31,6 +37,9 @@ pub(crate) struct Solver<'s> {
     pub extra: &'s Conditions,
     /// The units' own rows.
     units: Vec<UnitPaths>,
+    graph: Graph,
+    /// The paths of units with values of outer rows, by the conditions that use them.
+    looped: RefCell<BTreeMap<LoopKey, Vec<Rc<Path>>>>,
 }
 
 /// The rows of a unit.
@@ -62,7 +71,9 @@ impl<'s> Solver<'s> {
         wanted: &'s [OrderColumn],
         extra: &'s Conditions,
     ) -> Self {
-        let mut solver = Self { planner, problem, wanted, extra, units: Vec::new() };
+        let graph = Graph::new(&problem.units, &[&problem.conditions, extra]);
+        let (units, looped) = (Vec::new(), RefCell::default());
+        let mut solver = Self { planner, problem, wanted, extra, units, graph, looped };
         for unit in 0..problem.units.len() {
             let paths = solver.unit_paths(unit);
             let rows = cheapest(&paths).map_or(1.0, |path| path.rows);
@@ -99,6 +110,19 @@ impl<'s> Solver<'s> {
     fn unit_paths(&self, unit: usize) -> Vec<Rc<Path>> {
         let local = self.local(unit);
         self.paths_with(unit, &local)
+    }
+
+    /// Returns the ways to read a unit for given outer rows, which `joined` compares with its rows.
+    pub fn looped(&self, unit: usize, joined: &Conditions) -> Vec<Rc<Path>> {
+        let key = (unit, joined.iter().map(|condition| Rc::as_ptr(condition) as usize).collect());
+        if let Some(paths) = self.looped.borrow().get(&key) {
+            return paths.clone();
+        }
+        let mut conditions = self.local(unit);
+        conditions.extend(joined.iter().cloned());
+        let paths = self.paths_with(unit, &conditions);
+        self.looped.borrow_mut().insert(key, paths.clone());
+        paths
     }
 
     /// Returns the ways to read a unit under conditions.
@@ -146,14 +170,6 @@ impl<'s> Solver<'s> {
     fn members(&self, mask: Mask) -> impl Iterator<Item = &'s Unit> {
         let units = self.problem.units.iter().enumerate();
         units.filter(move |(at, _)| mask & (1 << at) != 0).map(|(_, unit)| unit)
-    }
-
-    /// Whether a condition connects two sets of units.
-    fn is_connected(&self, outer: Mask, inner: Mask) -> bool {
-        let (one, other) = (self.relations(outer), self.relations(inner));
-        let is_single_right = inner.count_ones() == 1 && self.members(inner).any(|u| !u.is_inner());
-        is_single_right
-            || self.conditions().any(|c| c.relations.meets(one) && c.relations.meets(other))
     }
 
     /// Estimates the number of joined rows. It does not depend on the order.
@@ -218,11 +234,8 @@ impl<'s> Solver<'s> {
                 continue;
             }
             let mut paths = Vec::new();
-            let is_small = count <= CROSS_PRODUCTS_MAX;
-            self.splits(mask, is_small, &best, &mut paths);
-            if paths.is_empty() {
-                self.splits(mask, true, &best, &mut paths);
-            }
+            let with_products = count <= CROSS_PRODUCTS_MAX || self.graph.are_components(mask);
+            self.splits(mask, with_products, &best, &mut paths);
             best[mask as usize] = paths;
         }
         best.swap_remove(all as usize)
@@ -240,14 +253,32 @@ impl<'s> Solver<'s> {
         let mut outer = (mask - 1) & mask;
         while outer > 0 {
             let inner = mask & !outer;
-            let can_join =
-                self.can_join(outer, inner) && (with_products || self.is_connected(outer, inner));
-            if can_join && !best[outer as usize].is_empty() {
+            let (of_outer, of_inner) = (&best[outer as usize], &best[inner as usize]);
+            let can_join = !of_outer.is_empty()
+                && !of_inner.is_empty()
+                && (with_products || self.graph.are_connected(outer, inner))
+                && !self.is_dearer(of_outer, (inner, of_inner), paths)
+                && self.can_join(outer, inner);
+            if can_join {
                 let step = Step::new(self, outer, inner, rows);
-                step.join(&best[outer as usize], &best[inner as usize], paths);
+                step.join(of_outer, of_inner, paths);
             }
             outer = (outer - 1) & mask;
         }
+    }
+
+    /// Whether a join of two sets costs more than a known path, because its inputs do.
+    fn is_dearer(
+        &self,
+        outers: &[Rc<Path>],
+        (inner, inners): (Mask, &[Rc<Path>]),
+        known: &[Rc<Path>],
+    ) -> bool {
+        let cost = |paths: &[Rc<Path>]| cheapest(paths).map_or(f64::INFINITY, |path| path.cost);
+        // The rows of a single unit may be found with values of the outer row.
+        let of_inner = if inner.count_ones() == 1 { 0.0 } else { cost(inners) };
+        let is_ordered = outers.iter().any(|path| !path.order.is_empty());
+        !is_ordered && cost(outers) + of_inner > cost(known)
     }
 
     /// Whether two sets can be joined in this direction.
@@ -272,8 +303,8 @@ impl<'s> Solver<'s> {
                 for (&outer, of_outer) in &sets {
                     for (&inner, of_inner) in &sets {
                         let can_join = outer != inner
-                            && self.can_join(outer, inner)
-                            && (with_products || self.is_connected(outer, inner));
+                            && (with_products || self.graph.are_connected(outer, inner))
+                            && self.can_join(outer, inner);
                         if !can_join {
                             continue;
                         }

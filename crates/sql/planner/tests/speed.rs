@@ -2,7 +2,7 @@
 //! statement of TPC-C.
 
 use planner::{Costs, Statistics, plan_program};
-use sql::Program;
+use sql::{Program, Source};
 use std::path::Path;
 use std::time::Instant;
 
@@ -40,4 +40,32 @@ fn statements_of_tpcc_are_planned_quickly() {
         sum / f64::from(count)
     );
     assert!(sum / f64::from(count) < MICROSECONDS_MAX, "planning takes too long");
+}
+
+/// Joins of many tables: all orders up to ten tables, then greedily. In a star all columns are
+/// equal, so that conditions connect all tables.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it measures real time; there is no Env here")]
+fn joins_of_many_tables_are_planned_in_time() {
+    let schema = Source::new("schema.sql", "CREATE TABLE t (k integer PRIMARY KEY, a integer);");
+    for (count, is_star) in [(6, false), (10, false), (10, true), (11, true), (45, false)] {
+        let from = (0..count).map(|at| format!("t t{at}")).collect::<Vec<_>>().join(", ");
+        let pair = |at: usize| {
+            let before = if is_star { 0 } else { at - 1 };
+            format!("t{at}.k = t{before}.a")
+        };
+        let pairs = (1..count).map(pair).collect::<Vec<_>>().join(" AND ");
+        let procedure = format!(
+            "CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$\nBEGIN\n PERFORM t0.k FROM {from} WHERE \
+             {pairs};\nEND\n$$;\n"
+        );
+        let program = Program::parse(&schema, &Source::new("p.sql", &procedure));
+        let program = program.unwrap_or_else(|errors| panic!("{errors}"));
+        let start = Instant::now();
+        let planned = plan_program(&program, &Statistics::default(), Costs::default());
+        planned.unwrap_or_else(|error| panic!("{error}"));
+        let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+        println!("{milliseconds:>8.1} ms for {count} tables, star: {is_star}");
+        assert!(milliseconds < 3000.0, "{count} tables take too long");
+    }
 }

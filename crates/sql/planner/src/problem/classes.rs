@@ -26,6 +26,20 @@ impl Class {
         self.members.contains(&(relation, column))
     }
 
+    /// Whether a join of two sets must compare two columns of the class, or two more of them.
+    ///
+    /// One pair is enough, because the columns on each side are equal already; none is needed if
+    /// all are equal to a value. Two columns of one relation are made equal only by pairs with
+    /// others.
+    pub fn needs_pair(&self, is_first: bool) -> bool {
+        let is_repeated = self
+            .members
+            .iter()
+            .enumerate()
+            .any(|(at, member)| self.members[at + 1..].iter().any(|other| other.0 == member.0));
+        self.value.is_none() && (is_first || is_repeated)
+    }
+
     /// Whether a condition equates two columns of the class.
     pub fn has(&self, condition: &Expr) -> bool {
         pair(condition).is_some_and(|(one, other)| {

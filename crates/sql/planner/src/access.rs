@@ -145,7 +145,11 @@ impl Planner<'_> {
         let table_rows = self.statistics.rows(table);
         let is_whole = selected.equal.len() == columns.len();
         let is_unique = index.is_none_or(|index| schema.indexes[index].unique);
-        let found = (table_rows * self.combined(&used)).max(1.0).min(table_rows);
+        let least = match is_unique && !is_whole {
+            true => self.rows_of_prefix(table, columns, &selected),
+            false => 1.0,
+        };
+        let found = (table_rows * self.combined(&used)).max(least).min(table_rows);
         let rows = if is_whole && is_unique && selected.array.is_none() { 1.0 } else { found };
         let bytes = self.row_bytes[table];
         let elements = match &selected.array {
@@ -195,6 +199,20 @@ impl Planner<'_> {
                 access,
             });
         }
+    }
+
+    /// The least number of rows with given values in leading columns of a unique index: without
+    /// statistics the columns are taken to have equally many values.
+    fn rows_of_prefix(&self, table: usize, columns: &[usize], selected: &Selected) -> f64 {
+        let equal = selected.equal.len();
+        let is_known = |column: &usize| self.statistics.column(table, *column).distinct.is_some();
+        if equal == 0 || columns[..equal].iter().all(is_known) {
+            return 1.0;
+        }
+        let has_bound = selected.low.is_some() || selected.high.is_some();
+        let fixed = equal as f64 + if has_bound { 0.5 } else { 0.0 };
+        let rows = self.statistics.rows(table);
+        rows.powf(1.0 - fixed / columns.len() as f64).max(1.0)
     }
 
     /// The useful orders of the columns after the equal ones: forward, and backward if the wanted
@@ -293,36 +311,7 @@ impl Planner<'_> {
         let access = Access::Any(accesses);
         Some(Candidate { access, enforced: Vec::new(), rows, cost, first: cost, order: Vec::new() })
     }
-
-    /// The selectivity of conditions together. Two bounds of one column are not independent.
-    pub(crate) fn combined(&self, conditions: &[&Expr]) -> f64 {
-        let product: f64 = conditions.iter().map(|expr| self.selectivity(expr)).product();
-        let is_bound = |expr: &Expr, low: bool| match &expr.kind {
-            ExprKind::Binary { operator, left, right }
-                if crate::selectivity::constant(right).is_none() =>
-            {
-                let is_low =
-                    matches!(operator, BinaryOperator::Greater | BinaryOperator::GreaterOrEqual);
-                let is_high =
-                    matches!(operator, BinaryOperator::Less | BinaryOperator::LessOrEqual);
-                let is_it = if low { is_low } else { is_high };
-                crate::expression::as_widened_column(left).filter(|_| is_it)
-            }
-            _ => None,
-        };
-        let lows = conditions.iter().filter_map(|expr| is_bound(expr, true));
-        let both = lows
-            .filter(|low| {
-                conditions.iter().any(|expr| is_bound(expr, false).is_some_and(|high| high == *low))
-            })
-            .count();
-        product * RANGE_OF_BOUNDS.powi(both as i32)
-    }
 }
-
-/// A range with two unknown bounds selects 0.005 of the rows, as in PostgreSQL, instead of a third
-/// of a third.
-const RANGE_OF_BOUNDS: f64 = 0.005 * 9.0;
 
 fn array_length(array: &Expr) -> f64 {
     match &array.kind {

@@ -20,7 +20,7 @@ use postgres_plan::{CollectError, Server, ServerChoice};
 use random::Random;
 use sql::{Program, Source};
 use statements::{Statement, change, query};
-use tables::{COLUMNS, TABLES, tables};
+use tables::{TABLES, tables};
 use theirs::Theirs;
 
 /// Statements of a round.
@@ -56,12 +56,12 @@ struct Round {
 }
 
 fn dump(table: u64) -> String {
-    let columns = ["k", "a", "b", "c"].map(|column| format!("x.{column}::bigint"));
-    let names = COLUMNS.iter().take(4).map(|column| format!("o{column} bigint"));
+    let columns = ["k", "a", "b", "c", "d * 100"].map(|column| format!("(x.{column})::bigint"));
+    let names = (0..columns.len()).map(|column| format!("o{column} bigint"));
     let names: Vec<String> = names.collect();
     format!(
-        "CREATE FUNCTION dump{table}(p integer, q bigint, r varchar) RETURNS TABLE ({}, os varchar) LANGUAGE plpgsql AS \
-         $$\nBEGIN\n  RETURN QUERY SELECT {}, x.s FROM t{table} x;\nEND\n$$;\n",
+        "CREATE FUNCTION dump{table}(p integer, q bigint, r varchar) RETURNS TABLE ({}, os varchar, oe varchar) LANGUAGE plpgsql AS \
+         $$\nBEGIN\n  RETURN QUERY SELECT {}, x.s, x.e::varchar FROM t{table} x;\nEND\n$$;\n",
         names.join(", "),
         columns.join(", ")
     )

@@ -21,7 +21,7 @@ struct Writer<'r> {
     alias: u32,
 }
 
-const NUMBERS: [&str; 4] = ["k", "a", "b", "c"];
+const NUMBERS: [&str; 5] = ["k", "a", "b", "c", "d"];
 const COMPARISONS: [&str; 8] = ["=", "=", "=", "<", "<=", ">", ">=", "<>"];
 
 /// A query named `name`.
@@ -65,7 +65,8 @@ impl Writer<'_> {
     }
 
     fn text(&mut self, scope: &[String]) -> String {
-        format!("{}.s", self.random.pick(scope))
+        let column = *self.random.pick(&["s", "s", "e"]);
+        format!("{}.{column}", self.random.pick(scope))
     }
 
     fn constant(&mut self) -> String {
@@ -73,7 +74,16 @@ impl Writer<'_> {
             0 => "p".to_owned(),
             1 => "q".to_owned(),
             2 => "p + 1".to_owned(),
-            3 => (*self.random.pick(&["100000", "3000000000", "-1", "1.5", "2.0"])).to_owned(),
+            3 => (*self.random.pick(&[
+                "100000",
+                "3000000000",
+                "-1",
+                "1.5",
+                "2.0",
+                "1.505",
+                "99999999.5",
+            ]))
+            .to_owned(),
             _ => self.random.below(5).to_string(),
         }
     }
@@ -89,9 +99,9 @@ impl Writer<'_> {
                 format!("(SELECT {columns} FROM {table} {} WHERE {condition})", inner[0])
             }
             1 => format!(
-                "(SELECT a AS k, min(k) AS a, sum(b)::bigint AS b, min(c) AS c, max(s) AS s FROM {table} GROUP BY a)"
+                "(SELECT a AS k, min(k) AS a, sum(b)::bigint AS b, min(c) AS c, max(s) AS s, max(d) AS d, max(e) AS e FROM {table} GROUP BY a)"
             ),
-            2 => format!("(SELECT DISTINCT a AS k, a, b, c, s FROM {table})"),
+            2 => format!("(SELECT DISTINCT a AS k, a, b, c, s, d, e FROM {table})"),
             3 => format!("(SELECT {columns} FROM {table} ORDER BY k, a LIMIT 3)"),
             4 => {
                 let other = self.table();
@@ -101,7 +111,7 @@ impl Writer<'_> {
                 let other = self.alias();
                 let condition = self.condition(&[inner[0].clone(), other.clone()], 1);
                 format!(
-                    "(SELECT {0}.k, {1}.a, {0}.b, {1}.c, {0}.s FROM {table} {0}, {2} {1} WHERE {condition})",
+                    "(SELECT {0}.k, {1}.a, {0}.b, {1}.c, {0}.s, {1}.d, {0}.e FROM {table} {0}, {2} {1} WHERE {condition})",
                     inner[0],
                     other,
                     self.table()
@@ -168,7 +178,7 @@ impl Writer<'_> {
         match self.random.below(8) {
             0 => format!("{left} < {right}"),
             1 => format!("{left} + 1 = {right}"),
-            2 => format!("{} = {alias}.s", self.text(before)),
+            2 => format!("{} = {}", self.text(before), self.text(&[alias.to_owned()])),
             _ => format!("{left} = {right}"),
         }
     }
@@ -188,7 +198,11 @@ impl Writer<'_> {
                 let not = if self.random.chance(50) { "NOT " } else { "" };
                 format!("{number} IS {not}NULL")
             }
-            10 => format!("{} = {}", self.text(scope), self.random.pick(&["r", "'ab'", "'a'"])),
+            10 => format!(
+                "{} = {}",
+                self.text(scope),
+                self.random.pick(&["r", "'ab'", "'a'", "'ab '", "'abcdefg'"])
+            ),
             11 => format!("{} LIKE 'a%'", self.text(scope)),
             12 => format!("coalesce({number}, 1) = {value}"),
             13 => format!("{number} = ANY (ARRAY[1, p, 3])"),
@@ -325,15 +339,19 @@ impl Writer<'_> {
                 let conflict = if self.random.chance(50) { " ON CONFLICT DO NOTHING" } else { "" };
                 let shift = self.random.below(40);
                 format!(
-                    "INSERT INTO {table} (k, a, b, c, s) SELECT {0}.k + {shift}, 3, coalesce({0}.b, 0), 1, 'ab' FROM {other} {0} \
+                    "INSERT INTO {table} SELECT {0}.k + {shift}, 3, coalesce({0}.b, 0), 1, 'ab', coalesce({0}.d, 0) + 1, 'b' FROM {other} {0} \
                      WHERE {condition}{conflict}",
                     alias[0]
                 )
             }
             2 | 3 => {
                 let alias = self.alias();
-                let set =
-                    *self.random.pick(&["b = {}.b + 1", "c = 2, b = q", "s = 'b', c = {}.c + 1"]);
+                let set = *self.random.pick(&[
+                    "b = {}.b + 1",
+                    "c = 2, b = q",
+                    "s = 'b', c = {}.c + 1",
+                    "d = 1.25, e = 'ba'",
+                ]);
                 let set = set.replace("{}", &alias);
                 let (from, condition) = self.of_change(&alias, "FROM");
                 format!("UPDATE {table} {alias} SET {set}{from} WHERE {condition}")

@@ -10,7 +10,7 @@ const ROWS_MAX: u64 = 11;
 const TEXTS: [&str; 5] = ["a", "ab", "abc", "b", ""];
 
 /// The columns of all tables, and of sub-selects in `FROM`.
-pub const COLUMNS: [&str; 5] = ["k", "a", "b", "c", "s"];
+pub const COLUMNS: [&str; 7] = ["k", "a", "b", "c", "s", "d", "e"];
 
 /// A schema, and the statements that fill it.
 pub struct Tables {
@@ -44,10 +44,12 @@ fn create(random: &mut Random, table: u64, schema: &mut String) {
     let _ = writeln!(
         schema,
         "CREATE TABLE t{table} (k integer NOT NULL, a integer{null_of_a}, b bigint{null}, c smallint{null}, \
-         s varchar(4){null}, {key});"
+         s varchar(4){null}, d numeric(5,2){null}, e char(3){null}, {key});"
     );
     for index in 0..random.below(4) {
-        let columns = *random.pick(&["a", "b", "c", "s", "b, c", "a, b", "s, a", "c, k", "b, k"]);
+        let columns = *random.pick(&[
+            "a", "b", "c", "s", "b, c", "a, b", "s, a", "c, k", "b, k", "d", "e", "e, d", "d, c",
+        ]);
         let kind = if !columns.contains(',') && random.chance(20) { "USING hash " } else { "" };
         let _ = writeln!(schema, "CREATE INDEX i{table}_{index} ON t{table} {kind}({columns});");
     }
@@ -59,7 +61,8 @@ fn value(random: &mut Random, column: &str, table: u64) -> String {
         return "NULL".to_owned();
     }
     match column {
-        "s" => format!("'{}'", random.pick(&TEXTS)),
+        "s" | "e" => format!("'{}'", random.pick(&TEXTS)),
+        "d" => format!("{}.{}0", random.below(4), random.pick(&[0, 0, 5])),
         _ => random.below(5).to_string(),
     }
 }

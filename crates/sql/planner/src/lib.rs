@@ -15,7 +15,7 @@
 //! cost, statistics, selectivity
 //! build        nodes of the chosen paths; place: expressions over their rows
 //! upper        nodes above the joins; write: INSERT, UPDATE, DELETE
-//! program      the statements of stored procedures
+//! program      the statements of stored procedures; folder: a workload folder with its plans
 //! ```
 //!
 //! # Conditions that fail
@@ -35,6 +35,7 @@ mod cost;
 mod error;
 mod expression;
 mod extreme;
+mod folder;
 mod join;
 mod join_order;
 mod outer_join;
@@ -55,6 +56,7 @@ mod write;
 
 pub use cost::Costs;
 pub use error::PlanError;
+pub use folder::{FolderError, PlanSource, read_folder};
 pub use program::{ProgramError, plan_program};
 pub use statement::{Knowledge, Planned, plan, plan_expression};
 pub use statistics::{ColumnStatistics, Constant, Statistics, TableOrder, TableStatistics};

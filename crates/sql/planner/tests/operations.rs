@@ -1,9 +1,8 @@
 //! Our plans of the shipped workloads access tables as PostgreSQL's plans do.
 
-use planner::{Costs, Statistics, plan_program};
+use planner::{Costs, PlanSource, Statistics, read_folder};
 use procedure::operations::{Action, Path};
 use procedure::{Procedure, Workload};
-use sql::Program;
 use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
@@ -36,14 +35,25 @@ fn accesses(workload: &Workload, procedure: &Procedure) -> Vec<String> {
 #[test]
 fn shipped_workloads_are_accessed_as_with_the_plans_of_postgresql() {
     for name in ["tpcc", "tatp", "smallbank", "ycsb"] {
-        let program = Program::read(&folder(name)).unwrap_or_else(|errors| panic!("{errors}"));
-        let planned = plan_program(&program, &Statistics::default(), Costs::default());
-        let planned = planned.unwrap_or_else(|error| panic!("{error}"));
-        let theirs = Workload::read(&folder(name)).unwrap_or_else(|error| panic!("{error}"));
+        let read = |source| {
+            let read = read_folder(&folder(name), source, &Statistics::default(), Costs::default());
+            read.unwrap_or_else(|error| panic!("{error}"))
+        };
+        let (planned, theirs) = (read(PlanSource::Own), read(PlanSource::PostgreSql));
         for (own, their) in planned.procedures.iter().zip(&theirs.procedures) {
             let (own_accesses, their_accesses) =
                 (accesses(&planned, own), accesses(&theirs, their));
             assert_eq!(own_accesses, their_accesses, "{name}: {}", own.routine.name);
         }
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_refused_by_either_way() {
+    for source in [PlanSource::Own, PlanSource::PostgreSql] {
+        let missing = folder("no such workload");
+        let read = read_folder(&missing, source, &Statistics::default(), Costs::default());
+        let error = read.expect_err("there is no such folder").to_string();
+        assert!(error.contains("schema.sql"), "{error}");
     }
 }

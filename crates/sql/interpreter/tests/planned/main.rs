@@ -80,7 +80,7 @@ fn round(seed: u64) -> Round {
             _ => query(&mut random, &name),
         };
         let program = Program::parse(&schema, &Source::new("p.sql", &statement.procedure));
-        let is_planned = program.is_ok_and(|program| ours::own_plans(&program).is_ok());
+        let is_planned = program.is_ok_and(|program| ours::own_plans(&program, seed).is_ok());
         if is_planned {
             statements.push(statement);
         } else {
@@ -126,8 +126,8 @@ struct Compared {
 
 fn compare(seed: u64, server: Option<&Server>) -> Compared {
     let Round { schema, rows, statements, calls, refused } = round(seed);
-    let mut own = Ours::new(&schema, &rows, &statements, true);
-    let mut plain = Ours::new(&schema, &rows, &statements, false);
+    let mut own = Ours::new(&schema, &rows, &statements, Some(seed));
+    let mut plain = Ours::new(&schema, &rows, &statements, None);
     let theirs = server.map(|server| Theirs::call(server, (&schema, &rows), &statements, &calls));
     let mut compared = Compared { refused, ..Compared::default() };
     let mut all_naive = true;

@@ -2,7 +2,6 @@
 
 use crate::block::{Body, Logical, RelationKind};
 use crate::cost::Costs;
-use crate::expression::has_sub_plan;
 use crate::join::evaluation;
 use crate::path::{Conditions, Path, PathKind};
 use crate::query::BlockPlan;
@@ -12,6 +11,9 @@ use sql::{Catalog, SqlType, Table};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+
+/// Maximum number of operations that count; a sub-select has more, to be evaluated last.
+pub(crate) const OPERATIONS_MAX: u32 = 100;
 
 /// Elements of an array, or numbers of a series.
 const ELEMENTS: f64 = 10.0;
@@ -95,16 +97,11 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The cost of a sub-select's value for a row.
-    pub fn sub_plan_cost(&self, block: usize) -> f64 {
-        self.plan(block).cost
-    }
-
     /// The cost of evaluating expressions.
     pub fn evaluation_of<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> f64 {
-        let cost = |expr: &Expr| match has_sub_plan(expr) {
-            true => self.conjunct(expr.clone()).cost,
-            false => f64::from(crate::expression::operations(expr)) * self.costs.operation,
+        let cost = |expr: &Expr| {
+            let operations = crate::expression::operations(expr).min(OPERATIONS_MAX);
+            f64::from(operations) * self.costs.operation + self.sub_plan_costs(expr, &|_| true)
         };
         exprs.into_iter().map(cost).sum()
     }

@@ -9,7 +9,7 @@ mod classes;
 use crate::block::{Item, List, RelationKind};
 use crate::expression::{has_sub_plan, is_volatile, operations};
 use crate::path::{Conditions, Conjunct};
-use crate::planner::Planner;
+use crate::planner::{OPERATIONS_MAX, Planner};
 use crate::set::RelationSet;
 pub(crate) use classes::Class;
 use procedure::node::JoinKind;
@@ -81,24 +81,33 @@ impl Planner<'_> {
     }
 
     pub(crate) fn conjunct(&self, expr: Expr) -> Conjunct {
-        let mut sub_cost = 0.0;
-        if has_sub_plan(&expr) {
-            expr.visit(&mut |part| {
-                if let ExprKind::SubPlan { plan, .. } = part.kind {
-                    sub_cost += self.sub_plan_cost(plan);
-                }
-            });
-        }
+        // Sub-selects without columns of enclosing queries are executed once, for whatever plan.
+        let sub_cost = self.sub_plan_costs(&expr, &|block| !self.logical.free(block).is_empty());
         let operations = operations(&expr);
         Conjunct {
             relations: self.logical.relations_of(&expr),
             is_volatile: is_volatile(&expr),
             selectivity: self.selectivity(&expr),
-            cost: f64::from(operations.min(100)) * self.costs.operation + sub_cost,
+            cost: f64::from(operations.min(OPERATIONS_MAX)) * self.costs.operation + sub_cost,
             operations,
             class: None,
             expr,
         }
+    }
+
+    /// The costs of the sub-selects of an expression that `is_counted`.
+    pub(crate) fn sub_plan_costs(&self, expr: &Expr, is_counted: &dyn Fn(usize) -> bool) -> f64 {
+        let mut cost = 0.0;
+        if has_sub_plan(expr) {
+            expr.visit(&mut |part| {
+                if let ExprKind::SubPlan { plan, .. } = part.kind
+                    && is_counted(plan)
+                {
+                    cost += self.plan(plan).cost;
+                }
+            });
+        }
+        cost
     }
 
     pub(crate) fn conditions(&self, exprs: &[Expr]) -> Conditions {

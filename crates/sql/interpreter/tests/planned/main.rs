@@ -183,7 +183,8 @@ fn random_statements_return_the_rows_of_naive_plans_and_of_postgresql() {
     println!(
         "{count} statements compared: {found_rows} returned rows, {failed} ended with an error; {refused} others were refused"
     );
-    assert!(found_rows * 2 > count && failed * 10 < count, "most statements return rows");
+    assert!(found_rows * 3 > count, "too few statements return rows");
+    assert!(failed * 10 < count, "too many statements fail");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert!(refused * 100 <= (count + refused) * REFUSED_PERCENT_MAX, "{refused} are refused");
 }

@@ -44,6 +44,7 @@ const WINGS: [(&str, &[&str]); 6] = [
             "postgres_plan",
             "sql_value",
             "procedure",
+            "planner",
             "datagen",
             "interpreter",
             "procedure_runtime",

@@ -27,5 +27,5 @@ mod show;
 mod visit;
 
 pub use folder::ReadError;
-pub use lower::{LowerError, lower};
+pub use lower::{LowerError, lower, narrow as key_value};
 pub use node::{Access, Node, Operator, Procedure, Statement, Workload};

@@ -15,7 +15,10 @@ mod theirs;
 use datagen::{Mix, Population, Scale, call_text};
 use ours::Ours;
 use postgres_plan::{CollectError, Server, ServerChoice};
+use procedure::Workload;
 use small::{path, small};
+use sql::Program;
+use std::path::Path;
 use strange::make_strange;
 use theirs::Theirs;
 
@@ -90,6 +93,29 @@ impl Answer {
     }
 }
 
+/// Where the plans of a workload come from.
+#[derive(Clone, Copy)]
+enum Plans {
+    /// The folder: PostgreSQL's EXPLAIN.
+    PostgreSql,
+    /// Our planner.
+    Own,
+}
+
+impl Plans {
+    fn workload(self, folder: &Path, program: &Program) -> Workload {
+        match self {
+            Self::PostgreSql => Workload::read(folder).unwrap_or_else(|error| panic!("{error}")),
+            Self::Own => {
+                let statistics = planner::Statistics::default();
+                let planned =
+                    planner::plan_program(program, &statistics, planner::Costs::default());
+                planned.unwrap_or_else(|error| panic!("{error}"))
+            }
+        }
+    }
+}
+
 /// Masks times of the run in a line.
 pub fn masked(line: &str) -> String {
     let fields = line.split('\t').map(|field| match is_time(field) && field != LOADED_AT {
@@ -115,6 +141,7 @@ fn is_time(field: &str) -> bool {
 /// after the load.
 fn differences(
     workload: &str,
+    plans: Plans,
     calls: usize,
     seed: u64,
     spoil: Option<&str>,
@@ -136,7 +163,7 @@ fn differences(
     if let Some(script) = spoil {
         theirs.run(script);
     }
-    let mut ours = Ours::load(&path, &population);
+    let mut ours = Ours::load(&plans.workload(&path, &folder.program), &population);
 
     let wanted = std::env::var("NAMDB_DIFFERENTIAL_CALLS").ok();
     let count = wanted.map_or(calls, |wanted| wanted.parse().expect("it is a number of calls"));
@@ -172,9 +199,18 @@ fn tables(population: &Population, theirs: &Theirs<'_>, ours: &mut Ours) -> Vec<
     compared.collect()
 }
 
-/// Asserts that a workload does the same on both sides.
+/// Asserts that a workload does the same on both sides, with PostgreSQL's plans.
 fn compare(workload: &str, calls: usize, seed: u64) {
-    let Some(differences) = differences(workload, calls, seed, None) else { return };
+    compare_plans(workload, Plans::PostgreSql, calls, seed);
+}
+
+/// Asserts that a workload does the same on both sides, with our own plans.
+fn compare_own(workload: &str, calls: usize, seed: u64) {
+    compare_plans(workload, Plans::Own, calls, seed);
+}
+
+fn compare_plans(workload: &str, plans: Plans, calls: usize, seed: u64) {
+    let Some(differences) = differences(workload, plans, calls, seed, None) else { return };
     let told = differences.iter().take(TOLD_MAX).cloned().collect::<Vec<_>>().join("\n");
     assert!(differences.is_empty(), "{workload}, {} differences:\n{told}", differences.len());
 }
@@ -239,6 +275,57 @@ fn queries_are_as_in_postgresql() {
     compare(QUERIES, 4_000, 8);
 }
 
+/// The same procedures with plans of our own planner.
+#[test]
+fn own_plans_of_smallbank_are_as_in_postgresql() {
+    compare_own("smallbank", 3_000, 11);
+}
+
+#[test]
+fn own_plans_of_tatp_are_as_in_postgresql() {
+    compare_own("tatp", 4_000, 12);
+}
+
+#[test]
+fn own_plans_of_a_ledger_are_as_in_postgresql() {
+    compare_own("../crates/sql/interpreter/tests/ledger", 4_000, 15);
+}
+
+#[test]
+fn own_plans_of_unions_are_as_in_postgresql() {
+    compare_own("../crates/sql/interpreter/tests/unions", 1_000, 18);
+}
+
+#[test]
+fn own_plans_of_tpcc_are_as_in_postgresql() {
+    compare_own("tpcc", 2_000, 13);
+}
+
+#[test]
+fn own_plans_of_ycsb_are_as_in_postgresql() {
+    compare_own("ycsb", 3_000, 14);
+}
+
+#[test]
+fn own_plans_of_corners_are_as_in_postgresql() {
+    compare_own("corners", 10_000, 15);
+}
+
+#[test]
+fn own_plans_of_edges_are_as_in_postgresql() {
+    compare_own("edges", 3_000, 6);
+}
+
+#[test]
+fn own_plans_of_a_shop_are_as_in_postgresql() {
+    compare_own("shop", 5_000, 17);
+}
+
+#[test]
+fn own_plans_of_queries_are_as_in_postgresql() {
+    compare_own(QUERIES, 4_000, 18);
+}
+
 /// The queries above use every node that the reader knows and PostgreSQL uses for such small
 /// tables, and every kind of join.
 #[test]
@@ -288,7 +375,10 @@ fn queries_have_plans_of_all_kinds() {
 #[test]
 fn a_difference_is_noticed() {
     let spoil = "UPDATE savings SET balance = balance + 1 WHERE customer_id = 7;\n";
-    let Some(differences) = differences("smallbank", 3000, 1, Some(spoil)) else { return };
+    let Some(differences) = differences("smallbank", Plans::PostgreSql, 3000, 1, Some(spoil))
+    else {
+        return;
+    };
     assert!(
         differences.iter().any(|told| told.contains("\"balance\"('7'::bigint")),
         "{differences:?}"

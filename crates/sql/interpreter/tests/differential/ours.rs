@@ -6,7 +6,6 @@ use fabric::{LocalEnv, run_now};
 use interpreter::{CallError, Procedures, Settings, create, default_design};
 use procedure::Workload;
 use sql_value::Value;
-use std::path::Path;
 use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane};
 
@@ -22,11 +21,10 @@ pub struct Ours {
 }
 
 impl Ours {
-    pub fn load(folder: &Path, population: &Population) -> Self {
-        let workload = Workload::read(folder).unwrap_or_else(|error| panic!("{error}"));
+    pub fn load(workload: &Workload, population: &Population) -> Self {
         let config = OpenConfig { servers: 1, server_bytes: SERVER_BYTES, ..OpenConfig::default() };
         let database = open(&config).expect("memory can be mapped");
-        let design = default_design(&workload, &|_| 10_000);
+        let design = default_design(workload, &|_| 10_000);
         run_now(create(&database, &workload.catalog, &design)).expect("the tables are new");
         let mut lane = run_now(database.lane()).expect("lanes are free");
         let batches = Batches::of(BATCH_ROWS);
@@ -35,7 +33,7 @@ impl Ours {
                 load_part(population, &database, &mut lane, table, (0, 1), batches, &|_| {});
             run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
         }
-        let procedures = Procedures::open(&database, &workload, Settings::default());
+        let procedures = Procedures::open(&database, workload, Settings::default());
         let procedures = procedures.unwrap_or_else(|error| panic!("{error}"));
         Self { database, lane, procedures }
     }

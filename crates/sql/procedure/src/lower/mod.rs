@@ -8,7 +8,7 @@
 mod access;
 mod error;
 mod join;
-mod narrow;
+pub mod narrow;
 mod node;
 mod rows;
 mod scan;

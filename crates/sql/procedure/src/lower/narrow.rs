@@ -12,22 +12,22 @@ use sql::{SqlType, typing};
 
 /// How the value is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Use {
+pub enum Use {
     Equal,
     Low,
     High,
 }
 
 /// A value of the column's type.
-pub(super) struct Key {
-    pub(super) value: Expr,
+pub struct Key {
+    pub value: Expr,
     /// Whether the comparison is exact. Otherwise a bound may be slightly too wide, and must be
     /// inclusive.
-    pub(super) is_exact: bool,
+    pub is_exact: bool,
 }
 
 /// Returns `value` cast to the type of `column`, or `None` if the index cannot search for it.
-pub(super) fn key(value: Expr, column: &SqlType, purpose: Use) -> Option<Key> {
+pub fn key(value: Expr, column: &SqlType, purpose: Use) -> Option<Key> {
     let exact = |value| Some(Key { value, is_exact: true });
     match (&value.sql_type, column) {
         (SqlType::Text | SqlType::Varchar(_), SqlType::Text | SqlType::Varchar(_))

@@ -21,6 +21,19 @@ impl Names {
 pub(super) struct Text<'w> {
     pub(super) routine: &'w Procedure,
     pub(super) names: &'w Names,
+    pub(super) style: Style,
+}
+
+/// The current element of an array, which the printer of the access replaces.
+pub(super) const ELEMENT: &str = "<element>";
+
+/// How expressions are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// With the kinds of casts, for tests.
+    Exact,
+    /// As PostgreSQL's `EXPLAIN` does.
+    Explain,
 }
 
 impl Text<'_> {
@@ -70,7 +83,10 @@ impl Text<'_> {
             ExprKind::Row(values) => format!("ROW({})", self.list(values)),
             ExprKind::Subquery { .. } => "(SELECT ...)".to_owned(),
             ExprKind::SubPlan { kind, plan } => self.sub_plan(kind, *plan),
-            ExprKind::Element => "element".to_owned(),
+            ExprKind::Element => match self.style {
+                Style::Exact => "element".to_owned(),
+                Style::Explain => ELEMENT.to_owned(),
+            },
             _ => self.predicate(expr),
         }
     }
@@ -99,6 +115,11 @@ impl Text<'_> {
                 format!("({operand} {} {quantifier} ({array}))", operator.sign())
             }
             ExprKind::Like { operand, pattern, ignores_case, negated } => {
+                if self.style == Style::Explain {
+                    let sign = if *negated { "!~~" } else { "~~" };
+                    let sign = if *ignores_case { format!("{sign}*") } else { sign.to_owned() };
+                    return format!("({} {sign} {})", self.expr(operand), self.expr(pattern));
+                }
                 let like = if *ignores_case { "ILIKE" } else { "LIKE" };
                 format!("({} {}{like} {})", self.expr(operand), not(negated), self.expr(pattern))
             }
@@ -135,6 +156,9 @@ impl Text<'_> {
 
     fn cast(&self, operand: &Expr, kind: CastKind, sql_type: &SqlType) -> String {
         let operand = self.expr(operand);
+        if self.style == Style::Explain {
+            return format!("({operand})::{sql_type}");
+        }
         let kind = match kind {
             CastKind::Implicit => "",
             CastKind::Assignment => " stored",
@@ -163,6 +187,16 @@ impl Text<'_> {
     }
 
     fn sub_plan(&self, kind: &SubqueryKind, plan: usize) -> String {
+        if self.style == Style::Explain {
+            let plan = format!("(SubPlan {})", plan + 1);
+            return match kind {
+                SubqueryKind::In { negated: true, .. } | SubqueryKind::Exists { negated: true } => {
+                    format!("(NOT {plan})")
+                }
+                SubqueryKind::Array => format!("ARRAY{plan}"),
+                _ => plan,
+            };
+        }
         match kind {
             SubqueryKind::Scalar => format!("(plan {plan})"),
             SubqueryKind::Exists { negated } => {

@@ -1,5 +1,6 @@
 //! Prints lowered procedures as indented text.
 
+mod explain;
 mod expr;
 mod node;
 
@@ -23,6 +24,13 @@ impl Display for Workload {
 }
 
 impl Workload {
+    /// The plan of a statement of one of its procedures in the text form of PostgreSQL's `EXPLAIN`,
+    /// a line per element. Tables have the names of the catalog, and variables a dollar sign. An
+    /// estimate is the number of rows.
+    pub fn explain(&self, procedure: &Procedure, statement: &Statement) -> Vec<String> {
+        explain::explain(&self.catalog, &procedure.routine, statement)
+    }
+
     fn statement(
         &self,
         procedure: &Procedure,

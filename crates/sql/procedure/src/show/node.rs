@@ -1,6 +1,6 @@
 //! Prints nodes.
 
-use super::expr::{Names, Text};
+use super::expr::{Names, Style, Text};
 use crate::node::{
     Access, Bound, Insert, Join, JoinKind, JoinMethod, Node, Operator, Range, Scan, SortKey,
     Statement, Update, Workload,
@@ -36,7 +36,7 @@ impl<'w> Shown<'w> {
         let sources = self.inputs(node, around, depth + 1);
         let below = self.lines.split_off(at);
         let names = around.within(sources);
-        let text = Text { routine: self.routine, names: &names };
+        let text = Text { routine: self.routine, names: &names, style: Style::Exact };
         let rows = match node.rows {
             1 => "1 row".to_owned(),
             rows => format!("{rows} rows"),
@@ -209,7 +209,7 @@ impl<'w> Shown<'w> {
         let input: Vec<String> =
             (1..=insert.input.outputs.len()).map(|at| format!("input.{at}")).collect();
         let names = around.within(vec![input]);
-        let text = Text { routine: self.routine, names: &names };
+        let text = Text { routine: self.routine, names: &names, style: Style::Exact };
         let pairs = table.columns.iter().zip(&insert.values);
         let values = pairs
             .map(|(column, value)| format!("{} = {}", column.name, text.expr(value)))
@@ -229,7 +229,7 @@ impl<'w> Shown<'w> {
     fn scan(&self, scan: &Scan, around: &Names) -> String {
         let table = self.table(scan.table);
         let names = around.within(Vec::new());
-        let text = Text { routine: self.routine, names: &names };
+        let text = Text { routine: self.routine, names: &names, style: Style::Exact };
         let access = access(table, &scan.access, &text);
         let ordered = if scan.is_ordered { ", in order" } else { "" };
         let change = if scan.is_for_change { ", for change" } else { "" };
@@ -237,7 +237,7 @@ impl<'w> Shown<'w> {
     }
 }
 
-fn is_name(output: &Expr) -> bool {
+pub(super) fn is_name(output: &Expr) -> bool {
     matches!(output.kind, ExprKind::Column(_) | ExprKind::Variable(_))
 }
 

@@ -7,7 +7,7 @@ use namdb::RecordTable;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// From the death of a process to its fence by every memory server.
+/// From the death of a process until every memory server fences it.
 const FENCED: Duration = Duration::from_millis(500);
 /// From the death to the last write of its rows. The other tests of the gate run at the same time,
 /// so an ordinary run only has to show that nobody waits for a lease in etcd.
@@ -16,7 +16,8 @@ const WRITABLE_IN_A_CROWD: Duration = Duration::from_secs(5);
 /// Number of kills on each fabric.
 const KILLS: u32 = 3;
 
-/// Waits until every memory server serves callers of this epoch only, and has fenced all others.
+/// Waits until every memory server knows this epoch, and fences the others at that moment. That the
+/// fences are complete is shown by the tests of rows: recovery waits for them.
 fn await_epoch(site: &Site, epoch: u64) {
     let start = Instant::now();
     for server in &site.memory {

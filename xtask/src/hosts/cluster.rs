@@ -78,6 +78,7 @@ impl Lab {
         let mut text = format!(
             "name = \"hosts\"\nid = \"{:016x}\"\nfabric = \"tcp\"\ndirectory = \"run\"\nlease_seconds = {LEASE_S}\n\
              transaction_time_ms = 2000\nallow_unencrypted = true\n\
+             [detector]\nlease_ms = {LEASE_S}000\n\
              [registry]\nkind = \"etcd\"\nendpoints = [\"http://{}:2379\"]\n",
             self.started,
             THIRD_PLACE.address()

@@ -16,6 +16,9 @@ const MUTANT_SEEDS: u64 = 15_000;
 /// waits for an answer.
 const PAUSE_SECONDS: &str = "8";
 
+/// How long a round of overload lasts.
+const OVERLOAD_SECONDS: &str = "1200";
+
 /// Simulated directories of one round.
 const WORLDS: u64 = 10_000;
 /// Damaged control and checkpoint files of one round.
@@ -32,7 +35,7 @@ pub struct Part {
 }
 
 /// In the order in which they run.
-pub const PARTS: [Part; 12] = [
+pub const PARTS: [Part; 13] = [
     Part { name: "tests", what: "all tests, optimised as the program is", seeds: 0, run: tests },
     Part { name: "seeds", what: "1,000 seeds of every fast scenario", seeds: SEEDS, run: seeds },
     Part { name: "mutants", what: "a search for every planted bug", seeds: 0, run: mutants },
@@ -53,6 +56,12 @@ pub const PARTS: [Part; 12] = [
         what: "1,000 kills of a process that commits, and 600 of a cluster's clients",
         seeds: kill_test::NIGHTLY_KILLS,
         run: kills,
+    },
+    Part {
+        name: "overload",
+        what: "a cluster beside four busy threads per processor",
+        seeds: 0,
+        run: overload,
     },
     Part {
         name: "worlds",
@@ -119,6 +128,14 @@ fn reach(root: &Path, rounds: u64) -> Result<Done> {
 
 fn kills(root: &Path, rounds: u64) -> Result<Done> {
     kill_test::nightly(root, rounds).map(|()| Done::Ran)
+}
+
+/// Three rounds add up to an hour.
+fn overload(root: &Path, _rounds: u64) -> Result<Done> {
+    let test = ["test", "--release", "-p", "namdb-program", "--test", "detector", "--"];
+    let mut command = process::cargo(root, &test);
+    command.args(["overload::fourfold_overload_evicts_nobody", "--exact", "--nocapture"]);
+    ran(command.env("NAMDB_TEST_OVERLOAD_SECONDS", OVERLOAD_SECONDS))
 }
 
 fn worlds(root: &Path, rounds: u64) -> Result<Done> {

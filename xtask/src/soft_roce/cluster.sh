@@ -8,6 +8,8 @@ fabric = "verbs"
 directory = "state"
 lease_seconds = 60
 allow_unencrypted = true
+[detector]
+lease_ms = 60000
 [registry]
 kind = "etcd"
 endpoints = ["http://10.9.0.1:2379"]

@@ -12,8 +12,8 @@ use crate::secret::{Secret, random};
 use layout::NodeId;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 const HELLO_MAGIC: u64 = u64::from_le_bytes(*b"namdbWHO");
 const WELCOME_MAGIC: u64 = u64::from_le_bytes(*b"namdbWLC");
@@ -264,13 +264,39 @@ pub struct Admission {
     pub members: Members,
 }
 
-#[derive(Debug, Default)]
-pub struct Members(Mutex<BTreeSet<u64>>);
+/// The members of an epoch, and who wants to know when one loses a connection.
+#[derive(Default)]
+pub struct Members {
+    known: Mutex<BTreeSet<u64>>,
+    listener: OnceLock<Listener>,
+}
+
+/// Gets the identity of a caller.
+type Listener = Box<dyn Fn(u64) + Send + Sync>;
 
 impl Members {
+    /// Calls `listener` with the identity of each caller whose connection ends: a dead process
+    /// causes that, but a thread that ends, too. Only the first listener counts.
+    pub fn on_lost_connection(&self, listener: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.listener.set(Box::new(listener));
+    }
+
+    #[cold]
+    pub(crate) fn lost_connection(&self, caller: u64) {
+        if let Some(listener) = self.listener.get() {
+            listener(caller);
+        }
+    }
+
     #[cold]
     fn has(&self, caller: u64) -> bool {
-        self.0.lock().expect("no holder panics").contains(&caller)
+        self.known.lock().expect("no holder panics").contains(&caller)
+    }
+}
+
+impl fmt::Debug for Members {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Members").field(&self.known).finish()
     }
 }
 
@@ -278,7 +304,7 @@ impl Admission {
     /// Starts `epoch`, in which some caller has lost its membership. From now on the server refuses
     /// callers that are not in `members` and know only an earlier epoch.
     pub fn advance(&self, epoch: u64, members: BTreeSet<u64>) {
-        let mut known = self.members.0.lock().expect("no holder panics");
+        let mut known = self.members.known.lock().expect("no holder panics");
         if epoch > self.epoch.load(Ordering::Acquire) {
             // Members first: a member must not be refused in between.
             *known = members;

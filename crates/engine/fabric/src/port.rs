@@ -3,7 +3,8 @@
 use crate::patience::{Patience, Step, Waiter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::time::{Duration, Instant};
 
 /// The server side of one fabric: its listener and connections.
 pub trait Port {
@@ -33,6 +34,36 @@ pub struct ServeCounters {
     /// Yields to other threads.
     pub yields: AtomicU64,
     pub sleeps: AtomicU64,
+    /// Whether the thread executes no request, and begins none before this is false.
+    is_asleep: AtomicBool,
+}
+
+/// Interval at which a round's end is looked for.
+const ROUND_LOOK: Duration = Duration::from_micros(50);
+
+impl ServeCounters {
+    /// Waits until every request that the polling thread had begun has ended: what another thread
+    /// did before this call, such as raising the epoch of an admission, then counts for all
+    /// requests. Returns whether that was so `within` the time.
+    pub fn await_round(&self, within: Duration) -> bool {
+        // Pairs with the fence between two rounds: a round that is not counted yet ends before
+        // the thread executes a request that has seen everything before this.
+        fence(SeqCst);
+        let before = self.rounds.load(SeqCst);
+        let start = now();
+        while !self.is_asleep.load(SeqCst) && self.rounds.load(SeqCst) == before {
+            if start.elapsed() > within {
+                return false;
+            }
+            std::thread::park_timeout(ROUND_LOOK);
+        }
+        true
+    }
+}
+
+fn now() -> Instant {
+    #[allow(clippy::disallowed_methods, reason = "waiting for a thread is not part of a run")]
+    Instant::now()
 }
 
 /// Serves `ports` until `stop` is set, which it notices within the longest sleep of `patience`.
@@ -46,6 +77,7 @@ pub fn serve(
     while !stop.load(Relaxed) {
         let requests: usize = ports.iter_mut().map(|port| port.serve()).sum();
         add(&counters.rounds, 1);
+        fence(SeqCst);
         if requests > 0 {
             add(&counters.requests, requests as u64);
             add(&counters.busy_rounds, 1);
@@ -57,12 +89,18 @@ pub fn serve(
             Step::Yield => add(&counters.yields, 1),
             Step::Sleep => {
                 add(&counters.sleeps, 1);
-                if sleep(ports, patience.sleep_ns_max) {
+                counters.is_asleep.store(true, SeqCst);
+                let is_woken = sleep(ports, patience.sleep_ns_max);
+                counters.is_asleep.store(false, SeqCst);
+                // Requests behind this see what a thread did that saw the sleep.
+                fence(SeqCst);
+                if is_woken {
                     waiter.busy();
                 }
             }
         }
     }
+    counters.is_asleep.store(true, SeqCst);
 }
 
 /// Only the polling thread counts, so load and store suffice.
@@ -161,6 +199,69 @@ mod tests {
             client.write_all(&[4]).expect("a server that reads");
         });
         assert!(shared.1.yields.load(Relaxed) > 0 && shared.1.busy_rounds.load(Relaxed) > 0);
+    }
+
+    /// A port that executes a request until the test lets it end.
+    struct Request {
+        is_under_way: Arc<AtomicBool>,
+        may_end: Arc<AtomicBool>,
+    }
+
+    impl Port for Request {
+        fn serve(&mut self) -> usize {
+            self.is_under_way.store(true, SeqCst);
+            wait_for(|| self.may_end.load(SeqCst));
+            self.is_under_way.store(false, SeqCst);
+            1
+        }
+
+        fn arm(&mut self) -> bool {
+            false
+        }
+
+        fn disarm(&mut self) {}
+
+        fn descriptors<'a>(&'a self, _to: &mut Vec<BorrowedFd<'a>>) {}
+    }
+
+    #[test]
+    fn a_round_ends_with_the_requests_that_had_begun() {
+        let (is_under_way, may_end) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
+        let port = Request { is_under_way: is_under_way.clone(), may_end: may_end.clone() };
+        std::thread::scope(|scope| {
+            let (stop, counters) = (&stop, &counters);
+            scope.spawn(move || {
+                serve(&mut [Box::new(port)], stop, Patience::default(), counters);
+            });
+            wait_for(|| is_under_way.load(SeqCst));
+            let short = Duration::from_millis(20);
+            assert!(!counters.await_round(short), "a request is under way");
+            stop.store(true, SeqCst);
+            let waiting = scope.spawn(|| counters.await_round(Duration::from_secs(20)));
+            may_end.store(true, SeqCst);
+            assert!(waiting.join().expect("it does not panic"));
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_a_server_that_sleeps() {
+        let (_client, stream) = UnixStream::pair().expect("a pair of sockets");
+        stream.set_nonblocking(true).expect("a flag of a socket");
+        let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
+        let patience = Patience { spin_ns: 1000, awake_ns: 2000, sleep_ns_max: 1_000_000_000 };
+        std::thread::scope(|scope| {
+            let (stop, counters) = (&stop, &counters);
+            scope.spawn(move || {
+                let mut ports: [Box<dyn Port>; 1] = [Box::new(Bytes { stream, armed: false })];
+                serve(&mut ports, stop, patience, counters);
+            });
+            wait_for(|| counters.sleeps.load(Relaxed) == 1);
+            let rounds = counters.rounds.load(Relaxed);
+            assert!(counters.await_round(Duration::from_millis(500)));
+            assert_eq!(counters.rounds.load(Relaxed), rounds, "it was not waited for");
+            stop.store(true, SeqCst);
+        });
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub const MAC_BYTES: usize = 32;
 
 /// The text whose code is the token of the control pages.
 const TOKEN_LABEL: &[u8] = b"namdb token of control pages";
+/// Begins the text of a datagram's code. The token's label has another length, so no datagram has
+/// the same text as the token.
+const DATAGRAM_LABEL: &[u8] = b"namdb datagram of the failure detector";
 
 /// A key that all members and clients of one cluster share.
 #[derive(Clone)]
@@ -57,6 +60,16 @@ impl Secret {
     pub fn is_token(&self, token: &str) -> bool {
         let given = Self::parse(token).map(|token| token.0);
         given.is_some_and(|given| self.is_code(&[TOKEN_LABEL], &given))
+    }
+
+    /// The code of a datagram with this content, which has the same length in all datagrams.
+    pub fn datagram_code(&self, content: &[u8]) -> [u8; MAC_BYTES] {
+        self.code(&[DATAGRAM_LABEL, content])
+    }
+
+    /// Whether `code` is that of a datagram with this content, compared in constant time.
+    pub fn is_datagram_code(&self, content: &[u8], code: &[u8; MAC_BYTES]) -> bool {
+        self.is_code(&[DATAGRAM_LABEL, content], code)
     }
 
     /// The code of these parts. Callers use parts of fixed lengths, so that no two lists have the
@@ -137,6 +150,16 @@ mod tests {
             wrong[bit / 8] ^= 1 << (bit % 8);
             assert!(!secret.is_code(&[b"what do ya want for nothing?"], &wrong), "bit {bit}");
         }
+    }
+
+    #[test]
+    fn a_datagrams_code_is_of_its_content_and_secret() {
+        let [one, other] = [1, 2].map(|byte| Secret::new([byte; SECRET_BYTES]));
+        let code = one.datagram_code(b"content");
+        assert!(one.is_datagram_code(b"content", &code));
+        assert!(!one.is_datagram_code(b"Content", &code));
+        assert!(!other.is_datagram_code(b"content", &code));
+        assert_ne!(one.datagram_code(b""), one.code(&[TOKEN_LABEL]));
     }
 
     #[test]

@@ -20,6 +20,11 @@ impl Moment {
         Self(Duration::new(seconds, nanoseconds))
     }
 
+    /// Returns the nanoseconds since the host was started.
+    pub fn nanoseconds(self) -> u64 {
+        u64::try_from(self.0.as_nanos()).expect("a host is restarted within 584 years")
+    }
+
     /// Returns the time left until this moment; zero if it has passed.
     pub fn left(self) -> Duration {
         self.0.saturating_sub(Self::now().0)

@@ -4,6 +4,7 @@
 
 use crate::cluster_file::{ClusterId, FabricKind};
 use crate::error::RegistryError;
+use crate::eviction::Eviction;
 use crate::member::Member;
 use crate::root::DatabaseRoot;
 use layout::NodeId;
@@ -20,6 +21,8 @@ pub struct ClusterMap {
     /// Identities of the last 64 servers that left in order. Any other former member has died, or
     /// counts as dead.
     pub left: Vec<u64>,
+    /// The last 16 members that the failure detector has evicted, the latest at the end.
+    pub evicted: Vec<Eviction>,
     /// The root of the last database created; [`ClusterMap::database`] says whether it still
     /// exists.
     pub root: Option<DatabaseRoot>,
@@ -78,6 +81,11 @@ impl ClusterMap {
     /// Returns the member with this identity.
     pub fn member(&self, identity: u64) -> Option<&Member> {
         self.members.iter().find(|member| member.identity == identity)
+    }
+
+    /// Returns why the process with this identity was evicted, if it was.
+    pub fn eviction(&self, identity: u64) -> Option<&Eviction> {
+        self.evicted.iter().find(|eviction| eviction.identity == identity)
     }
 
     /// Returns the database, if one was created. If all its memory servers are gone, it no longer
@@ -139,7 +147,8 @@ mod tests {
             at(host, Member::compute_server(number, Addresses { tcp, ..Addresses::default() }))
         });
         let members = memory.chain(compute).collect();
-        ClusterMap { cluster: ClusterId(1), epoch: 1, members, left: Vec::new(), root: None }
+        let (left, evicted) = (Vec::new(), Vec::new());
+        ClusterMap { cluster: ClusterId(1), epoch: 1, members, left, evicted, root: None }
     }
 
     fn owners(memory: &[&str], compute: &[(&str, bool)]) -> Vec<Option<u16>> {

@@ -5,7 +5,7 @@
 use crate::clock;
 use crate::cluster_map::ClusterMap;
 use crate::registry::Registry;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,8 +15,47 @@ use std::time::Duration;
 /// every death within the lease time plus the follower's pause.
 #[must_use = "a dropped follower reports nothing"]
 pub struct Follower {
-    stop: Arc<(Mutex<bool>, Condvar)>,
+    signal: Arc<Signal>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Has a follower read the map at once. Outlives the follower without effect.
+#[derive(Clone)]
+pub struct Waker(Arc<Signal>);
+
+#[derive(Default)]
+struct Signal {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_stopped: bool,
+    is_woken: bool,
+}
+
+impl Waker {
+    /// The cluster has changed, or may have.
+    pub fn wake(&self) {
+        self.0.lock().is_woken = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Signal {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// Waits for `pause`, or until somebody calls; returns whether the follower must stop.
+    fn is_stopped_after(&self, pause: Duration) -> bool {
+        let is_quiet = |state: &mut State| !state.is_stopped && !state.is_woken;
+        let waited = self.changed.wait_timeout_while(self.lock(), pause, is_quiet);
+        let mut state = waited.expect("no holder panics").0;
+        state.is_woken = false;
+        state.is_stopped
+    }
 }
 
 impl Follower {
@@ -27,8 +66,8 @@ impl Follower {
         pause: Duration,
         mut changed: impl FnMut(&ClusterMap) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let stopped = stop.clone();
+        let signal = Arc::<Signal>::default();
+        let woken = signal.clone();
         let thread = clock::spawn("follower", move || {
             let mut last = None;
             loop {
@@ -39,22 +78,24 @@ impl Follower {
                     changed(&map);
                     last = Some(map);
                 }
-                let is_stopped = stopped.0.lock().expect("no holder panics");
-                let waited =
-                    stopped.1.wait_timeout_while(is_stopped, pause, |is_stopped| !*is_stopped);
-                if *waited.expect("no holder panics").0 {
+                if woken.is_stopped_after(pause) {
                     return;
                 }
             }
         })?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { signal, thread: Some(thread) })
+    }
+
+    /// Returns a handle with which others have it read the map at once.
+    pub fn waker(&self) -> Waker {
+        Waker(self.signal.clone())
     }
 }
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        *self.stop.0.lock().expect("no holder panics") = true;
-        self.stop.1.notify_all();
+        self.signal.lock().is_stopped = true;
+        self.signal.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // If `changed` panicked, its thread has reported it.
             let _ = thread.join();

@@ -4,11 +4,12 @@
 
 use crate::clock::{self, Moment};
 use crate::error::RegistryError;
+use crate::eviction::Eviction;
 use crate::member::Member;
 use crate::registry::Registry;
 use crate::store::{Hold, Renewal};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,9 +20,11 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Membership of one server, renewed by a thread of its own.
 ///
-/// [`Lease::is_lost`] becomes true before any other member can learn that this one is gone, even if
-/// the registry is unreachable: a server that has lost its lease must stop. [`Lease::leave`] is the
-/// orderly end. Dropping a lease is like the death of the process.
+/// [`Lease::is_lost`] becomes true before the lease of the registry ends, even if the registry is
+/// unreachable: a server that has lost its lease must stop. A member that others have evicted
+/// learns of it from them ([`crate::Detector`]) or at the next renewal, and memory servers have
+/// fenced it before anything of it is undone. [`Lease::leave`] is the orderly end. Dropping a lease
+/// is like the death of the process.
 #[must_use = "a server whose lease is dropped is no longer a member"]
 pub struct Lease {
     registry: Registry,
@@ -29,12 +32,14 @@ pub struct Lease {
     keeper: Option<JoinHandle<()>>,
 }
 
-struct LeaseState {
-    member: Member,
+pub(crate) struct LeaseState {
+    pub(crate) member: Member,
     hold: Hold,
     /// When the lease ends on this process's clock; `None` if it ends only with the process.
     until: Mutex<Option<Moment>>,
     is_lost: AtomicBool,
+    /// Why others have evicted the member, if they have.
+    eviction: OnceLock<Eviction>,
     is_stopped: Mutex<bool>,
     stopped: Condvar,
 }
@@ -53,6 +58,11 @@ impl LeaseClock {
         let until = *self.0.until.lock().expect("no holder panics");
         until.map(Moment::left)
     }
+
+    /// Why others have evicted this process, if they have and it has learned of it.
+    pub fn eviction(&self) -> Option<&Eviction> {
+        self.0.eviction.get()
+    }
 }
 
 impl Lease {
@@ -68,6 +78,7 @@ impl Lease {
             hold,
             until: Mutex::new(until),
             is_lost: AtomicBool::new(false),
+            eviction: OnceLock::new(),
             is_stopped: Mutex::new(false),
             stopped: Condvar::new(),
         });
@@ -94,6 +105,10 @@ impl Lease {
     /// Returns a clock that may outlive the lease.
     pub fn clock(&self) -> LeaseClock {
         LeaseClock(self.kept.clone())
+    }
+
+    pub(crate) fn state(&self) -> Arc<LeaseState> {
+        self.kept.clone()
     }
 
     /// Ends the membership: the next map is without this server, and lists it as having left. No
@@ -129,6 +144,22 @@ impl LeaseState {
         self.is_lost.load(Ordering::SeqCst)
     }
 
+    /// Asks the registry whether this is still a member; if not, the lease is lost.
+    pub(crate) fn check(&self, registry: &Registry) {
+        let Ok(map) = registry.map() else { return };
+        if map.member(self.member.identity).is_none() {
+            self.lose(map.eviction(self.member.identity));
+        }
+    }
+
+    fn lose(&self, eviction: Option<&Eviction>) {
+        if let Some(eviction) = eviction {
+            let _ = self.eviction.set(eviction.clone());
+        }
+        // Last: a thread that sees the loss can read its reason.
+        self.is_lost.store(true, Ordering::SeqCst);
+    }
+
     fn renew_until_lost(&self, registry: &Registry) {
         let between = registry.lease_time() / RENEWALS_PER_LEASE;
         let mut pause = between;
@@ -142,7 +173,8 @@ impl LeaseState {
                     between
                 }
                 Ok(Renewal::Gone) => {
-                    self.is_lost.store(true, Ordering::SeqCst);
+                    let map = registry.map().ok();
+                    self.lose(map.as_ref().and_then(|map| map.eviction(self.member.identity)));
                     between
                 }
                 Err(_) => RETRY_PAUSE,

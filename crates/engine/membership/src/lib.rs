@@ -29,9 +29,9 @@
 //! are totally ordered.
 //!
 //! - The record (`registry/record` in `directory`; in etcd `record` under `PREFIX/ID`) has id and
-//!   name of the cluster, epoch, identities of the members and of the servers that left last, and
-//!   the database's root. It is written by every process that joins, leaves, notices the end of a
-//!   lease, or creates the database.
+//!   name of the cluster, epoch, identities of the members and of the servers that left last, the
+//!   last evictions with their reasons, and the database's root. It is written by every process
+//!   that joins, leaves, evicts a member, notices the end of a lease, or creates the database.
 //! - An entry (`registry/memory-N` or `registry/compute-N`; in etcd `memory-N` or `compute-N`) is a
 //!   [`Member`]: role, number, identity, key of the region, addresses, program. The member writes
 //!   it when it joins.
@@ -47,15 +47,22 @@
 //! access the directory, and an etcd that others can reach needs `https` endpoints with
 //! certificates on both sides.
 //!
+//! # Detection
+//! The leases above end members whose process has ended, or cannot reach the registry. All other
+//! deaths are detected by heartbeats ([`detector`]), and decided by one compare-and-swap of the
+//! record ([`Registry::evict`]).
+//!
 //! # Guarantees
 //! - Epochs only grow. Two maps of one epoch have the same members; the root may be added within an
 //!   epoch.
 //! - At any time at most one member has a number, and an identity belongs to one process forever.
-//! - Before a member's entry disappears, the member knows that it is lost: [`Lease::is_lost`].
+//! - Before a member's lease of the registry ends, the member knows that it is lost:
+//!   [`Lease::is_lost`]. A member that others have evicted may not know it; [`Detector`] tells it
+//!   when it sends its next heartbeat, and the record keeps the reason ([`ClusterMap::eviction`]).
 //! - A former member has either left in order ([`ClusterMap::left`]), with no operations running,
-//!   or must be fenced: its lease has ended, and it may not know yet. Neither affects current
-//!   members, whatever epoch they know: a memory server serves current members, and clients that
-//!   know a later epoch than it does.
+//!   or must be fenced: it was evicted or its lease has ended, and it may not know yet. Neither
+//!   affects current members, whatever epoch they know: a memory server serves current members, and
+//!   clients that know a later epoch than it does.
 //! - Opening the registry fails if servers of another cluster or another version have joined; if
 //!   this program came first, it fails for them.
 #![forbid(unsafe_code)]
@@ -63,11 +70,13 @@
 mod clock;
 pub mod cluster_file;
 mod cluster_map;
+pub mod detector;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd_gateway;
 #[cfg_attr(not(feature = "etcd"), path = "no_etcd.rs")]
 mod etcd_store;
+mod eviction;
 mod file_store;
 mod follower;
 mod lease;
@@ -83,8 +92,10 @@ pub use cluster_file::{
     ClusterFile, ClusterFileError, ClusterId, ComputeSettings, FabricKind, OracleKind,
 };
 pub use cluster_map::ClusterMap;
+pub use detector::Detector;
 pub use error::{AddressError, RegistryError};
-pub use follower::Follower;
+pub use eviction::Eviction;
+pub use follower::{Follower, Waker};
 pub use lease::{Lease, LeaseClock};
 pub use member::{Addresses, Member, Program, Role, server_addresses};
 pub use registry::Registry;

@@ -1,6 +1,7 @@
 //! The members of a cluster, and how each is reached.
 
 use crate::cluster_file::{ClusterId, FabricKind};
+use crate::detector::ProcessKey;
 use crate::error::AddressError;
 use crate::random;
 use fabric::ServerAddress;
@@ -31,6 +32,9 @@ pub struct Member {
     pub host: String,
     /// Its process id on that host.
     pub pid: u32,
+    /// Tells its process from others with this id.
+    #[serde(default)]
+    pub process: ProcessKey,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -56,6 +60,9 @@ pub struct Addresses {
     /// Host and port for exchanging queue pairs; of a compute server, those for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbs: Option<String>,
+    /// Host and port (UDP) to which members send their heartbeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeats: Option<String>,
     /// Host and port for status and metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<String>,
@@ -122,6 +129,7 @@ impl Member {
             program: Program::this(),
             host,
             pid: std::process::id(),
+            process: ProcessKey::own(),
         }
     }
 

@@ -5,6 +5,7 @@
 use crate::cluster_file::ClusterId;
 use crate::cluster_map::ClusterMap;
 use crate::error::RegistryError;
+use crate::eviction::Eviction;
 use crate::member::{Member, Program};
 use crate::root::DatabaseRoot;
 use serde::de::DeserializeOwned;
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 /// Number of servers that left in order to remember: more than leave between two polls.
 const LEFT_MAX: usize = 64;
+/// Number of evictions to remember, for the evicted and for operators.
+const EVICTED_MAX: usize = 16;
 /// Maximum number of compute servers in a cluster.
 const COMPUTE_SERVERS_MAX: u16 = 1024;
 
@@ -26,6 +29,9 @@ pub(crate) struct Record {
     /// Identities of the servers that left in order, the latest at the end.
     #[serde(default)]
     pub(crate) left: Vec<u64>,
+    /// The last members that the failure detector has evicted, the latest at the end.
+    #[serde(default)]
+    pub(crate) evicted: Vec<Eviction>,
     pub(crate) root: Option<DatabaseRoot>,
 }
 
@@ -63,6 +69,7 @@ impl Reader<'_> {
                 epoch: 0,
                 members: Vec::new(),
                 left: Vec::new(),
+                evicted: Vec::new(),
                 root: None,
             },
         };
@@ -141,6 +148,16 @@ impl Record {
         next.left.drain(..next.left.len().saturating_sub(LEFT_MAX));
         next
     }
+
+    /// Returns the record of the next epoch, without the member that `eviction` names.
+    pub(crate) fn evicting(&self, mut eviction: Eviction) -> Self {
+        let others = self.members.iter().copied().filter(|&id| id != eviction.identity);
+        let mut next = self.next(others.collect());
+        eviction.epoch = next.epoch;
+        next.evicted.push(eviction);
+        next.evicted.drain(..next.evicted.len().saturating_sub(EVICTED_MAX));
+        next
+    }
 }
 
 impl Seen {
@@ -149,6 +166,11 @@ impl Seen {
         let lives = |identity: &u64| self.members.iter().any(|member| member.identity == *identity);
         let living: Vec<u64> = self.record.members.iter().copied().filter(lives).collect();
         (living.len() < self.record.members.len()).then(|| self.record.next(living))
+    }
+
+    /// Returns the living member with this identity.
+    pub(crate) fn member(&self, identity: u64) -> Option<&Member> {
+        self.members.iter().find(|member| member.identity == identity)
     }
 
     /// Whether a member has this identity.
@@ -179,7 +201,7 @@ impl Seen {
 
     /// Returns the map for servers and clients.
     pub(crate) fn into_map(self) -> ClusterMap {
-        let Record { cluster, epoch, left, root, .. } = self.record;
-        ClusterMap { cluster, epoch, members: self.members, left, root }
+        let Record { cluster, epoch, left, evicted, root, .. } = self.record;
+        ClusterMap { cluster, epoch, members: self.members, left, evicted, root }
     }
 }

@@ -11,6 +11,7 @@ use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};
 use crate::cluster_map::ClusterMap;
 use crate::error::RegistryError;
 use crate::etcd_store::EtcdStore;
+use crate::eviction::Eviction;
 use crate::file_store::FileStore;
 use crate::follower::Follower;
 use crate::lease::Lease;
@@ -170,6 +171,35 @@ impl Registry {
         }
     }
 
+    /// Makes a member that the failure detector considers dead a former one, by one
+    /// compare-and-swap: of many that try, one succeeds. Returns whether it was this one; false if
+    /// it is no member any more. The epoch of `eviction`
+    /// is filled in here.
+    ///
+    /// # Errors
+    /// The registry is unreachable; the member may be evicted nevertheless.
+    pub fn evict(&self, eviction: &Eviction) -> Result<bool, RegistryError> {
+        for attempt in 0..CHANGE_ATTEMPTS_MAX {
+            // Read without recording ended leases, which would remove the member without a reason.
+            let seen = self.read()?;
+            if !seen.has(eviction.identity) {
+                return Ok(false);
+            }
+            // Without a lease it has no entry any more.
+            let entry = seen.member(eviction.identity).map(Member::entry);
+            let entry = match &entry {
+                Some(name) => EntryChange::Remove { name },
+                None => EntryChange::None,
+            };
+            let record = seen.record.evicting(eviction.clone());
+            if self.change(&seen, &record, entry)? {
+                return Ok(true);
+            }
+            self.pause(attempt);
+        }
+        Err(self.contended())
+    }
+
     /// Returns the current map. Removing members whose lease has ended starts a new epoch.
     pub fn map(&self) -> Result<ClusterMap, RegistryError> {
         Ok(self.see()?.into_map())
@@ -308,12 +338,16 @@ impl Registry {
         self.shared.store.place()
     }
 
-    /// Reads the state, and records the end of leases.
-    fn see(&self) -> Result<Seen, RegistryError> {
+    fn read(&self) -> Result<Seen, RegistryError> {
         let Shared { store, cluster, name, program, .. } = &*self.shared;
         let reader = Reader { cluster: *cluster, name, program, place: store.place() };
+        reader.see(store.read()?)
+    }
+
+    /// Reads the state, and records the end of leases.
+    fn see(&self) -> Result<Seen, RegistryError> {
         for attempt in 0..CHANGE_ATTEMPTS_MAX {
-            let seen = reader.see(store.read()?)?;
+            let seen = self.read()?;
             let Some(record) = seen.without_expired() else { return Ok(seen) };
             if !self.change(&seen, &record, EntryChange::None)? {
                 self.pause(attempt);

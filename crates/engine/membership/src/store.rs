@@ -97,8 +97,8 @@ impl Store {
         }
     }
 
-    /// Returns how long a member that watches for deaths waits between two polls. With files the
-    /// kernel shows the end of a process at once; with etcd a lease must end first.
+    /// Returns how long a member that watches for deaths waits between two polls. The
+    /// failure detector wakes it sooner; with files the kernel shows the end of a process, too.
     pub(crate) fn watch_pause(&self) -> Duration {
         match self {
             Self::File(_) => Duration::from_millis(50),

@@ -25,6 +25,20 @@ impl Cluster {
         Self { file, directory }
     }
 
+    /// As [`Cluster::up`]; members that are suspended for a minute stay members.
+    pub fn up_patiently(name: &str, options: &str) -> Self {
+        let cluster = Self::up(name, options);
+        let file = format!("--file {}", cluster.file.display());
+        namdb(&format!("cluster down {file}"));
+        let settings = std::fs::read_to_string(&cluster.file).expect("it was written");
+        let patient = settings.replacen("[detector]\n", "[detector]\nlease_ms = 60000\n", 1);
+        assert_ne!(patient, settings);
+        std::fs::write(&cluster.file, patient).expect("it is ours");
+        let up = namdb(&format!("cluster up {file}"));
+        assert_eq!(up.status.code(), Some(0), "{}", text(&up.stderr));
+        cluster
+    }
+
     /// The value of a sample in the metrics at this address.
     pub fn metric(&self, address: &str, sample: &str) -> f64 {
         let page = get(address, "/metrics", &token(&self.file));

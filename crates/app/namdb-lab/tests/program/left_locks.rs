@@ -119,7 +119,7 @@ fn nothing_remains(cluster: &Cluster) {
 
 fn locks_of_a_dead_client_are_released(fabric: &str) {
     let options = format!("--fabric {fabric} --memory 64M --compute-servers 1");
-    let cluster = Cluster::up(&format!("locks-{fabric}"), &options);
+    let cluster = Cluster::up_patiently(&format!("locks-{fabric}"), &options);
     let bench = format!("bench bank --records {ROWS} --seconds 5 --warm-up 0");
     let bench = format!("{bench} --cluster {}", cluster.file.display());
     let run = std::thread::spawn(move || namdb(&bench));

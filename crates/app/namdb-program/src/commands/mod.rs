@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod help;
 pub mod memory_server;
 pub mod named;
+pub mod pages;
 pub mod part_run;
 pub mod postgres;
 pub mod remote_calls;

@@ -3,6 +3,7 @@
 //! Decision: docs/decisions/0098-namdb-status-is-not-a-member.md
 
 use super::memory_server::{CLUSTER_FILE, ClusterArguments};
+use super::pages::{self, Heartbeats};
 use crate::Verdict;
 use crate::bench::json;
 use crate::bench::site::{Site, SiteSession};
@@ -18,10 +19,7 @@ use membership::{ClusterFile, ClusterMap, Member, Registry, Role};
 use namdb::host::sleep_ms;
 use namdb::{TableMemory, WholeMemory};
 use serde::Serialize;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,10 +42,6 @@ pub struct StatusArguments {
 
 /// Interval between the two readings of counters from which rates are computed.
 const RATE_MS: u64 = 200;
-/// Maximal wait for a server's counters.
-const TELL_TIME: Duration = Duration::from_secs(2);
-/// Number of servers that are queried concurrently.
-const ASKED_MAX: usize = 64;
 /// Attempts to read the tables while members die: memory servers refuse a visitor that has not
 /// heard of a death.
 const VISITS_MAX: u32 = 3;
@@ -70,6 +64,8 @@ struct ClusterStatus {
     /// Rows, buckets and leaves that a commit has kept locked; `None` if the tables are too large
     /// to count them.
     left_locks: Option<u64>,
+    /// The last members that were evicted, as sentences, the latest at the end.
+    evicted: Vec<String>,
     /// Why the tables cannot be read.
     problem: Option<String>,
 }
@@ -100,6 +96,9 @@ struct ServerStatus {
     used_bytes: Option<u64>,
     requests_per_s: Option<f64>,
     processors: Option<f64>,
+    /// Time since its last heartbeat, as the memory server that has not heard of it for longest
+    /// says.
+    heartbeat_age_s: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -163,14 +162,15 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
         missing_compute,
         tables,
         left_locks,
+        evicted: map.evicted.iter().map(ToString::to_string).collect(),
         problem,
     })
 }
 
 /// A cluster that no server has joined.
 fn nobody(cluster: &ClusterFile) -> ClusterMap {
-    let (members, left) = (Vec::new(), Vec::new());
-    ClusterMap { cluster: cluster.id, epoch: 0, members, left, root: None }
+    let (members, left, evicted) = (Vec::new(), Vec::new(), Vec::new());
+    ClusterMap { cluster: cluster.id, epoch: 0, members, left, evicted, root: None }
 }
 
 /// The command that starts a stopped cluster.
@@ -189,7 +189,9 @@ fn way_to_start(cluster: &ClusterFile, file: &Path) -> String {
 fn servers(map: &ClusterMap, token: &str) -> Vec<ServerStatus> {
     let before = Counters::of_all(&map.members, token);
     sleep_ms(RATE_MS);
-    let after = Counters::of_all(&map.members, token);
+    let after = pages::of_all(&map.members, token);
+    let heartbeats = Heartbeats::of(after.iter().flatten());
+    let after: Vec<_> = after.into_iter().map(|page| Counters::read(&page?)).collect();
     let all = map.members.iter().zip(before.iter().zip(&after));
     all.map(|(member, (before, after))| {
         let rates = before.as_ref().zip(after.as_ref());
@@ -215,6 +217,7 @@ fn servers(map: &ClusterMap, token: &str) -> Vec<ServerStatus> {
                 .map(|(before, after, span_s)| (after.requests - before.requests) / span_s),
             processors: rates
                 .map(|(before, after, span_s)| (after.processor_s - before.processor_s) / span_s),
+            heartbeat_age_s: heartbeats.age_s(member),
         }
     })
     .collect()
@@ -230,27 +233,15 @@ struct Counters {
 }
 
 impl Counters {
-    /// Reads all servers' metrics concurrently, so that a slow server does not delay the others.
+    /// Reads all servers' metrics.
     fn of_all(members: &[Member], token: &str) -> Vec<Option<Self>> {
-        let ask =
-            |member: &Member| Self::read(&fetch(member.addresses.control.as_deref()?, token)?);
-        let mut told = Vec::new();
-        for asked in members.chunks(ASKED_MAX) {
-            std::thread::scope(|scope| {
-                let answers: Vec<_> =
-                    asked.iter().map(|member| scope.spawn(move || ask(member))).collect();
-                told.extend(answers.into_iter().map(|answer| answer.join().unwrap_or_default()));
-            });
-        }
-        told
+        let pages = pages::of_all(members, token);
+        pages.into_iter().map(|page| Self::read(&page?)).collect()
     }
 
     /// Parses a page of metrics; `None` if it is not a server's.
     fn read(page: &str) -> Option<Self> {
-        let values = |name: &str| -> Vec<f64> {
-            let lines = page.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
-            lines.filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
-        };
+        let values = |name: &str| pages::values(page, name);
         let sum = |name: &str| -> f64 { values(name).iter().sum() };
         Some(Self {
             uptime_s: values(metrics::catalog::UPTIME.name).first().copied()?,
@@ -265,19 +256,6 @@ impl Counters {
         let span_s = self.uptime_s - earlier.uptime_s;
         (span_s > 0.0).then_some(span_s)
     }
-}
-
-/// Reads the metrics of the server with this control address.
-fn fetch(address: &str, token: &str) -> Option<String> {
-    let mut stream = TcpStream::connect_timeout(&address.parse().ok()?, TELL_TIME).ok()?;
-    stream.set_read_timeout(Some(TELL_TIME)).ok()?;
-    let request = format!(
-        "GET /metrics HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut page = String::new();
-    stream.read_to_string(&mut page).ok()?;
-    Some(page)
 }
 
 fn tables(cluster: &ClusterFile) -> Result<(Vec<TableStatus>, Option<u64>)> {
@@ -335,6 +313,9 @@ fn draw(status: &ClusterStatus) -> String {
                 server.processors.unwrap_or_default()
             );
         }
+        if let Some(age_s) = server.heartbeat_age_s {
+            text += &format!("               last heartbeat {:.0} ms ago\n", age_s * 1e3);
+        }
         if let Some(control) = &server.control {
             text += &format!("               metrics at http://{control}/metrics\n");
         }
@@ -343,6 +324,9 @@ fn draw(status: &ClusterStatus) -> String {
         for number in missing {
             text += &format!("  {role:<7} {number:>3}  IS MISSING\n");
         }
+    }
+    for eviction in &status.evicted {
+        text += &format!("  {eviction}\n");
     }
     match (&status.tables, &status.problem) {
         (Some(tables), _) => {

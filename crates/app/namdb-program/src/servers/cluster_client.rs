@@ -3,12 +3,15 @@
 use super::error::ServerError;
 use super::health::Health;
 use super::lease_watch::{LeaseTime, watch};
-use super::{MEMBERS_POLL, PROGRAM};
+use super::{MEMBERS_POLL, PROGRAM, detection};
 use crate::output;
 use anyhow::{Context, Result};
 use fabric::Secret;
 use fabric::identity::{self, Admission, Hello};
-use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry};
+use membership::detector::{Input, View};
+use membership::{
+    ClusterFile, ClusterMap, Detector, Follower, Lease, LeaseClock, Member, Registry,
+};
 use namdb::host::spawn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -40,6 +43,10 @@ impl Opening {
     }
 }
 
+/// Parts of a process that follow the cluster's map. The admission is that of callers, if others
+/// call this process.
+type Follow = (Arc<AtomicU64>, Arc<Health>, Option<Arc<Admission>>);
+
 /// A cluster as seen by a member or a visitor. Dropping it leaves the cluster.
 pub struct ClusterClient {
     /// The cluster's configuration.
@@ -61,10 +68,12 @@ pub struct ClusterClient {
     pub endpoints: Arc<AtomicU64>,
     /// `None` for a visitor, which no member waits for, and after leaving.
     lease: Mutex<Option<Lease>>,
+    /// `None` for a visitor, and after leaving.
+    detector: Mutex<Option<Detector>>,
     /// Set once the lease is no longer needed.
     has_left: Arc<AtomicBool>,
     registry: Registry,
-    _follower: Follower,
+    follower: Follower,
 }
 
 impl ClusterClient {
@@ -105,18 +114,30 @@ impl ClusterClient {
         let lease = registry.join(member, patience)?;
         let identity = lease.member().identity;
         let follow = (epoch.clone(), health.clone(), admission);
-        let opened = Self::open(cluster, &registry, identity, follow);
+        let detector = cluster
+            .read_secret()
+            .map_err(anyhow::Error::from)
+            .and_then(|secret| detection::start(&cluster, &secret, &registry, &lease, None));
+        let opened = detector.and_then(|detector| {
+            let input = Some(detector.input());
+            Ok((Self::open(cluster, &registry, identity, (follow, input))?, detector))
+        });
         let client = match opened {
-            Ok(client) => client,
+            Ok((client, detector)) => {
+                detector.wake(client.follower.waker());
+                *client.detector.lock().expect("no holder panics") = Some(detector);
+                client
+            }
             Err(error) => {
                 // The first error is more informative.
                 let _ = lease.leave();
                 return Err(error);
             }
         };
-        let time = LeaseTime::new(lease.clock(), client.cluster.lease_seconds);
+        let clock = lease.clock();
+        let time = LeaseTime::new(clock.clone(), client.cluster.lease_seconds);
         *client.lease.lock().expect("no holder panics") = Some(lease);
-        exit_when_lease_ends(time.clone(), client.has_left.clone(), lost)?;
+        exit_when_lease_ends((time.clone(), clock), client.has_left.clone(), lost)?;
         health.joined(time);
         Ok(client)
     }
@@ -128,7 +149,8 @@ impl ClusterClient {
         let registry = Registry::await_open(&cluster, Duration::ZERO)?;
         registry.wait_for_database(cluster.memory.len(), Duration::ZERO)?;
         let health = Arc::new(Health::new(&NEVER));
-        Self::open(cluster, &registry, identity::draw()?, (Arc::default(), health, None))
+        let follow = (Arc::default(), health, None);
+        Self::open(cluster, &registry, identity::draw()?, (follow, None))
     }
 
     /// Reads the current cluster map and follows its changes.
@@ -136,8 +158,9 @@ impl ClusterClient {
         cluster: ClusterFile,
         registry: &Registry,
         identity: u64,
-        (epoch, health, admission): (Arc<AtomicU64>, Arc<Health>, Option<Arc<Admission>>),
+        (follow, detector): (Follow, Option<Input>),
     ) -> Result<Self> {
+        let (epoch, health, admission) = follow;
         let (secret, map) = (cluster.read_secret()?, registry.map()?);
         let database = map.database()?.context("the database is gone")?.clone();
         let root = namdb::root_of(&database);
@@ -145,6 +168,9 @@ impl ClusterClient {
         let newest = epoch.clone();
         let is_visitor = map.member(identity).is_none();
         let note = move |map: &ClusterMap| {
+            if let Some(detector) = &detector {
+                detector.note(map);
+            }
             // A process that is no longer a member must not continue under the members' new epoch.
             if is_visitor || map.member(identity).is_some() {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
@@ -155,7 +181,7 @@ impl ClusterClient {
             }
         };
         let follower = registry.follow(MEMBERS_POLL, note)?;
-        let (lease, has_left) = (Mutex::default(), Arc::default());
+        let (lease, detector, has_left) = Default::default();
         let registry = registry.clone();
         Ok(Self {
             cluster,
@@ -167,9 +193,10 @@ impl ClusterClient {
             is_member: !is_visitor,
             endpoints: Arc::default(),
             lease,
+            detector,
             has_left,
             registry,
-            _follower: follower,
+            follower,
         })
     }
 
@@ -203,13 +230,22 @@ impl ClusterClient {
         self.lease.lock().expect("no holder panics").as_ref().map(Lease::clock)
     }
 
+    /// The numbers of this process's failure detector; `None` for a visitor.
+    pub fn detector_view(&self) -> Option<Arc<View>> {
+        let detector = self.detector.lock().expect("no holder panics");
+        detector.as_ref().map(|detector| detector.view().clone())
+    }
+
     /// Leaves the cluster. No verb of this process may be in progress.
     pub fn leave(&self) -> Result<()> {
         let Some(lease) = self.lease.lock().expect("no holder panics").take() else {
             return Ok(());
         };
         self.has_left.store(true, Ordering::Release);
-        Ok(lease.leave()?)
+        let left = lease.leave();
+        // Heartbeats until nobody waits for them.
+        drop(self.detector.lock().expect("no holder panics").take());
+        Ok(left?)
     }
 
     /// The first messages to the servers on this process's connection number `endpoint`.
@@ -236,13 +272,13 @@ impl Drop for ClusterClient {
 /// Exits once the lease is lost: the cluster no longer counts the process as a member, and others
 /// may reuse what it owns.
 fn exit_when_lease_ends(
-    lease: LeaseTime,
+    (lease, clock): (LeaseTime, LeaseClock),
     has_left: Arc<AtomicBool>,
     lost: ServerError,
 ) -> Result<()> {
     let watcher = move || {
         if watch(&lease, &has_left) {
-            crate::end(&lost.into());
+            crate::end(&lost.unless_evicted(clock.eviction()).into());
         }
     };
     spawn("lease watch", watcher).context("no thread can be started")?;

@@ -10,7 +10,7 @@ use super::exposure::check_compute_server;
 use super::guests::{GuestPlace, Guests};
 use super::health::Health;
 use super::keys::server_keys;
-use super::{PROGRAM, control, events};
+use super::{PROGRAM, control, detection, events};
 use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, Ready, Request};
 use crate::bench::text::counted;
@@ -120,6 +120,9 @@ impl ComputeServer {
         let client = ClusterClient::join_and_admit(cluster, member, &epoch, &health, admission)?;
         if let Some(clock) = client.lease_clock() {
             control::enter_lease(&told, clock);
+        }
+        if let Some(view) = client.detector_view() {
+            detection::enter(&told, &client.cluster, &view);
         }
         events::joined(&client.cluster, client.identity());
         let surroundings = Surroundings { client, run_metrics };

@@ -2,7 +2,7 @@
 
 use crate::bench::text::bytes;
 use membership::cluster_file::RegistryKind;
-use membership::{ClusterFile, RegistryError};
+use membership::{ClusterFile, Eviction, RegistryError};
 use std::io;
 
 /// An error of this host or of the connection to the registry. The system's error is its source.
@@ -11,6 +11,18 @@ pub enum ServerError {
     /// Another process listens there, or this one has no permission.
     #[error("memory server {number} cannot listen at {address}; is the port in use?")]
     Port {
+        /// Number of the memory server.
+        number: u16,
+        address: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Another process has the port for heartbeats, or this one has no permission.
+    #[error(
+        "memory server {number} cannot receive heartbeats at {address} (UDP); is the port in use? Set another \
+         `memory.{number}.heartbeats`"
+    )]
+    Heartbeats {
         /// Number of the memory server.
         number: u16,
         address: String,
@@ -63,6 +75,16 @@ pub enum ServerError {
         /// The consequence and the remedy.
         outlook: &'static str,
     },
+    /// Others have considered the process dead.
+    #[error(
+        "{eviction}: it was suspended, or its host was overloaded or cut off; memory servers accept nothing from it \
+         any more, {outlook}"
+    )]
+    Evicted {
+        eviction: Eviction,
+        /// The consequence and the remedy.
+        outlook: &'static str,
+    },
     /// The database is lost, so the server has no work.
     #[error("compute server {number} stops: {loss}")]
     DatabaseLost {
@@ -84,9 +106,19 @@ impl ServerError {
         Self::LeaseLost { who, seconds: cluster.lease_seconds, registry, is_etcd, outlook }
     }
 
+    /// The error of a process that has lost its membership: this one, or that of an eviction.
+    pub fn unless_evicted(self, eviction: Option<&Eviction>) -> Self {
+        match (self, eviction) {
+            (Self::LeaseLost { outlook, .. }, Some(eviction)) => {
+                Self::Evicted { eviction: eviction.clone(), outlook }
+            }
+            (other, _) => other,
+        }
+    }
+
     /// Whether a running process must stop for good, so that a service manager must not restart a
     /// memory server.
     pub fn ends_a_run(&self) -> bool {
-        matches!(self, Self::LeaseLost { .. } | Self::DatabaseLost { .. })
+        matches!(self, Self::LeaseLost { .. } | Self::Evicted { .. } | Self::DatabaseLost { .. })
     }
 }

@@ -127,7 +127,8 @@ mod tests {
 
     fn map(epoch: u64, members: &[&Member], left: &[u64]) -> ClusterMap {
         let members = members.iter().map(|&member| member.clone()).collect();
-        ClusterMap { cluster: ClusterId(1), epoch, members, left: left.to_vec(), root: None }
+        let (left, evicted) = (left.to_vec(), Vec::new());
+        ClusterMap { cluster: ClusterId(1), epoch, members, left, evicted, root: None }
     }
 
     #[test]

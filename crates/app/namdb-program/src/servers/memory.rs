@@ -11,7 +11,7 @@ use super::keys::server_keys;
 use super::lease_watch::{LeaseTime, watch};
 use super::lock_watch::{self, LockWatch};
 use super::recovery::{self, Deaths};
-use super::{PROGRAM, control, events, names, room, verbs};
+use super::{PROGRAM, control, detection, events, names, room, verbs};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -22,7 +22,10 @@ use fabric::shm::ShmPort;
 use fabric::tcp::{TcpPort, TlsKeys};
 use fabric::{Fabric, LocalEnv, LocalWorld, Secret};
 use layout::{NodeId, RegionId};
-use membership::{Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, Role};
+use membership::detector::Input;
+use membership::{
+    Addresses, ClusterFile, ClusterMap, Detector, FabricKind, Lease, Member, Registry, Role,
+};
 use metrics::{Endpoint, sources};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -43,6 +46,7 @@ pub struct MemoryServer {
     founder: Founder,
     registry: Registry,
     lease: Lease,
+    detector: Detector,
     polling: Arc<ServeCounters>,
     epoch: Arc<AtomicU64>,
     health: Arc<Health>,
@@ -74,6 +78,8 @@ impl MemoryServer {
         let services = Arc::new(ServiceCounts::new(RegionId(number), region_bytes));
         let admission = admission(&cluster, &secret, &member, region_bytes);
         let opened = open(&cluster, &admission, &services, &mut member)?;
+        let heartbeats = detection::port(&cluster, number)?;
+        member.addresses.heartbeats = Some(heartbeats.address()?);
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let told = control::registry(&cluster, &member, &epoch);
         let known = Arc::<sources::LabelNames>::default();
@@ -84,18 +90,10 @@ impl MemoryServer {
             names: known.clone(),
         };
         sources::enter_memory_server(&told, &source);
-        let (carrier, connections) = (opened.carrier, opened.connections);
-        let carried = move || carrier.as_ref().map(|env| env.counters().counts());
-        let carried = move || carried().unwrap_or_default();
-        sources::enter_fabric(&told, cluster.fabric.name(), carried, connections);
+        enter_fabric(&told, &cluster, (opened.carrier, opened.connections));
         names::follow(&cluster, services.clone(), known, stop)?;
         let locks = watch_locks(&cluster, number, &told, stop)?;
-        let counted = services.clone();
-        let state = move |told: &mut serde_json::Map<_, _>| {
-            let used_bytes: u64 = services.usage().iter().map(|part| part.bytes).sum();
-            told.insert("region_bytes".to_owned(), region_bytes.into());
-            told.insert("used_bytes".to_owned(), used_bytes.into());
-        };
+        let state = region_state(services.clone(), region_bytes);
         let health = Arc::new(Health::new(stop));
         let control =
             control::serve(&mine.control, &told, &member, (&epoch, &health, &secret), state)?;
@@ -103,6 +101,9 @@ impl MemoryServer {
         events::opened(&cluster, &member.addresses);
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
         let lease = registry.join(member, patience)?;
+        let detector = detection::start(&cluster, &secret, &registry, &lease, Some(heartbeats))?;
+        detection::enter(&told, &cluster, detector.view());
+        doubt_lost_callers(&admission, detector.input());
         control::enter_lease(&told, lease.clock());
         health.joined(LeaseTime::new(lease.clock(), cluster.lease_seconds));
         events::joined(&cluster, lease.member().identity);
@@ -116,12 +117,13 @@ impl MemoryServer {
             founder: opened.founder,
             registry,
             lease,
+            detector,
             polling,
             epoch,
             health,
             locks,
             deaths,
-            services: counted,
+            services,
             stop,
             _control,
         })
@@ -130,8 +132,13 @@ impl MemoryServer {
     /// Serves until a signal stops the server or the lease is lost.
     pub fn serve(mut self) -> Result<()> {
         let counters = self.polling.clone();
-        let warden = self.warden();
-        let follower = self.registry.follow(self.registry.watch_pause(), warden)?;
+        let (mut warden, input) = (self.warden(), self.detector.input());
+        let changed = move |map: &ClusterMap| {
+            input.note(map);
+            warden(map);
+        };
+        let follower = self.registry.follow(self.registry.watch_pause(), changed)?;
+        self.detector.wake(follower.waker());
         let (number, stop) = (self.lease.member().number, self.stop);
         if number == 0 {
             found(self.founder, &self.cluster, &self.registry, stop)?;
@@ -149,9 +156,10 @@ impl MemoryServer {
             watcher.join().expect("the watcher does not panic")
         });
         if lost {
-            let who = format!("memory server {number}");
+            let (who, eviction) = (format!("memory server {number}"), self.lease.clock());
             let outlook = "its data is lost to the cluster";
-            return Err(ServerError::lease_lost(&self.cluster, who, outlook).into());
+            let lost = ServerError::lease_lost(&self.cluster, who, outlook);
+            return Err(lost.unless_evicted(eviction.eviction()).into());
         }
         // The server must not react to its own departure.
         drop(follower);
@@ -167,6 +175,7 @@ impl MemoryServer {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
         let (health, locks) = (self.health.clone(), self.locks.clone());
         let (deaths, fenced) = (self.deaths.clone(), self.services.fenced.clone());
+        let polling = self.polling.clone();
         let mut fence = self.fence.take();
         let mut known = KnownMembers::default();
         // After a fence that has failed, nothing is recovered.
@@ -189,6 +198,11 @@ impl MemoryServer {
             }
             let members = map.members.iter().map(|member| member.identity).collect();
             admission.advance(map.epoch, members);
+            // A request of the dead that was admitted before may be under way.
+            if !polling.await_round(FENCE_TIME) {
+                tracing::error!("a request of a dead process may still be under way");
+                is_unfenced = true;
+            }
             if !is_unfenced {
                 fenced.raise(map.epoch);
             }
@@ -196,6 +210,34 @@ impl MemoryServer {
             deaths.note();
         }
     }
+}
+
+/// Adds the region to the server's JSON.
+fn region_state(
+    services: Arc<ServiceCounts>,
+    region_bytes: u64,
+) -> impl Fn(&mut serde_json::Map<String, serde_json::Value>) + Send {
+    move |told| {
+        let used_bytes: u64 = services.usage().iter().map(|part| part.bytes).sum();
+        told.insert("region_bytes".to_owned(), region_bytes.into());
+        told.insert("used_bytes".to_owned(), used_bytes.into());
+    }
+}
+
+/// Registers the metrics of the server's fabric.
+fn enter_fabric(
+    told: &metrics::Registry,
+    cluster: &ClusterFile,
+    (carrier, connections): (Option<LocalEnv>, Connections),
+) {
+    let carried = move || carrier.as_ref().map(|env| env.counters().counts());
+    let carried = move || carried().unwrap_or_default();
+    sources::enter_fabric(told, cluster.fabric.name(), carried, connections);
+}
+
+/// Has the detector probe each caller that loses a connection, since its process may be dead.
+fn doubt_lost_callers(admission: &Admission, detector: Input) {
+    admission.members.on_lost_connection(move |caller| detector.doubt(caller));
 }
 
 /// Admits callers of the cluster to the region of this member.

@@ -6,9 +6,10 @@ use crate::host::{self, sleep_ms, spawn};
 use fabric::identity::Hello;
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{Caller, Secret, run_now};
+use membership::detector::Input;
 use membership::{
-    ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock, Member,
-    Registry, Role, server_addresses,
+    ClusterFile, ClusterMap, DatabaseRoot, Detector, Eviction, FabricKind, Follower, Lease,
+    LeaseClock, Member, Registry, Role, server_addresses,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,6 +45,8 @@ pub(crate) struct Place {
     registry: Registry,
     standing: Arc<Standing>,
     _follower: Follower,
+    /// Sends heartbeats until the process has left.
+    _detector: Detector,
 }
 
 impl Place {
@@ -61,7 +64,9 @@ impl Place {
         let database = map.database()?.ok_or("the database is gone")?.clone();
         let epoch = Arc::new(AtomicU64::new(map.epoch));
         let standing = Arc::new(Standing::new(&cluster, identity, database.clone()));
-        let _follower = follow(&registry, epoch.clone(), standing.clone())?;
+        let _detector = Detector::start(&cluster, &secret, &registry, &lease, (None, &map))?;
+        let _follower = follow(&registry, (epoch.clone(), _detector.input()), standing.clone())?;
+        _detector.wake(_follower.waker());
         let has_left = Arc::<AtomicBool>::default();
         watch_lease(clock, has_left.clone(), standing.clone())?;
         let owners = match is_shipped(database.servers.len()) {
@@ -82,6 +87,7 @@ impl Place {
             registry,
             standing,
             _follower,
+            _detector,
         })
     }
 
@@ -209,7 +215,7 @@ impl Standing {
     fn note(&self, map: &ClusterMap) -> bool {
         let is_member = map.member(self.identity).is_some();
         if !is_member {
-            let _ = self.trouble.set(self.lease_lost.clone());
+            let _ = self.trouble.set(self.why_lost(map.eviction(self.identity)));
         } else if let Err(loss) = map.ensure_whole(&self.database) {
             let _ = self.trouble.set(loss.to_string());
         }
@@ -219,22 +225,33 @@ impl Standing {
     /// The lease is lost. Operations after its end could be mistaken for those of a later member.
     /// Over a network memory servers refuse them, and sessions report the loss. Mapped memory
     /// cannot be taken back, so the process ends.
-    fn lose_lease(&self) {
-        tracing::error!("{}", self.lease_lost);
+    fn lose_lease(&self, eviction: Option<&Eviction>) {
+        let why = self.why_lost(eviction);
+        tracing::error!("{why}");
         if self.is_mapped {
-            host::exit_with(&self.lease_lost, LEASE_LOST_EXIT_CODE);
+            host::exit_with(&why, LEASE_LOST_EXIT_CODE);
         }
-        let _ = self.trouble.set(self.lease_lost.clone());
+        let _ = self.trouble.set(why);
+    }
+
+    fn why_lost(&self, eviction: Option<&Eviction>) -> String {
+        match eviction {
+            Some(eviction) => format!(
+                "{eviction}: it was suspended, or its host was overloaded or cut off; connect again"
+            ),
+            None => self.lease_lost.clone(),
+        }
     }
 }
 
 /// Follows the cluster: its epoch and its members.
 fn follow(
     registry: &Registry,
-    epoch: Arc<AtomicU64>,
+    (epoch, detector): (Arc<AtomicU64>, Input),
     standing: Arc<Standing>,
 ) -> std::io::Result<Follower> {
     registry.follow(FOLLOW_PAUSE, move |map| {
+        detector.note(map);
         // A former member must not learn the epoch with which memory servers would accept it.
         if standing.note(map) {
             epoch.fetch_max(map.epoch, Ordering::AcqRel);
@@ -252,7 +269,7 @@ fn watch_lease(
         while !has_left.load(Ordering::Acquire) {
             // A process that leaves lets its lease end.
             if clock.left() == Some(Duration::ZERO) && !has_left.load(Ordering::Acquire) {
-                return standing.lose_lease();
+                return standing.lose_lease(clock.eviction());
             }
             sleep_ms(LEASE_LOOK_MS);
         }

@@ -282,8 +282,9 @@ impl<C: Carry> TcpPort<C> {
 
     /// Closes a connection; `epoll` forgets a closed descriptor by itself.
     fn remove(&mut self, place: usize) {
-        if self.places[place].take().is_none() {
-            return;
+        let Some(Entry { connection, .. }) = self.places[place].take() else { return };
+        if let Some((caller, _)) = connection.name() {
+            self.carrier.admission().members.lost_connection(caller);
         }
         self.open -= 1;
         self.lingering.retain(|&other| other != place);

@@ -259,3 +259,18 @@ fn an_engine_that_waits_for_nothing_uses_no_processor() {
     let used_ns = used_ns() - before_ns;
     assert!(used_ns < 10_000_000, "{used_ns} ns in half a second");
 }
+
+/// A server's failure detector learns who has lost a connection.
+#[test]
+fn a_listener_gets_the_identity_of_a_caller_whose_connection_ends() {
+    let server = Server::start(0, 1);
+    let (told, lost) = std::sync::mpsc::channel();
+    server.admission.members.on_lost_connection(move |caller| told.send(caller).expect("waits"));
+    let config = config(&[&server]);
+    let identity = config.caller.identity;
+    let caller = engine(config);
+    assert_eq!(read(&caller, 0), Ok(()));
+    assert!(lost.try_recv().is_err(), "it is connected");
+    drop(caller);
+    assert_eq!(lost.recv_timeout(Duration::from_secs(20)), Ok(identity));
+}

@@ -24,7 +24,7 @@ fn told() -> BTreeMap<String, Option<String>> {
 /// fabrics.
 fn is_key(cell: &str) -> bool {
     let words: Vec<&str> = cell.trim_end_matches('`').split('.').collect();
-    let sections = ["registry", "tls", "verbs", "memory", "compute"];
+    let sections = ["detector", "registry", "tls", "verbs", "memory", "compute"];
     let mut whole: Table = toml::from_str(WHOLE).expect("it is right");
     sections.iter().for_each(|section| drop(whole.remove(*section)));
     match words[..] {

@@ -18,6 +18,7 @@ use setting::Setting;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 use toml::Table;
 
 /// Prefix of environment variables that hold settings of a cluster.
@@ -54,8 +55,9 @@ pub struct ClusterFile {
     /// encrypted. Default `false`: a server then refuses to start.
     #[serde(default)]
     pub allow_unencrypted: bool,
-    /// How long a silent server counts as alive, in seconds, 2 to 600. Default 10: long enough for
-    /// an etcd leader election, short enough for clients waiting for a dead server.
+    /// How long a server that does not reach the registry stays a member, in seconds, 2 to 600.
+    /// Default 10: long enough for an etcd leader election. Deaths are detected sooner, see
+    /// `detector`.
     #[serde(default = "default_lease_seconds")]
     pub lease_seconds: u64,
     /// Maximal transaction time in milliseconds, 1 to 86,400,000. Default 10,000. Old versions are
@@ -68,6 +70,9 @@ pub struct ClusterFile {
     /// messages.
     #[serde(default)]
     pub oracle: OracleKind,
+    /// How members notice that others have died.
+    #[serde(default)]
+    pub detector: DetectorSettings,
     /// How servers find each other.
     #[serde(default)]
     pub registry: RegistrySettings,
@@ -147,6 +152,19 @@ pub enum RegistryKind {
     Etcd,
 }
 
+/// How members notice that others have died.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DetectorSettings {
+    /// How long a member whose heartbeats do not arrive counts as alive, in milliseconds, 5 to
+    /// 600,000. Five heartbeats are sent in this time, and a silent member has a quarter of it
+    /// for its answer to a probe. Default over `verbs`: 10, for processors that no other program
+    /// uses. Default otherwise: 1000, which members survive on processors that are shared with
+    /// many busy threads; the end of a process of the same host is seen at once anyway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
 /// Files in PEM format, relative to the cluster's file. Certificate and key are those of the server
 /// that reads them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -191,6 +209,10 @@ pub struct MemorySettings {
     /// default: only the operator knows what else runs on the machine.
     #[serde(with = "size")]
     pub bytes: u64,
+    /// Address for heartbeats, `host:port`, by UDP. Default: that of `listen`, whose port is one of
+    /// TCP; for `shm`, any free port of this host. Heartbeats are authenticated, and carry no data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeats: Option<String>,
     /// Control address for status and metrics, `host:port`. Default `127.0.0.1:0`: this host only,
     /// any free port.
     #[serde(default = "default_address")]
@@ -224,8 +246,11 @@ const fn default_transaction_time_ms() -> u64 {
     10_000
 }
 
+/// Any free port of this host, for this host only.
+const ANY_ADDRESS: &str = "127.0.0.1:0";
+
 fn default_address() -> String {
-    "127.0.0.1:0".to_owned()
+    ANY_ADDRESS.to_owned()
 }
 
 fn is_empty_path(path: &Path) -> bool {
@@ -348,6 +373,7 @@ impl ClusterFile {
         let memory = memory_bytes.iter().map(|&bytes| MemorySettings {
             listen: default_address(),
             bytes,
+            heartbeats: None,
             control: default_address(),
         });
         Self {
@@ -360,12 +386,33 @@ impl ClusterFile {
             lease_seconds: default_lease_seconds(),
             transaction_time_ms: default_transaction_time_ms(),
             oracle: OracleKind::suited_to(fabric),
+            detector: DetectorSettings::default(),
             registry: RegistrySettings::default(),
             tls: None,
             verbs: VerbsSettings::default(),
             memory: memory.collect(),
             compute: vec![ComputeSettings::default(); compute],
         }
+    }
+
+    /// Returns how long a silent member counts as alive.
+    pub fn detector_lease(&self) -> Duration {
+        let default_ms = match self.fabric {
+            FabricKind::Verbs => 10,
+            FabricKind::Shm | FabricKind::Tcp => 1000,
+        };
+        Duration::from_millis(self.detector.lease_ms.unwrap_or(default_ms))
+    }
+
+    /// Returns the address on which memory server `number` receives heartbeats; `None` if there is
+    /// no such server.
+    pub fn heartbeats(&self, number: u16) -> Option<&str> {
+        let server = self.memory.get(usize::from(number))?;
+        let listen = match self.fabric {
+            FabricKind::Shm => ANY_ADDRESS,
+            FabricKind::Tcp | FabricKind::Verbs => &server.listen,
+        };
+        Some(server.heartbeats.as_deref().unwrap_or(listen))
     }
 
     /// Returns the file's text, with every key written out.

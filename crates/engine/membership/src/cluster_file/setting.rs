@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 /// Keys of single values, which may be set by variables. Those of servers come after the server's
 /// number: `memory.0.listen`.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "name",
     "id",
     "fabric",
@@ -16,6 +16,7 @@ const KEYS: [&str; 22] = [
     "lease_seconds",
     "transaction_time_ms",
     "oracle",
+    "detector.lease_ms",
     "registry.kind",
     "registry.endpoints",
     "registry.prefix",
@@ -30,7 +31,7 @@ const KEYS: [&str; 22] = [
     "verbs.gid_index",
     "verbs.queue_pairs_max",
 ];
-const MEMORY_KEYS: [&str; 3] = ["listen", "bytes", "control"];
+const MEMORY_KEYS: [&str; 4] = ["listen", "bytes", "heartbeats", "control"];
 const COMPUTE_KEYS: [&str; 5] = ["threads", "lanes", "listen", "calls", "control"];
 
 /// A value from outside the file.

@@ -14,6 +14,9 @@ lease_seconds = 5
 transaction_time_ms = 2000
 oracle = "double-collect"
 
+[detector]
+lease_ms = 50
+
 [registry]
 kind = "etcd"
 endpoints = ["http://a:2379", "https://b:2379"]
@@ -34,6 +37,7 @@ queue_pairs_max = 4
 [[memory]]
 listen = "10.0.0.1:7400"
 bytes = "4 GiB"
+heartbeats = "10.0.0.1:7401"
 control = "10.0.0.1:7500"
 
 [[memory]]
@@ -126,6 +130,24 @@ fn calls_are_taken_where_work_is_unless_something_else_is_written() {
 }
 
 #[test]
+fn leases_of_heartbeats_and_their_addresses_follow_from_the_fabric() {
+    let with = |fabric: &str, more: &str| {
+        let text = SMALL.replace("[[memory]]", &format!("fabric = \"{fabric}\"\n[[memory]]"));
+        read(&format!("{text}{more}"), &[], &[]).expect("it is right")
+    };
+    let lease_ms = |fabric| with(fabric, "").detector_lease().as_millis();
+    assert_eq!(["shm", "tcp", "verbs"].map(lease_ms), [1000, 1000, 10]);
+    let set = with("verbs", "[detector]\nlease_ms = 70\n");
+    assert_eq!(set.detector_lease().as_millis(), 70);
+    let listen = "listen = \"10.0.0.1:7400\"\n";
+    assert_eq!(with("tcp", listen).heartbeats(0), Some("10.0.0.1:7400"));
+    assert_eq!(with("shm", listen).heartbeats(0), Some("127.0.0.1:0"));
+    let own = format!("{listen}heartbeats = \"10.0.0.1:9\"\n");
+    assert_eq!(with("tcp", &own).heartbeats(0), Some("10.0.0.1:9"));
+    assert_eq!(with("tcp", &own).heartbeats(1), None);
+}
+
+#[test]
 fn paths_of_a_file_without_a_folder_start_where_the_process_is() {
     let read = ClusterFile::read(Path::new("dev.toml"), WHOLE, [], &[]).expect("it is right");
     assert_eq!(read.directory, Path::new("./state"));
@@ -174,6 +196,20 @@ fn errors_in_the_file_have_a_line() {
     refused(&with("lease_seconds = 1"), &["dev.toml:1:", "2 to 600 seconds, not 1"]);
     refused(&with("lease_seconds = -1"), &["dev.toml:1:", "write a whole number from 0"]);
     refused(&with("transaction_time_ms = 0"), &["dev.toml:1:", "1 to 86400000 milliseconds"]);
+    let lease = |ms: &str| format!("{SMALL}[detector]\nlease_ms = {ms}\n");
+    refused(
+        &lease("4"),
+        &["dev.toml:6:", "a lease of heartbeats lasts for 5 to 600000 milliseconds, not 4"],
+    );
+    refused(&lease("600001"), &["dev.toml:6:", "5 to 600000 milliseconds"]);
+    refused(&lease("-1"), &["dev.toml:6:", "write a whole number from 0"]);
+    refused(&lease("\"1 s\""), &["dev.toml:6:"]);
+    refused(&format!("{SMALL}[detector]\nlease = 5\n"), &["dev.toml:6:", "`lease_ms`"]);
+    refused(&format!("{SMALL}heartbeats = \"x\"\n"), &["dev.toml:5:", "`x`", "127.0.0.1:7400"]);
+    refused(
+        &format!("{SMALL}heartbeats = \"0.0.0.0:7\"\n"),
+        &["dev.toml:5:", "others cannot connect to"],
+    );
     let long = format!("directory = \"/{}\"", "d".repeat(80));
     refused(&with(&long), &["dev.toml:1:", "81 bytes", "at most 80", "shorter"]);
     refused(&SMALL.replace("dev", "De v"), &["dev.toml:1:", "a-z", "`De v`"]);

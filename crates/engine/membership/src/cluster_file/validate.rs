@@ -50,8 +50,14 @@ fn of_cluster(cluster: &ClusterFile) -> Option<(String, String)> {
         );
         return wrong("directory", sentence);
     }
-    out_of(2..=600, cluster.lease_seconds, "lease_seconds", "a lease lasts for", "seconds").or_else(
-        || {
+    out_of(2..=600, cluster.lease_seconds, "lease_seconds", "a lease lasts for", "seconds")
+        .or_else(|| {
+            let lease = cluster.detector.lease_ms?;
+            let path = "detector.lease_ms";
+            let what = "a lease of heartbeats lasts for";
+            out_of(5..=600_000, lease, path, what, "milliseconds")
+        })
+        .or_else(|| {
             let time = cluster.transaction_time_ms;
             out_of(
                 1..=86_400_000,
@@ -60,8 +66,7 @@ fn of_cluster(cluster: &ClusterFile) -> Option<(String, String)> {
                 "a transaction may run for",
                 "milliseconds",
             )
-        },
-    )
+        })
 }
 
 fn of_registry(cluster: &ClusterFile) -> Option<(String, String)> {
@@ -135,7 +140,14 @@ fn of_memory_servers(cluster: &ClusterFile) -> Option<(String, String)> {
         {
             return wrong(&format!("memory.{n}.listen"), sentence);
         }
-        for (key, address) in [("listen", &server.listen), ("control", &server.control)] {
+        if let Some(address) = &server.heartbeats
+            && let Some(sentence) = no_others_could_connect_to(address)
+        {
+            return wrong(&format!("memory.{n}.heartbeats"), sentence);
+        }
+        let heartbeats = server.heartbeats.as_ref().map(|address| ("heartbeats", address));
+        let addresses = [("listen", &server.listen), ("control", &server.control)];
+        for (key, address) in addresses.into_iter().chain(heartbeats) {
             if let Some(sentence) = not_an_address(address) {
                 return wrong(&format!("memory.{n}.{key}"), sentence);
             }

@@ -1,7 +1,9 @@
 //! Members in processes of their own, which may be killed: this test binary, started again.
 
 use crate::world::{client, memory_server, sleep_ms};
-use membership::{ClusterFile, Registry};
+use fabric::Secret;
+use membership::{ClusterFile, Detector, Lease, Registry};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -47,6 +49,10 @@ impl Process {
         }
     }
 
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it is ours");
+    }
+
     /// Kills it.
     pub fn kill(&mut self) {
         self.child.kill().expect("it is ours");
@@ -60,7 +66,13 @@ impl Drop for Process {
     }
 }
 
-/// Joins, prints the result, and prints when the lease is lost. Does nothing when run as a test.
+/// The secret of the tests' clusters.
+pub fn secret() -> Secret {
+    Secret::new([7; 32])
+}
+
+/// Joins, prints the result, sends heartbeats, and prints when the lease is lost and why. Does
+/// nothing when run as a test.
 #[test]
 fn process() {
     let (Ok(role), Ok(file)) = (std::env::var(ROLE), std::env::var(FILE)) else { return };
@@ -70,15 +82,22 @@ fn process() {
         Err(_) => client(),
     };
     let identity = member.identity;
-    let joined =
-        Registry::open(&cluster).and_then(|registry| registry.join(member, Duration::ZERO));
-    let lease = match joined {
+    let registry = Registry::open(&cluster).expect("the test has opened it");
+    let lease = match registry.join(member, Duration::ZERO) {
         Ok(lease) => lease,
         Err(error) => return println!("{MARK}refused: {error}"),
     };
+    let _detector = detector(&cluster, &registry, &lease);
     println!("{MARK}joined {identity}");
     while !lease.is_lost() {
-        sleep_ms(10);
+        sleep_ms(1);
     }
-    println!("{MARK}lost");
+    let clock = lease.clock();
+    let why = clock.eviction().map(ToString::to_string).unwrap_or_default();
+    println!("{MARK}lost: {why}");
+}
+
+fn detector(cluster: &ClusterFile, registry: &Registry, lease: &Lease) -> Detector {
+    let map = registry.map().expect("it answers");
+    Detector::start(cluster, &secret(), registry, lease, (None, &map)).expect("a socket")
 }

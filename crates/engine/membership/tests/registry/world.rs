@@ -66,6 +66,7 @@ impl World {
         let mut cluster = ClusterFile::development("test", FabricKind::Tcp, &[REGION_BYTES; 2], 1);
         cluster.directory = folder.path().join("state");
         cluster.lease_seconds = 2;
+        cluster.detector.lease_ms = Some(400);
         if let Some(etcd) = &etcd {
             cluster.registry.kind = RegistryKind::Etcd;
             // So that no test fails because two processors and one disk are busy for a while.

@@ -55,6 +55,54 @@ pub const LEASE_LEFT: Metric = Metric::gauge(
      long as the process, as with the registry `file`.",
 );
 
+pub const DETECTOR_LEASE: Metric = Metric::gauge(
+    "namdb_detector_lease_seconds",
+    Unit::Seconds,
+    &[],
+    "How long a member whose heartbeats do not arrive counts as alive.",
+);
+pub const HEARTBEAT_AGE: Metric = Metric::gauge(
+    "namdb_heartbeat_age_seconds",
+    Unit::Seconds,
+    &[
+        Label::new("role", "`memory` or `compute`"),
+        Label::new("member", "the member's number among those of its role"),
+    ],
+    "Time since this server has heard of another member. Memory servers watch all members, compute servers the memory \
+     servers.",
+);
+pub const SUSPECTED_MEMBERS: Metric = Metric::gauge(
+    "namdb_suspected_members",
+    Unit::None,
+    &[],
+    "Members that this server suspects now: silent for a lease of heartbeats, and not evicted.",
+);
+pub const SUSPICIONS: Metric = Metric::counter(
+    "namdb_suspicions_total",
+    Unit::None,
+    &[],
+    "Members that were silent for a lease of heartbeats.",
+);
+pub const WITHDRAWN_SUSPICIONS: Metric = Metric::counter(
+    "namdb_suspicions_withdrawn_total",
+    Unit::None,
+    &[],
+    "Suspicions that ended with a sign of life. If there are many, processors are overloaded or packets are lost.",
+);
+pub const EVICTIONS: Metric = Metric::counter(
+    "namdb_evictions_total",
+    Unit::None,
+    &[],
+    "Members that this server has evicted: its change of the membership record came first.",
+);
+pub const EVICTION_TIME: Metric = Metric::gauge(
+    "namdb_eviction_seconds",
+    Unit::Seconds,
+    &[],
+    "Time of this server's last eviction to the new epoch: from the last sign of life, or from the end of the process if \
+     the system reported it. No value before.",
+);
+
 pub(super) const EVERY_SERVER: Chapter = Chapter {
     title: "Every server",
     introduction: "Identity and resources of the process.",
@@ -66,5 +114,12 @@ pub(super) const EVERY_SERVER: Chapter = Chapter {
         &RESIDENT_BYTES,
         &CLUSTER_EPOCH,
         &LEASE_LEFT,
+        &DETECTOR_LEASE,
+        &HEARTBEAT_AGE,
+        &SUSPECTED_MEMBERS,
+        &SUSPICIONS,
+        &WITHDRAWN_SUSPICIONS,
+        &EVICTIONS,
+        &EVICTION_TIME,
     ],
 };

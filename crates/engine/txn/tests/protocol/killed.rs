@@ -159,6 +159,8 @@ pub(crate) struct Scene {
 
 /// The identity of the victim.
 pub(crate) const VICTIM: u64 = 77;
+/// The identity of the survivor that recovers it.
+pub(crate) const SURVIVOR: u64 = 88;
 
 impl Scene {
     pub fn open(carrier: Carrier, seed: u64, name: &str, journals: bool) -> Self {

@@ -5,6 +5,7 @@
 //! more rows, [`copies`] with copied tables. [`catalog`] runs catalog changes concurrently,
 //! [`filling`] creates indexes over tables in use, [`freezing`] has the lock under which vectors
 //! are frozen. [`killed`] and [`parts`] kill compute servers, [`recovered`] recovers them,
+//! [`detected`] measures how soon,
 //! [`dropped`] drops futures, [`lost`] erases the memory of a server. [`slots`] starts lanes at the
 //! same time, [`fresh`] checks the age of snapshots. [`redo`] replays the log of a database whose
 //! power failed. [`mutants`] shows that these tests detect a removed guard; [`played`] does so for
@@ -17,6 +18,7 @@ mod support;
 mod catalog;
 mod contents;
 mod copies;
+mod detected;
 mod dropped;
 mod filling;
 mod freezing;

@@ -1,7 +1,7 @@
 //! A compute server dies, at every failure point and at random moments, and a survivor recovers
 //! it: its last transaction is there completely or not at all, and everybody can write its rows.
 
-use crate::killed::{HOLD_NS, Held, Scene, VICTIM, live, rehearse};
+use crate::killed::{HOLD_NS, Held, SURVIVOR, Scene, VICTIM, live, rehearse};
 use crate::random::Dice;
 use fabric::{Batch, Env, FailurePoint};
 use index::hash::HashStep;
@@ -24,8 +24,7 @@ const COMMITS: u64 = 40;
 const COMMIT_NS_MAX: u64 = 60_000;
 /// Precision with which the number of a commit is waited for.
 const STEP_NS: u64 = 500;
-/// The identities of survivors.
-const SURVIVOR: u64 = 88;
+/// The identity of a further survivor.
 const OTHER_SURVIVOR: u64 = 99;
 
 impl Scene {

@@ -35,6 +35,7 @@ pub const PROCESSORS: Code = Code("D16-processors");
 pub const SECRET: Code = Code("D17-secret");
 pub const ENCRYPTION: Code = Code("D18-encryption");
 pub const LEFT_LOCKS: Code = Code("D19-left-locks");
+pub const DETECTOR: Code = Code("D20-detector");
 
 impl fmt::Display for Code {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,7 +79,8 @@ pub fn code_for(error: &anyhow::Error) -> Option<Code> {
 
 fn of_server(error: &ServerError) -> Code {
     match error {
-        ServerError::Port { .. } => PORTS,
+        ServerError::Port { .. } | ServerError::Heartbeats { .. } => PORTS,
+        ServerError::Evicted { .. } => DETECTOR,
         ServerError::LeaseLost { is_etcd: true, .. } => ETCD,
         ServerError::LeaseLost { is_etcd: false, .. } | ServerError::DatabaseLost { .. } => MEMBERS,
         ServerError::Region { is_shared, source, .. } => match of_system(source) {

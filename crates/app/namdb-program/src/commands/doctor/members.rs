@@ -92,7 +92,8 @@ mod tests {
             transaction_time_ms: 1000,
             servers,
         };
-        ClusterMap { cluster: ClusterId(7), epoch: 3, members, left: Vec::new(), root: Some(root) }
+        let (left, evicted) = (Vec::new(), Vec::new());
+        ClusterMap { cluster: ClusterId(7), epoch: 3, members, left, evicted, root: Some(root) }
     }
 
     fn cluster(compute: usize) -> ClusterFile {

@@ -8,6 +8,7 @@ mod attempt;
 mod clock;
 pub mod code;
 mod descriptors;
+mod detector;
 mod devices;
 mod encryption;
 mod etcd;
@@ -139,6 +140,10 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
             Some(cluster) => left_locks::check(cluster, map),
             None => alone(code::LEFT_LOCKS),
         },
+        match cluster {
+            Some(cluster) => detector::check(cluster, map),
+            None => alone(code::DETECTOR),
+        },
     ]
 }
 
@@ -189,7 +194,7 @@ mod tests {
                 let needs_fix = matches!(finding.grade, Grade::Warning | Grade::Problem);
                 assert_eq!(finding.fix.is_some(), needs_fix, "{finding:?}");
             }
-            assert_eq!(checks.len(), 19);
+            assert_eq!(checks.len(), 20);
         }
     }
 

@@ -1,0 +1,9 @@
+//! The failure detector with real processes: deaths, suspensions and overload, with a registry in
+//! files and in etcd.
+
+mod deaths;
+mod etcd;
+mod overload;
+mod peer;
+mod site;
+mod suspensions;

@@ -1,4 +1,4 @@
-//! What a work of upkeep has locked, and the journal that its batches are written to.
+//! The words that a work of upkeep has locked, and the journal that its batches are written to.
 //!
 //! A work locks words, changes what they protect, and unlocks them. Its batches either lock or
 //! write, and it keeps one rule: between two batches, unlocking all words undoes the work. So
@@ -112,7 +112,7 @@ struct Lock {
     before: u64,
 }
 
-/// What was put ahead of a batch's own verbs, and behind its arena.
+/// The entry that was put ahead of a batch's own verbs, and behind its arena.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead {
     verbs: usize,

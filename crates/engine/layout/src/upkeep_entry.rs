@@ -2,7 +2,7 @@
 //! tries to take, and the writes of its last batch.
 //!
 //! Upkeep posts its entry to every server that a batch changes, ahead of the changes there. So a
-//! batch of which nothing but a part of its entries arrived has changed nothing. A journal has room
+//! batch has changed nothing if no server has its whole entry. A journal has room
 //! for two entries, which are written by turns: the last batch may have left half an entry, and the
 //! one before is whole.
 //!

@@ -153,11 +153,7 @@ impl<E: Env> LaneInner<E> {
             // If others carry the batch out again, an unlocked row proves that this is done.
             batch.fence();
         }
-        for number in (0..count).filter(|number| detached & 1 << number != 0) {
-            let waiting = self.garbage.displaced[number];
-            batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
-            batch.write_word(waiting.row, waiting.version.word());
-        }
+        self.post_detached(&mut batch, detached);
         if !batch.is_empty() {
             batch = self.env.execute(batch).await?;
         }
@@ -174,6 +170,15 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CollectStep::BuffersDetached).await;
         self.scratch.batch = Some(batch);
         Ok(())
+    }
+
+    /// Clears the chain words of locked rows, and unlocks them.
+    fn post_detached(&self, batch: &mut Batch, detached: u128) {
+        let displaced = self.garbage.displaced.iter().take(DETACHED_PER_BATCH).enumerate();
+        for (_, waiting) in displaced.filter(|(number, _)| detached & 1 << number != 0) {
+            batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
+            batch.write_word(waiting.row, waiting.version.word());
+        }
     }
 
     /// Reads the heads of overflow lists again that are on other servers than their rows, since a

@@ -1,5 +1,5 @@
-//! The journals of a lane: where they are, and what is written to that of its commits. The bytes are
-//! those of [`layout::journal`].
+//! The journals of a lane: where they are, and what is written to that of its commits. The bytes
+//! are those of [`layout::journal`].
 
 use crate::database::Shared;
 use crate::snapshot::slot::lane_of;

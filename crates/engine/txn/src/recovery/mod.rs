@@ -15,10 +15,10 @@
 //!
 //! A lane's upkeep has journals of its own, which name all of its locks ([`upkeep`]).
 //!
-//! The journal of a commit may be lost with the last batch 1, while locks of this batch are held. Nothing was
-//! installed then, so these locks guard nothing. They are *stray*: their number is covered by the
-//! vector, and no lane keeps a lock when it publishes its number. A lane that meets a stray
-//! lock releases it.
+//! The journal of a commit may be lost with the last batch 1, while locks of this batch are held.
+//! Nothing was installed then, so these locks guard nothing. They are *stray*: their number is
+//! covered by the vector, and no lane keeps a lock when it publishes its number. A lane that meets
+//! a stray lock releases it.
 //!
 //! Decision: docs/decisions/0311-a-commit-writes-its-batch-2-to-a-journal-with-its-locks.md
 

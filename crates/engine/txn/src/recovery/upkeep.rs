@@ -1,10 +1,10 @@
 //! Completes or undoes the last upkeep of a dead lane.
 //!
 //! Upkeep writes each batch to the lane's journals on the servers that the batch changes, ahead of
-//! the changes: see [`layout::upkeep_entry`]. The newest whole entry tells everything: an entry that
-//! is not whole anywhere belongs to a batch that has changed nothing. Its writes are carried out
-//! again, except those that an unlocked word proves, since others may have changed these words. The
-//! locks that are left then protect nothing that is half done, so they get their values back.
+//! the changes: see [`layout::upkeep_entry`]. The newest whole entry tells everything: an entry
+//! that is not whole anywhere belongs to a batch that has changed nothing. Its writes are carried
+//! out again, except those that an unlocked word proves, since others may have changed these words.
+//! The locks that are left then protect nothing that is half done: they get their values back.
 
 use super::journal::{Found, read_upkeep_entries};
 use fabric::{Batch, Env, FabricError, Mutant, Span, batch_of_writes};

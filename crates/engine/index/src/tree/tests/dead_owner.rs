@@ -1,4 +1,4 @@
-//! What is left to do after the death of a client that held leaves.
+//! Unlocks the leaves of a client that has died.
 
 use crate::error::IndexError;
 use crate::tree::chain::read_behind;

@@ -15,7 +15,7 @@
 //!    4 | locks    | number of locks
 //!    5 | locks    | of each: address, locked value, value before; both values are equal for
 //!      |          | words that nobody else reaches
-//!      | writes   | those of the batch; none if it takes locks
+//!      | writes   | the writes of the batch; a batch that takes locks has none
 //! ```
 //!
 //! Decision: docs/decisions/0314-upkeep-writes-each-batch-to-a-journal-where-it-writes.md

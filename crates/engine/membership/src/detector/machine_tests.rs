@@ -208,8 +208,8 @@ fn an_observer_that_is_always_late_decides_later_but_decides() {
 fn a_clock_that_steps_back_stands_still_and_one_that_steps_forward_blames_nobody() {
     let mut observer = Observer::of(Rule::Lease);
     observer.pass(LEASE / 2);
-    for now in [0, 3, 1] {
-        observer.tick(now);
+    for clock_ns in [0, 3, 1] {
+        observer.tick(clock_ns);
         assert_eq!(observer.machine.steps(), []);
     }
     observer.tick(LEASE / 2);

@@ -32,7 +32,7 @@ macro_rules! in_every_world {
 in_every_world! {
     suite {
         members_join_and_leave_and_every_change_is_an_epoch
-        whoever_restarts_is_somebody_else
+        a_restarted_server_is_a_new_member
         one_of_many_gets_a_number
         a_number_is_waited_for
         a_killed_member_is_taken_out_and_its_number_is_free

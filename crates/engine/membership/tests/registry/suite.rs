@@ -56,7 +56,7 @@ pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
     assert_eq!((map.epoch, map.members), (12, Vec::new()));
 }
 
-pub fn whoever_restarts_is_somebody_else(world: &World) {
+pub fn a_restarted_server_is_a_new_member(world: &World) {
     let registry = world.open();
     let region_key = |lease: &Lease| match lease.member().role {
         Role::Memory { region_key, .. } => region_key,

@@ -7,7 +7,7 @@
 //! a control or checkpoint file           refused
 //! the log before its marker              refused; accepted, unless the newest checkpoint needs it
 //! the log behind its marker              likewise, or cut: the newest group is gone
-//! a closed log                           refused
+//! a closed log                           refused; not if the power failed while it was closed
 //! bytes that no restart reads            without effect
 //! ```
 
@@ -21,7 +21,8 @@ use durability::control::CONTROL_NAME;
 use durability::{AcceptedLoss, Control, DurabilityError};
 use fabric::run_now;
 use redo_log::inspect::Content;
-use redo_log::segment::BLOCKS;
+use redo_log::marker::{Marker, State as MarkerState};
+use redo_log::segment::{BLOCKS, Header, MARKERS};
 use redo_log::{LogError, OnDamage, Survey, file_name, segment_of};
 use sim::disk::{DiskConfig, DiskCoverage, SimulatedDisk};
 use std::collections::BTreeMap;
@@ -297,7 +298,7 @@ impl Case<'_> {
         let Crashed { plan, lists, .. } = self.crashed;
         let (found, last) = (restarted.last_group, self.before.last_number());
         let is_used = !matches!(self.place, Place::Unused | Place::NextSegment);
-        if self.before.is_closed() && is_used {
+        if self.was_closed() && is_used {
             return Err("a closed directory was opened".to_owned());
         }
         if self.place == Place::Control && self.harm == Harm::Remove {
@@ -318,6 +319,19 @@ impl Case<'_> {
         lists.lose(&end);
         restarted.check(plan, &contents, lists)?;
         Ok(Verdict::Cut)
+    }
+
+    /// Whether both markers of the last segment say that it was closed. If the power fails between
+    /// their sectors, the other marker is that of the open segment, and valid without this one.
+    fn was_closed(&self) -> bool {
+        let last = self.before.segments().last().expect("the log has a segment");
+        let bytes = &self.crashed.disk.files()[&file_name(last.segment)];
+        let seed = Header::decode(bytes).expect("the segment was surveyed").seed();
+        let is_closed = |at: u64| {
+            let marker = Marker::decode(&bytes[at as usize..], seed);
+            marker.is_some_and(|marker| marker.state == MarkerState::Closed)
+        };
+        MARKERS.into_iter().all(is_closed)
     }
 
     /// Checks a directory whose control file is gone. Without commits, it looks like one whose

@@ -15,7 +15,7 @@ use crate::mutant::Mutant;
 use crate::note::Note;
 use crate::service::ServiceId;
 use crate::upkeep::JournalOf;
-use layout::{NodeId, RegionId};
+use layout::{GlobalPtr, NodeId, RegionId};
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
@@ -31,6 +31,7 @@ pub struct DynEnv {
     copies: Copies,
     is_coherent: bool,
     is_serial: bool,
+    has_replicas: bool,
     is_simulated: bool,
 }
 
@@ -40,8 +41,9 @@ impl DynEnv {
     pub fn new<E: Env>(env: E) -> Self {
         const { assert!(!E::IMMEDIATE, "a world without waiting is compiled for itself") };
         let (is_coherent, is_serial) = (env.is_coherent(), env.is_serial());
+        let has_replicas = env.has_replicas();
         let (env, copies) = (Rc::new(env), Copies::default());
-        Self { env, copies, is_coherent, is_serial, is_simulated: E::IS_SIMULATED }
+        Self { env, copies, is_coherent, is_serial, has_replicas, is_simulated: E::IS_SIMULATED }
     }
 
     /// The same endpoint, but lost batches are repeated: see [`Insistent`].
@@ -97,6 +99,30 @@ impl Fabric for DynEnv {
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
         self.env.node_of(region)
+    }
+
+    #[inline]
+    fn has_replicas(&self) -> bool {
+        self.has_replicas
+    }
+
+    fn replicas(&self, region: RegionId) -> Vec<RegionId> {
+        self.env.replicas(region)
+    }
+
+    #[inline]
+    fn is_closed(&self, region: RegionId) -> bool {
+        self.has_replicas && self.env.is_closed(region)
+    }
+
+    fn leave_out(&self, first: GlobalPtr, words: u64) {
+        if self.has_replicas {
+            self.env.leave_out(first, words);
+        }
+    }
+
+    fn is_undone(&self) -> bool {
+        self.env.is_undone()
     }
 
     #[inline]
@@ -177,6 +203,10 @@ trait ObjectEnv: Any {
     fn settle(&self, region: RegionId) -> Boxed<'_, Result<(), FabricError>>;
     fn is_given_up(&self, node: NodeId) -> bool;
     fn node_of(&self, region: RegionId) -> NodeId;
+    fn replicas(&self, region: RegionId) -> Vec<RegionId>;
+    fn is_closed(&self, region: RegionId) -> bool;
+    fn leave_out(&self, first: GlobalPtr, words: u64);
+    fn is_undone(&self) -> bool;
     fn counters(&self) -> &Counters;
     fn now_ns(&self) -> u64;
     fn sleep_ns(&self, duration_ns: u64) -> Boxed<'_, ()>;
@@ -224,6 +254,22 @@ impl<E: Env> ObjectEnv for E {
 
     fn node_of(&self, region: RegionId) -> NodeId {
         Fabric::node_of(self, region)
+    }
+
+    fn replicas(&self, region: RegionId) -> Vec<RegionId> {
+        Fabric::replicas(self, region)
+    }
+
+    fn is_closed(&self, region: RegionId) -> bool {
+        Fabric::is_closed(self, region)
+    }
+
+    fn leave_out(&self, first: GlobalPtr, words: u64) {
+        Fabric::leave_out(self, first, words);
+    }
+
+    fn is_undone(&self) -> bool {
+        Fabric::is_undone(self)
     }
 
     fn counters(&self) -> &Counters {

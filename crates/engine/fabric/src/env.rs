@@ -78,6 +78,33 @@ pub trait Fabric {
     /// The primary node of a region, see [`crate::AddressMap`].
     fn node_of(&self, region: layout::RegionId) -> NodeId;
 
+    /// Whether regions have replicas.
+    #[inline]
+    fn has_replicas(&self) -> bool {
+        false
+    }
+
+    /// The replicas of a region that get its writes.
+    fn replicas(&self, _region: layout::RegionId) -> Vec<layout::RegionId> {
+        Vec::new()
+    }
+
+    /// Whether the server of a region has died, and no replica was promoted yet: only writes are
+    /// possible, and locks in it have ended.
+    #[inline]
+    fn is_closed(&self, _region: layout::RegionId) -> bool {
+        false
+    }
+
+    /// These words get no replicas: a promotion restores them.
+    fn leave_out(&self, _first: GlobalPtr, _words: u64) {}
+
+    /// Whether a work of upkeep on this endpoint was undone, because a memory server has died. It
+    /// holds no lock any more, and its batches are refused.
+    fn is_undone(&self) -> bool {
+        false
+    }
+
     /// Counts the traffic of this endpoint.
     fn counters(&self) -> &Counters;
 }

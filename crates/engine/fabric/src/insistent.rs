@@ -12,6 +12,11 @@
 //!   not repeated, because others may have changed the words;
 //! - all other writes are of words that are still locked, or unreachable for others.
 //!
+//! If a server has died whose region has replicas, its locks have ended with it. Writes still reach
+//! the replicas. A batch that needs more of that region must wait until a replica is promoted, and
+//! that waits for this work: so the work is undone. Its writes are completed, its other locks
+//! released, and all further batches refused.
+//!
 //! Decision: docs/decisions/0308-a-lane-decides-its-unknown-outcome-when-its-servers-answer.md
 
 use crate::batch::{Batch, Span};
@@ -20,6 +25,7 @@ use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
 use crate::mutant::Mutant;
 use crate::note::Note;
+use crate::replicas;
 use crate::service::ServiceId;
 use crate::upkeep::{JournalOf, Work, is_lock};
 use crate::verb::Verb;
@@ -78,6 +84,12 @@ impl<E: Env> Insistent<E> {
         let deadline_ns = self.env.now_ns().saturating_add(REPEAT_NS_MAX);
         let mut pause_ns = PAUSE_NS;
         while matches!(error, FabricError::Unreachable(_)) && self.env.now_ns() < deadline_ns {
+            if needs_closed(lost, &self.env) {
+                match self.undo(lost).await {
+                    Ok(()) => break,
+                    Err(another) => error = another,
+                }
+            }
             let nodes = regions(lost).into_iter().map(|region| self.env.node_of(region));
             if nodes.into_iter().any(|node| self.env.is_given_up(node)) {
                 break;
@@ -96,9 +108,7 @@ impl<E: Env> Insistent<E> {
         for region in regions(lost) {
             self.env.settle(region).await?;
         }
-        let unlocked = self.unlocked_by(lost).await?;
-        let mut batch = lost.clone();
-        batch.retain_unproved(&unlocked);
+        let batch = self.unproved(lost).await?;
         let mut batch = self.env.execute(batch).await?;
         for verb in lost.verbs() {
             if let Verb::CompareAndSwap { expected, desired, at, .. } = *verb
@@ -110,9 +120,18 @@ impl<E: Env> Insistent<E> {
         Ok(batch)
     }
 
-    /// The held words that the lost batch has unlocked.
+    /// The lost batch without the writes that are proved.
+    async fn unproved(&self, lost: &Batch) -> Result<Batch, FabricError> {
+        let unlocked = self.unlocked_by(lost).await?;
+        let mut batch = lost.clone();
+        batch.retain_unproved(&unlocked);
+        replicas::repeated(&self.env, batch, self.work.unlocked_by(lost.verbs())).await
+    }
+
+    /// The held words that the lost batch has unlocked, without those of closed regions.
     async fn unlocked_by(&self, lost: &Batch) -> Result<BTreeSet<GlobalPtr>, FabricError> {
-        let locks = self.work.unlocked_by(lost.verbs());
+        let mut locks = self.work.unlocked_by(lost.verbs());
+        locks.retain(|word, _| !self.env.is_closed(word.region()));
         if locks.is_empty() {
             return Ok(BTreeSet::new());
         }
@@ -120,9 +139,43 @@ impl<E: Env> Insistent<E> {
         let reads: Vec<Span> = locks.keys().map(|&word| batch.read(word, 1)).collect();
         let batch = self.env.execute(batch).await?;
         let found = reads.iter().map(|read| batch.word(read.at));
-        let unlocked = locks.iter().zip(found).filter(|((_, lock), found)| **lock != *found);
+        let unlocked = locks.iter().zip(found).filter(|((_, lock), found)| lock.locked != *found);
         Ok(unlocked.map(|((word, _), _)| *word).collect())
     }
+}
+
+impl<E: Env> Insistent<E> {
+    /// Completes the writes of a lost batch, and releases all locks of the work.
+    async fn undo(&self, lost: &Batch) -> Result<(), FabricError> {
+        for region in regions(lost) {
+            self.env.settle(region).await?;
+        }
+        if lost.verbs().iter().any(Verb::is_write) {
+            let mut batch = self.unproved(lost).await?;
+            batch.retain_writes();
+            let batch = self.env.execute(batch).await?;
+            self.work.note(lost.verbs(), &batch);
+        }
+        let mut batch = Batch::new();
+        for (word, lock) in self.work.locked_by(lost.verbs()) {
+            if !self.env.is_closed(word.region()) && !self.env.mutant(Mutant::UpkeepKeepLocks) {
+                batch.compare_and_swap(word, lock.locked, lock.before);
+            }
+        }
+        if !batch.is_empty() {
+            self.env.execute(batch).await?;
+        }
+        if !self.env.mutant(Mutant::UpkeepGoOn) {
+            self.work.end_undone();
+        }
+        Ok(())
+    }
+}
+
+/// Whether the batch needs more of a closed region than writes.
+fn needs_closed<E: Env>(batch: &Batch, env: &E) -> bool {
+    let others = batch.verbs().iter().filter(|verb| !verb.is_write() && **verb != Verb::Fence);
+    others.map(|verb| verb.target().region()).any(|region| env.is_closed(region))
 }
 
 /// Whether repeating the batch has the effect of executing it once.
@@ -151,6 +204,10 @@ impl<E: Env> Fabric for Insistent<E> {
     }
 
     async fn execute(&self, mut batch: Batch) -> Result<Batch, FabricError> {
+        if self.work.is_undone() {
+            let region = regions(&batch).into_iter().next().unwrap_or(RegionId(0));
+            return Err(FabricError::Unreachable(self.env.node_of(region)));
+        }
         if !is_repeatable(&batch) {
             return self.env.execute(batch).await;
         }
@@ -185,6 +242,26 @@ impl<E: Env> Fabric for Insistent<E> {
 
     fn node_of(&self, region: RegionId) -> NodeId {
         self.env.node_of(region)
+    }
+
+    fn has_replicas(&self) -> bool {
+        self.env.has_replicas()
+    }
+
+    fn replicas(&self, region: RegionId) -> Vec<RegionId> {
+        self.env.replicas(region)
+    }
+
+    fn is_closed(&self, region: RegionId) -> bool {
+        self.env.is_closed(region)
+    }
+
+    fn leave_out(&self, first: GlobalPtr, words: u64) {
+        self.env.leave_out(first, words);
+    }
+
+    fn is_undone(&self) -> bool {
+        self.work.is_undone()
     }
 
     fn counters(&self) -> &Counters {

@@ -46,6 +46,7 @@ pub mod random;
 #[allow(unsafe_code)]
 mod raw;
 pub mod remote;
+pub mod replicas;
 pub mod secret;
 pub mod service;
 pub mod shm;
@@ -56,8 +57,9 @@ pub mod verb;
 pub mod verbs;
 mod write_list;
 
-pub use address_map::{AddressMap, Replicas};
+pub use address_map::AddressMap;
 pub use batch::{Batch, Span, Swap, VerbList};
+
 pub use counters::{Counters, Counts};
 pub use dynamic::DynEnv;
 pub use env::{Env, Fabric, FailurePoint};
@@ -70,9 +72,10 @@ pub use note::{Note, Pairs, Source};
 pub use patience::Patience;
 pub use port::{Port, ServeCounters};
 pub use remote::{AnyTransport, Caller, Engine, RemoteEnv, ServerAddress, Transport};
+pub use replicas::ReplicaOrder;
 pub use secret::Secret;
 pub use service::{CallId, Reply, Service, ServiceId, Services};
 pub use tcp::{TcpConfig, TcpPort, TcpTransport};
-pub use upkeep::{JournalOf, MakeRoom, UpkeepJournal};
+pub use upkeep::{JournalOf, Lock, MakeRoom, UpkeepJournal};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};
 pub use write_list::{append_writes, batch_of_writes};

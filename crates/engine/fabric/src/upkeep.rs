@@ -20,7 +20,7 @@ use layout::{GlobalPtr, RegionId, VersionWord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximal number of words of one write: every fabric sends them at once.
@@ -62,9 +62,10 @@ impl UpkeepJournal {
         self.list
     }
 
-    /// Adds room: a journal of `words` words at `at`, which replaces a smaller one.
-    pub fn add(&self, at: GlobalPtr, words: u64) {
-        lock(&self.places).insert(at.region(), Place { at, words, entries: 0 });
+    /// Adds room for changes of a region: a journal of `words` words at `at`, on the same server.
+    /// It replaces a smaller one.
+    pub fn add(&self, region: RegionId, at: GlobalPtr, words: u64) {
+        lock(&self.places).insert(region, Place { at, words, entries: 0 });
     }
 
     /// Whether an entry of `words` words fits on the server of a region.
@@ -96,6 +97,7 @@ pub struct JournalOf<E> {
 pub(crate) struct Work<E> {
     held: Mutex<Held>,
     journal: Option<JournalOf<E>>,
+    is_undone: AtomicBool,
 }
 
 /// The words that a work has locked.
@@ -106,10 +108,11 @@ struct Held {
     locks: BTreeSet<u64>,
 }
 
-#[derive(Clone, Copy)]
-struct Lock {
-    locked: u64,
-    before: u64,
+/// The lock of a word, and the word's value before.
+#[derive(Clone, Copy, Debug)]
+pub struct Lock {
+    pub locked: u64,
+    pub before: u64,
 }
 
 /// The entry that was put ahead of a batch's own verbs, and behind its arena.
@@ -137,7 +140,7 @@ impl Ahead {
 impl<E: Env> Work<E> {
     /// A work that holds no lock yet.
     pub fn new(journal: Option<JournalOf<E>>) -> Self {
-        Self { held: Mutex::default(), journal }
+        Self { held: Mutex::default(), journal, is_undone: AtomicBool::new(false) }
     }
 
     /// Puts the entry of a batch ahead of it, if it is one of those that others must complete or
@@ -178,11 +181,33 @@ impl<E: Env> Work<E> {
         lock(&self.held).note(verbs, batch);
     }
 
+    /// The words that the work holds, and those that these verbs may have locked.
+    pub fn locked_by(&self, verbs: &[Verb]) -> BTreeMap<GlobalPtr, Lock> {
+        let mut words = lock(&self.held).words.clone();
+        for verb in verbs.iter().filter(|verb| swaps_lock(verb)) {
+            if let Verb::CompareAndSwap { word, expected, desired, .. } = *verb {
+                words.insert(word, Lock { locked: desired, before: expected });
+            }
+        }
+        words
+    }
+
+    /// Whether the work was undone.
+    pub fn is_undone(&self) -> bool {
+        self.is_undone.load(Relaxed)
+    }
+
+    /// The work holds no lock any more, and posts nothing.
+    pub fn end_undone(&self) {
+        lock(&self.held).words.clear();
+        self.is_undone.store(true, Relaxed);
+    }
+
     /// The held words that these verbs unlock, each with its lock.
-    pub fn unlocked_by(&self, verbs: &[Verb]) -> BTreeMap<GlobalPtr, u64> {
+    pub fn unlocked_by(&self, verbs: &[Verb]) -> BTreeMap<GlobalPtr, Lock> {
         let held = lock(&self.held);
         let lock_of = |verb: &Verb| match *verb {
-            Verb::WriteWord { to, .. } => Some((to, held.words.get(&to)?.locked)),
+            Verb::WriteWord { to, .. } => Some((to, *held.words.get(&to)?)),
             _ => None,
         };
         verbs.iter().filter_map(lock_of).collect()
@@ -293,7 +318,7 @@ mod tests {
         let plain = LocalWorld::new(&config).expect("little memory").endpoint();
         let journal = UpkeepJournal::new(ptr(0, 0));
         for region in 0..2 {
-            journal.add(ptr(region, 8192), JOURNAL_WORDS);
+            journal.add(RegionId(region), ptr(region, 8192), JOURNAL_WORDS);
         }
         let journal = Some(JournalOf { journal: Arc::new(journal), make_room: no_more_room });
         (plain.for_upkeep(journal), plain)

@@ -24,7 +24,7 @@
 //!    4 | rows       | number of locked rows
 //!    5 | structures | number of locked buckets and leaves
 //!    6 | rows       | header address and version of each, which unlocks it
-//!      | structures | address of each insert word
+//!      | structures | address of each insert word, and its value before
 //!      | writes     | those of batch 2
 //! ```
 //!
@@ -107,7 +107,7 @@ impl<'a> Entry<'a> {
         }
         let (rows, structures) = (entry[ROWS] as usize, entry[STRUCTURES] as usize);
         let lists = &entry[ENTRY_HEAD..];
-        let locks = rows.checked_mul(2)?.checked_add(structures)?;
+        let locks = rows.checked_add(structures)?.checked_mul(2)?;
         (locks <= lists.len()).then_some(Self {
             head: EntryHead {
                 number: VersionWord::from_word(entry[NUMBER]),
@@ -121,20 +121,26 @@ impl<'a> Entry<'a> {
 
     /// The locked rows, each with the version that unlocks it.
     pub fn rows(&self) -> impl Iterator<Item = (GlobalPtr, u64)> + 'a {
-        let pairs = self.lists[..2 * self.head.rows].chunks_exact(2);
+        self.locks().take(self.head.rows)
+    }
+
+    /// The locked insert words, each with its value before.
+    pub fn structures(&self) -> impl Iterator<Item = (GlobalPtr, u64)> + 'a {
+        self.locks().skip(self.head.rows)
+    }
+
+    fn locks(&self) -> impl Iterator<Item = (GlobalPtr, u64)> + 'a {
+        let pairs = self.lists[..self.locks_end()].chunks_exact(2);
         pairs.map(|pair| (GlobalPtr::from_word(pair[0]), pair[1]))
     }
 
-    /// The locked insert words.
-    pub fn structures(&self) -> impl Iterator<Item = GlobalPtr> + 'a {
-        let first = 2 * self.head.rows;
-        let words = &self.lists[first..first + self.head.structures];
-        words.iter().map(|&word| GlobalPtr::from_word(word))
+    fn locks_end(&self) -> usize {
+        2 * (self.head.rows + self.head.structures)
     }
 
     /// The writes of batch 2.
     pub fn writes(&self) -> &'a [u64] {
-        &self.lists[2 * self.head.rows + self.head.structures..]
+        &self.lists[self.locks_end()..]
     }
 }
 
@@ -148,7 +154,7 @@ mod tests {
         let row = GlobalPtr::new(RegionId(1), 64);
         let bucket = GlobalPtr::new(RegionId(2), 128);
         let mut entry = vec![0; ENTRY_HEAD];
-        entry.extend([row.word(), 40, bucket.word(), 7, 8, 9]);
+        entry.extend([row.word(), 40, bucket.word(), 41, 7, 8, 9]);
         let number = VersionWord::new(SlotId(3), 18);
         close_entry(&mut entry, EntryHead { number, id: 77, rows: 1, structures: 1 });
         entry
@@ -164,7 +170,7 @@ mod tests {
         let rows: Vec<_> = read.rows().collect();
         assert_eq!(rows, [(GlobalPtr::new(RegionId(1), 64), 40)]);
         let structures: Vec<_> = read.structures().collect();
-        assert_eq!(structures, [GlobalPtr::new(RegionId(2), 128)]);
+        assert_eq!(structures, [(GlobalPtr::new(RegionId(2), 128), 41)]);
         assert_eq!(read.writes(), [7, 8, 9]);
     }
 

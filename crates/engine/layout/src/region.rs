@@ -9,7 +9,7 @@ use crate::version::SlotId;
 pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbRGN");
 /// Raised with every change of a layout in this crate; servers with different formats refuse each
 /// other.
-pub const FORMAT_VERSION: u64 = 9;
+pub const FORMAT_VERSION: u64 = 10;
 
 /// Bytes of the header at the start of each region, one page.
 ///
@@ -92,8 +92,8 @@ mod tests {
         let good = header(1 << 30);
         assert_eq!(check_header(good), Ok(()));
         assert_eq!(check_header([1, good[1], good[2], good[3]]), Err(RegionError::Magic));
-        let newer = [good[0], 10, good[2], good[3]];
-        assert_eq!(check_header(newer), Err(RegionError::Format { found: 10 }));
+        let newer = [good[0], FORMAT_VERSION + 1, good[2], good[3]];
+        assert_eq!(check_header(newer), Err(RegionError::Format { found: FORMAT_VERSION + 1 }));
         assert_eq!(check_header([good[0], good[1], 1, good[3]]), Err(RegionError::Checksum));
     }
 }

@@ -3,10 +3,12 @@
 //! Every definition has a version. To change a definition, a caller passes the version that it has
 //! read. The shard refuses the change if another caller was faster, so that no change overwrites
 //! another unseen.
+//!
+//! If its region has replicas, a server sends each change to their servers before it answers.
 
 use crate::message::{Reader, Writer};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
-use layout::NodeId;
+use layout::{NodeId, RegionId};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -15,6 +17,8 @@ pub const CATALOG_SERVICE: ServiceId = ServiceId(3);
 const LIST: u64 = 1;
 const PUT: u64 = 2;
 const REMOVE: u64 = 3;
+/// A name as a change has left it, for the servers of replicas.
+const COPY: u64 = 4;
 
 /// The version of a name without a definition.
 pub const ABSENT: u64 = 0;
@@ -38,13 +42,17 @@ pub struct Versioned {
 /// Definitions by name. A name is stored on one memory server, selected by its hash.
 #[derive(Default)]
 pub struct CatalogService {
-    shard: Mutex<Shard>,
+    /// The server's own shard and copies of others, by the number of their server.
+    shards: Mutex<BTreeMap<u64, Shard>>,
 }
 
 #[derive(Default)]
 struct Shard {
+    /// Counts the changes.
     last_version: u64,
     definitions: BTreeMap<Vec<u8>, Versioned>,
+    /// For each name the newest change that was copied from another server.
+    copied: BTreeMap<Vec<u8>, u64>,
 }
 
 impl Shard {
@@ -67,40 +75,92 @@ impl Shard {
         if !self.is_current(name, version) {
             return Change::Conflict;
         }
+        self.last_version += 1;
         self.definitions.remove(name);
         Change::Done
+    }
+
+    /// Takes over what a name has on another server. Copies of one name may overtake each other.
+    fn copy(&mut self, name: &[u8], last_version: u64, version: u64, definition: &[u8]) {
+        if last_version <= self.copied.get(name).copied().unwrap_or(0) {
+            return;
+        }
+        self.copied.insert(name.to_vec(), last_version);
+        self.last_version = self.last_version.max(last_version);
+        match version {
+            ABSENT => drop(self.definitions.remove(name)),
+            _ => {
+                let kept = Versioned { version, definition: definition.to_vec() };
+                self.definitions.insert(name.to_vec(), kept);
+            }
+        }
     }
 }
 
 impl<E: Env> Service<E> for CatalogService {
-    fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
-        Box::pin(async move { self.answer(request) })
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            let Answered { answer, changed } = self.answer(request)?;
+            if let Some((shard, name)) = changed {
+                for replica in env.replicas(RegionId(shard as u16)) {
+                    let copy = self.copy(shard, &name);
+                    env.call(env.node_of(replica), CATALOG_SERVICE, copy).await?;
+                }
+            }
+            Ok(answer)
+        })
     }
 }
 
+/// An answer, and the name that was changed in a shard.
+struct Answered {
+    answer: Vec<u8>,
+    changed: Option<(u64, Vec<u8>)>,
+}
+
 impl CatalogService {
-    fn answer(&self, request: &[u8]) -> Result<Vec<u8>, CallError> {
+    fn answer(&self, request: &[u8]) -> Result<Answered, CallError> {
         let mut reader = Reader::new(request, "the catalog");
-        let mut shard = self.shard.lock().expect("no holder panics");
-        match reader.number()? {
+        let (kind, number) = (reader.number()?, reader.number()?);
+        let mut shards = self.shards.lock().expect("no holder panics");
+        let shard = shards.entry(number).or_default();
+        let unchanged = |answer| Ok(Answered { answer, changed: None });
+        let (name, change) = match kind {
             LIST => {
-                let all = shard.definitions.values();
                 let add = |writer: Writer, kept: &Versioned| {
                     writer.number(kept.version).bytes(&kept.definition)
                 };
-                Ok(all.fold(Writer::new(), add).finish())
+                return unchanged(shard.definitions.values().fold(Writer::new(), add).finish());
+            }
+            COPY => {
+                let (name, last_version) = (reader.bytes()?, reader.number()?);
+                let (version, definition) = (reader.number()?, reader.bytes()?);
+                shard.copy(name, last_version, version, definition);
+                return unchanged(Vec::new());
             }
             PUT => {
-                let (name, version, definition) =
-                    (reader.bytes()?, reader.number()?, reader.bytes()?);
-                Ok(encode(shard.put(name, version, definition)))
+                let (name, version) = (reader.bytes()?, reader.number()?);
+                (name, shard.put(name, version, reader.bytes()?))
             }
             REMOVE => {
                 let (name, version) = (reader.bytes()?, reader.number()?);
-                Ok(encode(shard.remove(name, version)))
+                (name, shard.remove(name, version))
             }
-            _ => Err(CallError::Malformed("the catalog")),
-        }
+            _ => return Err(CallError::Malformed("the catalog")),
+        };
+        let changed = (change == Change::Done).then(|| (number, name.to_vec()));
+        Ok(Answered { answer: encode(change), changed })
+    }
+
+    /// The request that tells another server what a name has in a shard.
+    fn copy(&self, number: u64, name: &[u8]) -> Vec<u8> {
+        let mut shards = self.shards.lock().expect("no holder panics");
+        let shard = shards.entry(number).or_default();
+        let kept = shard.definitions.get(name);
+        let (version, definition) =
+            kept.map_or((ABSENT, &[][..]), |kept| (kept.version, &kept.definition));
+        let writer = Writer::new().number(COPY).number(number).bytes(name);
+        writer.number(shard.last_version).number(version).bytes(definition).finish()
     }
 }
 
@@ -123,9 +183,13 @@ pub fn shard_of(name: &str, server_count: u16) -> NodeId {
     NodeId((sum % u64::from(server_count)) as u16)
 }
 
+fn of_shard(request: u64, node: NodeId) -> Writer {
+    Writer::new().number(request).number(u64::from(node.0))
+}
+
 /// All definitions of a shard, with their versions.
 pub async fn list<E: Env>(env: &E, node: NodeId) -> Result<Vec<Versioned>, CallError> {
-    let answer = env.call(node, CATALOG_SERVICE, Writer::new().number(LIST).finish()).await?;
+    let answer = env.call(node, CATALOG_SERVICE, of_shard(LIST, node).finish()).await?;
     let mut reader = Reader::new(&answer, "a list of definitions");
     let mut definitions = Vec::new();
     while !reader.is_empty() {
@@ -144,7 +208,7 @@ pub async fn put<E: Env>(
     version: u64,
     definition: &[u8],
 ) -> Result<Change, CallError> {
-    let request = Writer::new().number(PUT).bytes(name.as_bytes()).number(version);
+    let request = of_shard(PUT, node).bytes(name.as_bytes()).number(version);
     decode(&env.call(node, CATALOG_SERVICE, request.bytes(definition).finish()).await?)
 }
 
@@ -155,7 +219,7 @@ pub async fn remove<E: Env>(
     name: &str,
     version: u64,
 ) -> Result<Change, CallError> {
-    let request = Writer::new().number(REMOVE).bytes(name.as_bytes()).number(version);
+    let request = of_shard(REMOVE, node).bytes(name.as_bytes()).number(version);
     decode(&env.call(node, CATALOG_SERVICE, request.finish()).await?)
 }
 
@@ -176,6 +240,13 @@ mod tests {
         assert_eq!(shard.definitions[&b"t"[..]].definition, b"two");
         assert_eq!(shard.remove(b"t", second), Change::Done);
         assert_eq!(shard.remove(b"t", second), Change::Conflict);
+        // Copies of these changes arrive in any order.
+        let mut copy = Shard::default();
+        copy.copy(b"t", 2, 2, b"two");
+        copy.copy(b"t", 1, 1, b"one");
+        assert_eq!(copy.definitions[&b"t"[..]].definition, b"two");
+        copy.copy(b"t", shard.last_version, ABSENT, b"");
+        assert!(copy.definitions.is_empty());
         // The name is reused, its versions are not.
         assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
         assert_eq!(shard.put(b"t", first, b"four"), Change::Conflict);

@@ -16,6 +16,7 @@ pub mod lane;
 pub mod local;
 pub mod operations;
 pub mod owned;
+mod promotion;
 pub mod read;
 pub mod recovery;
 pub mod retry;

@@ -6,10 +6,13 @@
 
 use crate::dice::Dice;
 use crate::run::Scene;
+use fabric::DynEnv;
+use layout::NodeId;
 use sim::{Endpoint, Fault};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use txn::Database;
 
 /// Nodes with sessions, where some die. Node 0 has the survivor.
 const NODES: u64 = 3;
@@ -18,6 +21,8 @@ const LIFE_NS: u64 = 1 << 10;
 const LIFE_DOUBLINGS: u64 = 12;
 /// Longest time from a death to its fence.
 const UNFENCED_NS_MAX: u64 = 200_000;
+/// Longest time until no lock of a closed region is held.
+const DRAIN_NS_MAX: u64 = 10_000_000_000;
 /// The random stream of deaths.
 const STREAM: u64 = 2000;
 /// The identities of sessions, and of survivors.
@@ -52,8 +57,14 @@ impl Scene {
         }
     }
 
-    /// Lets compute servers die, one after another, and be recovered.
-    pub(crate) fn kill_some(&self, mortal: &mut Vec<Mortal>, running: &Rc<Cell<u64>>) {
+    /// Lets compute servers die, one after another, and be recovered. Returns the number of
+    /// recoveries that have not ended.
+    pub(crate) fn kill_some(
+        &self,
+        mortal: &mut Vec<Mortal>,
+        running: &Rc<Cell<u64>>,
+    ) -> Rc<Cell<u64>> {
+        let recovering = Rc::new(Cell::new(0));
         let mut dice = Dice::new(self.seed, STREAM);
         let first = dice.below(NODES);
         for death in 0..self.kind.deaths.min(NODES - 1) {
@@ -71,9 +82,61 @@ impl Scene {
             let dead: BTreeSet<u64> = dying.iter().map(|one| member(one.number)).collect();
             let survivor = self.database.elsewhere(self.admin.clone().into_dyn());
             let survivor = survivor.as_member(SURVIVORS + death);
+            let open = recovering.clone();
+            open.set(open.get() + 1);
             self.world.spawn_on(&self.admin, async move {
-                survivor.recover(&dead).await.expect("the memory servers live");
+                survivor
+                    .recover(&dead)
+                    .await
+                    .expect("the data of dead memory servers has replicas");
+                open.set(open.get() - 1);
             });
+        }
+        recovering
+    }
+
+    /// Lets memory servers die, one after another. Each time all compute servers drain, and then a
+    /// replica is promoted.
+    pub(crate) fn lose_servers(&self, used: &[Database<DynEnv>], recovering: &Rc<Cell<u64>>) {
+        let mut dice = Dice::new(self.seed, STREAM + 1);
+        let count = u64::from(self.world.server_count());
+        // The first server has the oracle.
+        let first = dice.below(count - 1);
+        for death in 0..self.kind.server_deaths {
+            self.world.run_for(LIFE_NS << dice.below(LIFE_DOUBLINGS));
+            let node = NodeId(1 + ((first + death) % (count - 1)) as u16);
+            self.world.inject(&Fault::Crash { node });
+            self.world.run_for(1 + dice.below(UNFENCED_NS_MAX));
+            self.world.inject(&Fault::Fence { node });
+            let closed = self.world.close_regions_of(node);
+            self.await_drained(used, recovering);
+            for region in closed {
+                let prepared = self.database.elsewhere(self.admin.clone().into_dyn());
+                let prepared = async move { prepared.prepare_promotion(region).await };
+                self.world.block_on(&self.admin, prepared).expect("a replica lives");
+                assert!(self.world.promote(region), "a replica lives");
+                let survivor = self.database.elsewhere(self.admin.clone().into_dyn());
+                self.world.spawn_on(&self.admin, async move {
+                    survivor.finish_promotion(region).await.expect("the servers have room");
+                });
+            }
+        }
+    }
+
+    fn await_drained(&self, used: &[Database<DynEnv>], recovering: &Rc<Cell<u64>>) {
+        let drained = Rc::new(Cell::new(0));
+        for database in used {
+            let (database, drained) = (database.clone(), drained.clone());
+            self.world.spawn_on(&self.admin, async move {
+                assert!(database.drain(u64::MAX).await, "there is no deadline");
+                drained.set(drained.get() + 1);
+            });
+        }
+        let begun_ns = self.world.now_ns();
+        while drained.get() < used.len() || recovering.get() > 0 {
+            self.world.run_for(UNFENCED_NS_MAX);
+            let is_late = self.world.now_ns() > begun_ns + DRAIN_NS_MAX;
+            assert!(!is_late, "a lock of a closed region is held for ever");
         }
     }
 

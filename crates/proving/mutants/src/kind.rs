@@ -38,6 +38,13 @@ impl Division {
     }
 }
 
+impl Kind {
+    /// Whether compute servers or memory servers die.
+    pub fn has_deaths(&self) -> bool {
+        self.deaths > 0 || self.server_deaths > 0
+    }
+}
+
 /// A kind of world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind {
@@ -135,6 +142,10 @@ pub struct Kind {
     pub has_far_blocks: bool,
     /// Compute servers that die while sessions run, and are recovered.
     pub deaths: u64,
+    /// Places of each region's contents: more than 1 with replicas. At most as many as servers.
+    pub replicas: u16,
+    /// Memory servers that die while sessions run, each with its region. There are replicas.
+    pub server_deaths: u64,
     /// Whether the seed draws everything, see [`crate::swarm`].
     pub is_drawn: bool,
 }
@@ -185,6 +196,8 @@ pub const ROOMY: Kind = Kind {
     has_wide_keys: false,
     has_far_blocks: false,
     deaths: 0,
+    replicas: 1,
+    server_deaths: 0,
     is_drawn: false,
 };
 
@@ -546,3 +559,30 @@ pub const DEADLY_UPKEEP: Kind = Kind {
     server_words: 1 << 20,
     ..DEADLY
 };
+
+/// A memory server dies whose region has a replica, while rows come and go in parts of a table.
+pub const LOSING: Kind = Kind {
+    deaths: 0,
+    server_deaths: 1,
+    replicas: 2,
+    servers: 3,
+    division: Division::Ranges(3),
+    ..DEADLY_UPKEEP
+};
+/// The same with readers that pause for longer than the time limit.
+pub const LOSING_OLD: Kind = Kind {
+    lists: 3,
+    time_max_ns: 20_000,
+    pause_percent: 30,
+    pause_ns: 200_000,
+    read_percent: 50,
+    operations: 4,
+    word_ns: 0,
+    slow_factor: 0,
+    ..LOSING
+};
+/// The same with a hash table over all servers that grows.
+pub const LOSING_GROWING: Kind =
+    Kind { server_deaths: 1, replicas: 2, servers: 3, server_words: 1 << 20, ..GROWING_HOT };
+/// Compute servers die, too.
+pub const LOSING_BOTH: Kind = Kind { deaths: 2, ..LOSING };

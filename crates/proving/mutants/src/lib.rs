@@ -29,6 +29,7 @@ pub mod lists;
 mod passing;
 pub mod planted;
 mod promises;
+mod replicas;
 mod rest;
 pub mod run;
 pub mod search;

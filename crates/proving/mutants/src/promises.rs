@@ -25,9 +25,11 @@ impl BrokenPromises {
     /// Judges the abort of a transaction that has run for `ran_ns`, where E is `longest_ns`.
     ///
     /// Fetched and frozen vectors may be older than the transactions that begin with them, and
-    /// lanes that share a slot announce together, so only the other worlds promise E to each.
+    /// lanes that share a slot announce together, so only the other worlds promise E to each. A
+    /// promoted replica refuses all snapshots that were taken before.
     pub fn judge_abort(&self, kind: &Kind, abort: Abort, ran_ns: u64, longest_ns: u64) {
         let promises = kind.oracle == Oracle::DoubleCollect && !kind.shares_slot;
+        let promises = promises && kind.server_deaths == 0;
         if promises && abort == Abort::SnapshotTooOld && ran_ns < longest_ns {
             self.0.borrow_mut().push(format!("a snapshot was too old after {ran_ns} ns"));
         }

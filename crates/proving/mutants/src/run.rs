@@ -6,6 +6,7 @@ use crate::dice::Dice;
 use crate::kind::{Division, Kind};
 use crate::lists::{self, InUse, Tables};
 use crate::promises::BrokenPromises;
+use crate::replicas;
 use crate::rest;
 use crate::session::Session;
 use crate::swarm;
@@ -158,8 +159,10 @@ impl Scene {
         let drawn = 1 + dice.below(3) as u16;
         let servers =
             if kind.servers == 0 { drawn } else { kind.servers }.max(kind.division.servers());
+        let servers = servers.max(kind.replicas);
         let words = vec![kind.server_words; usize::from(servers)];
-        let mut config = SimConfig::hostile(seed).with_servers(&words);
+        let config = SimConfig::hostile(seed).with_servers(&words);
+        let mut config = config.with_replicas(kind.replicas);
         config.lost_batch_one_in = kind.lost_batch_one_in;
         (config.carrier, config.event_limit) = (carrier, EVENT_LIMIT);
         if kind.word_ns > 0 {
@@ -289,7 +292,7 @@ impl Scene {
         let garbage = Rc::new(Cell::new(0));
         let left = garbage.clone();
         // Lanes that have lost a batch may hold locks for long.
-        let is_whole = self.kind.lost_batch_one_in == 0 && self.kind.deaths == 0;
+        let is_whole = self.kind.lost_batch_one_in == 0 && !self.kind.has_deaths();
         self.world.spawn_on(&self.admin.clone(), async move {
             // A session that waits for ever is found by the world.
             while running.get() > 1 && fabric::Env::now_ns(&env) < CLOSER_NS_MAX {
@@ -353,6 +356,17 @@ impl Scene {
         mortal
     }
 
+    /// The defects of replicas. The dead leave what nobody reaches: compute servers their private
+    /// memory, memory servers what a handler has not finished. A promoted replica is the truth.
+    fn differing_replicas(&self) -> Vec<String> {
+        if self.kind.deaths > 0 || self.kind.server_deaths > 0 && self.kind.replicas > 2 {
+            return Vec::new();
+        }
+        let journals = self.world.block_on(&self.admin, self.database.journals());
+        let journals = journals.expect("all memory servers are alive");
+        replicas::differing(&self.world, &self.database, &journals)
+    }
+
     /// Runs all sessions, reads everything, and checks the structures; returns their defects.
     fn play(&self) -> Vec<String> {
         if self.kind.spare_rows > 0 {
@@ -370,7 +384,11 @@ impl Scene {
             used.push(self.start_changes(&running, change));
         }
         let mut mortal = self.start_sessions(&homes, &mut used, &running);
-        self.kill_some(&mut mortal, &running);
+        let recovering = self.kill_some(&mut mortal, &running);
+        if self.kind.server_deaths > 0 {
+            let all: Vec<_> = used.iter().chain([&self.database]).cloned().collect();
+            self.lose_servers(&all, &recovering);
+        }
         let garbage = self.start_closer(used, &running);
         let waiting = self.world.run_until_idle();
         assert_eq!(waiting, 0, "{}: tasks wait for ever", self.world.identity());
@@ -383,7 +401,7 @@ impl Scene {
                 catalog.index_info(index).filter(|info| info.is_readable).map(|_| index)
             });
         }
-        if self.kind.deaths > 0 && self.kind.lost_batch_one_in == 0 {
+        if self.kind.has_deaths() && self.kind.lost_batch_one_in == 0 {
             self.release_stray_locks();
         }
         let looked = self.world.block_on(&self.admin, async {
@@ -397,9 +415,10 @@ impl Scene {
         if let Err(reason) = looked {
             panic!("{}: nothing can be read in the end: {reason}", self.world.identity());
         }
-        if self.kind.deaths > 0 {
-            let found = self.check_after_deaths();
-            return found.into_iter().chain(self.broken_promises.take()).collect();
+        let different = self.differing_replicas();
+        if self.kind.has_deaths() {
+            let found = self.check_after_deaths().into_iter().chain(different);
+            return found.chain(self.broken_promises.take()).collect();
         }
         let checked = self.world.block_on(&self.admin, self.database.check());
         let report = checked.expect("all servers are alive");
@@ -408,7 +427,7 @@ impl Scene {
         let lost = self.world.unreached_pieces();
         let broken = self.broken_promises.take();
         let found = report.defects().into_iter().chain(garbage).chain(lost);
-        found.chain(broken).collect()
+        found.chain(broken).chain(different).collect()
     }
 }
 

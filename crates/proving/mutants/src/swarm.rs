@@ -37,7 +37,15 @@ pub fn kind(seed: u64) -> Kind {
     let deaths = if may_die && dice.percent(40) { 1 + dice.below(2) } else { 0 };
     // The dead leave the memory of their pools behind.
     let server_words = if deaths > 0 { 1 << 20 } else { kind.server_words };
-    Kind { deaths, server_words, ..kind }
+    let replicas = one_of(dice, &[1, 1, 2, 3]);
+    let kind = Kind { deaths, server_words, replicas, ..kind };
+    // Lanes that share a slot cannot decide what they have lost, and fetchers need every batch.
+    let may_be_lost = replicas > 1 && may_die && kind.vector_copies == 0 && !is_changed;
+    let is_whole = kind.lost_batch_one_in == 0;
+    let server_deaths = u64::from(may_be_lost && is_whole && dice.percent(50));
+    // The dead leave their memory, and others take over what they did.
+    let server_words = if server_deaths > 0 { 1 << 20 } else { kind.server_words };
+    Kind { server_deaths, server_words, ..kind }
 }
 
 /// One of these values.

@@ -80,7 +80,7 @@ impl Core {
     }
 
     fn is_carried_out(&self, flight: &Flight, index: u32) -> bool {
-        let node = self.addresses.primary(flight.verb(index).target().region());
+        let node = self.addresses.host(flight.verb(index).target().region());
         let server = &self.nodes[usize::from(node.0)];
         let is_lost = server.memory_is_dead || server.life > flight.life;
         !is_lost && self.now_ns <= flight.verbs[index as usize].cut_ns

@@ -119,6 +119,8 @@ pub struct SimConfig {
     /// Words of each memory server's region; region n is on node n. Default: one region of 1 Mi
     /// words.
     pub server_words: Vec<u64>,
+    /// Places of each region's contents: 1, or more with replicas on the next nodes. Default 1.
+    pub replica_count: u16,
     /// Nodes without a region; their numbers follow those of the memory servers. Default 4.
     pub compute_nodes: u16,
     /// Time from posting to the first word of a read. Default 600 to 1500 ns.
@@ -222,6 +224,7 @@ impl Default for SimConfig {
             seed: 0,
             scenario: String::from("unnamed"),
             server_words: vec![1 << 20],
+            replica_count: 1,
             compute_nodes: 4,
             read_ns: Interval::new(600, 1500),
             write_ns: Interval::new(500, 1500),
@@ -401,6 +404,11 @@ impl SimConfig {
     /// The same run with memory servers of `words` words each.
     pub fn with_servers(self, words: &[u64]) -> Self {
         Self { server_words: words.to_vec(), ..self }
+    }
+
+    /// The same run with this number of places for each region's contents.
+    pub fn with_replicas(self, replica_count: u16) -> Self {
+        Self { replica_count, ..self }
     }
 
     /// The same run with a guard removed.

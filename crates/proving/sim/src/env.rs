@@ -5,13 +5,19 @@ use crate::network::NANOSECOND_PS;
 use crate::world::Shared;
 use fabric::{
     Batch, CallError, CallId, Counters, DynEnv, Env, Fabric, FabricError, FailurePoint, Mutant,
-    Note, ServiceId, Verb,
+    Note, ReplicaOrder, ServiceId, Verb, replicas,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+
+/// First and longest pause before a memory server repeats a batch that a replica did not get, and
+/// the time after which it stops.
+const REPEAT_PAUSE_NS: u64 = 10_000;
+const REPEAT_PAUSE_NS_MAX: u64 = 1_000_000;
+const REPEAT_NS_MAX: u64 = 60_000_000_000;
 use std::task::{Context, Poll};
 
 /// An endpoint bound to a node, with counters and a kill group of its own; clones share both.
@@ -110,6 +116,53 @@ impl Endpoint {
         );
     }
 
+    /// Whether it is the endpoint of a memory server whose region has replicas. Its own memory
+    /// never fails it, and replicas are written ahead, so a lost batch has changed nothing there,
+    /// and is repeated until the server of the replica answers or is lost.
+    fn is_replicating_service(&self) -> bool {
+        let core = self.0.shared.core.borrow();
+        let is_service = core.nodes[usize::from(self.0.node.0)].services == self.0.group;
+        is_service && core.config.replica_count > 1 && !core.is_loading
+    }
+
+    async fn execute_once(&self, mut batch: Batch) -> Result<Batch, FabricError> {
+        self.die_if_killed().await;
+        let shared = &*self.0.shared;
+        self.ensure_in_reach(&batch);
+        self.address(&mut batch)?;
+        self.0.counters.count_batch(&batch);
+        if shared.core.borrow().is_loading {
+            return shared.core.borrow_mut().load_batch(batch);
+        }
+        let flight = shared.core.borrow_mut().post(batch, self.0.node, self.0.group);
+        let completion = Completion { shared, counters: &self.0.counters, flight: Some(flight) };
+        let batch = completion.await?;
+        if self.0.counters.is_tracing() {
+            self.0.counters.trace_batch(&batch);
+        }
+        Ok(batch)
+    }
+
+    /// Addresses the batch to the places of its regions.
+    fn address(&self, batch: &mut Batch) -> Result<(), FabricError> {
+        if self.0.shared.core.borrow().config.replica_count > 1 {
+            self.misaddress(batch);
+        }
+        let core = self.0.shared.core.borrow();
+        if core.addresses.is_plain() { Ok(()) } else { replicas::address(batch, &core.addresses) }
+    }
+
+    /// Leaves out what replicas need. For mutants.
+    fn misaddress(&self, batch: &mut Batch) {
+        let is_ahead = batch.replica_order() == ReplicaOrder::Ahead;
+        if is_ahead && self.mutant(Mutant::ReplicaUnfenced) {
+            batch.set_replica_order(ReplicaOrder::Beside);
+        }
+        if self.mutant(Mutant::ReplicaUnwritten) {
+            batch.set_replica_order(ReplicaOrder::Never);
+        }
+    }
+
     /// Waits for ever if the endpoint was killed: a task outside its group uses it.
     async fn die_if_killed(&self) {
         if self.is_killed() {
@@ -151,20 +204,19 @@ impl Fabric for Endpoint {
     }
 
     async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
-        self.die_if_killed().await;
-        self.0.counters.count_batch(&batch);
-        let shared = &*self.0.shared;
-        self.ensure_in_reach(&batch);
-        if shared.core.borrow().is_loading {
-            return shared.core.borrow_mut().load_batch(batch);
+        if !self.is_replicating_service() {
+            return self.execute_once(batch).await;
         }
-        let flight = shared.core.borrow_mut().post(batch, self.0.node, self.0.group);
-        let completion = Completion { shared, counters: &self.0.counters, flight: Some(flight) };
-        let batch = completion.await?;
-        if self.0.counters.is_tracing() {
-            self.0.counters.trace_batch(&batch);
+        let deadline_ns = self.now_ns().saturating_add(REPEAT_NS_MAX);
+        let mut pause_ns = REPEAT_PAUSE_NS;
+        loop {
+            match self.execute_once(batch.clone()).await {
+                Err(FabricError::Unreachable(_)) if self.now_ns() < deadline_ns => {}
+                done => return done,
+            }
+            self.sleep(pause_ns).await;
+            pause_ns = (2 * pause_ns).min(REPEAT_PAUSE_NS_MAX);
         }
-        Ok(batch)
     }
 
     async fn call(
@@ -175,7 +227,10 @@ impl Fabric for Endpoint {
     ) -> Result<Vec<u8>, CallError> {
         self.die_if_killed().await;
         let request_bytes = request.len();
-        let is_loading = self.0.shared.core.borrow().is_loading;
+        let (is_loading, node) = {
+            let core = self.0.shared.core.borrow();
+            (core.is_loading, core.addresses.server(node))
+        };
         let answer = match is_loading {
             true => self.0.shared.load_call(node, service, &request).await,
             false => self.post_call(node, service, request).await,
@@ -186,19 +241,43 @@ impl Fabric for Endpoint {
     }
 
     async fn settle(&self, region: RegionId) -> Result<(), FabricError> {
+        let places: Vec<RegionId> = {
+            let addresses = &self.0.shared.core.borrow().addresses;
+            addresses.place(region).into_iter().chain(addresses.replicas(region)).collect()
+        };
         let mut batch = Batch::new();
-        batch.read(GlobalPtr::new(region, 0), 1);
+        for &place in &places {
+            batch.read(GlobalPtr::new(place, 0), 1);
+        }
         self.execute(batch).await?;
         let mut core = self.0.shared.core.borrow_mut();
         if !core.config.broken.settled {
-            core.settle(self.0.group, region);
+            places.iter().for_each(|&place| core.settle(self.0.group, place));
         }
         Ok(())
     }
 
     fn is_given_up(&self, node: NodeId) -> bool {
         let core = self.0.shared.core.borrow();
-        core.memory_is_dead(node) || core.groups[self.0.group as usize].is_fenced
+        let has_heir = core.addresses.replicas(RegionId(node.0)).next().is_some();
+        let is_lost = core.memory_is_dead(node) && !has_heir;
+        is_lost || core.groups[self.0.group as usize].is_fenced
+    }
+
+    fn has_replicas(&self) -> bool {
+        self.0.shared.core.borrow().config.replica_count > 1
+    }
+
+    fn replicas(&self, region: RegionId) -> Vec<RegionId> {
+        self.0.shared.core.borrow().addresses.replicas(region).collect()
+    }
+
+    fn leave_out(&self, first: GlobalPtr, words: u64) {
+        self.0.shared.core.borrow_mut().addresses.leave_out(first, words);
+    }
+
+    fn is_closed(&self, region: RegionId) -> bool {
+        self.0.shared.core.borrow().addresses.place(region).is_none()
     }
 
     #[inline]

@@ -265,7 +265,7 @@ impl Core {
 
     /// Draws a fault of `kind`; `None` if there is no target.
     fn draw(&mut self, kind: FaultKind, rate: FaultRate) -> Option<Fault> {
-        let servers = self.memory.region_count() as u64;
+        let servers = u64::from(self.addresses.server_count());
         let nodes = self.nodes.len() as u64;
         let victims = match rate.victims {
             _ if kind == FaultKind::MemoryFull => 0..servers,

@@ -95,10 +95,11 @@ impl Moments {
 }
 
 impl Memory {
-    /// Zeroed regions with the header words that a memory server writes.
-    pub(crate) fn new(server_words: &[u64]) -> Self {
+    /// Zeroed regions with the header words that a memory server writes, and their replicas.
+    pub(crate) fn new(server_words: &[u64], replica_count: u16) -> Self {
+        let all = (0..replica_count).flat_map(|_| server_words);
         Self {
-            regions: server_words.iter().map(|&words| Region::new(words)).collect(),
+            regions: all.map(|&words| Region::new(words)).collect(),
             entries: vec![Entry::default()],
             free: NONE,
             used: 0,
@@ -113,10 +114,6 @@ impl Memory {
         self.cut(|place, _| place == region as u32);
         self.regions[region] = Region::new(self.region_words(region));
         self.dirty.retain(|&(place, _)| place != region as u32);
-    }
-
-    pub(crate) fn region_count(&self) -> usize {
-        self.regions.len()
     }
 
     pub(crate) fn region_words(&self, region: usize) -> u64 {
@@ -436,7 +433,7 @@ mod tests {
     fn every_word_has_its_value_at_every_moment() {
         for seed in 0..100 {
             let mut random = Random::new(seed, 9);
-            let mut twin = Twin { memory: Memory::new(&[1024]), changes: Vec::new() };
+            let mut twin = Twin { memory: Memory::new(&[1024], 1), changes: Vec::new() };
             for value in 1..=60 {
                 let (word, time_ns) = (random.up_to(19), random.up_to(50));
                 let owner = random.up_to(3) as u32;
@@ -462,7 +459,7 @@ mod tests {
 
     #[test]
     fn settled_memory_has_its_final_values() {
-        let mut memory = Memory::new(&[1024]);
+        let mut memory = Memory::new(&[1024], 1);
         memory.store(at(0), 50, 1, 1);
         assert_eq!((memory.load(at(0), 20), memory.span(at(0), 1)), (0, &[1][..]));
         memory.settle();
@@ -474,7 +471,7 @@ mod tests {
         let mut seen = [[false; 8]; 2];
         for seed in 0..1000 {
             let mut random = Random::new(seed, 9);
-            let mut memory = Memory::new(&[1024]);
+            let mut memory = Memory::new(&[1024], 1);
             (0..3).for_each(|word| memory.store(at(word), 50, 1, 1));
             for (row, tearing) in [Tearing::AnyOrder, Tearing::InOrder].into_iter().enumerate() {
                 let moments = Moments { start_ns: random.up_to(60), stretch_ns: 30 };

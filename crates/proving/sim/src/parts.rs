@@ -53,7 +53,7 @@ impl Core {
             flight.failure = Some(FabricError::OutOfRange { at, words });
             return;
         }
-        let server = self.addresses.primary(at.region());
+        let server = self.addresses.host(at.region());
         let Some(way) = self.way_of_verb(flight, server) else {
             flight.failure = Some(FabricError::Unreachable(server));
             return;
@@ -88,8 +88,8 @@ impl Core {
         if !self.memory_is_dead(NodeId(server)) {
             for index in flight.first_verb..flight.next_verb {
                 let verb = flight.verb(index);
-                let is_of_part = verb != Verb::Fence
-                    && self.addresses.primary(verb.target().region()).0 == server;
+                let is_of_part =
+                    verb != Verb::Fence && self.addresses.host(verb.target().region()).0 == server;
                 // A verb that was refused at its posting lies in no region.
                 if is_of_part && self.memory.contains(verb.target(), verb.target_words()) {
                     self.carry_out(&mut flight, &verb);
@@ -115,7 +115,7 @@ impl Core {
             let mut servers = Vec::new();
             for (before, index) in again.enumerate() {
                 let (from, words) = flight.extra_reads[index];
-                let server = core.addresses.primary(from.region());
+                let server = core.addresses.host(from.region());
                 let Some(way) = core.way_of_verb(flight, server) else { continue };
                 let (verb, usual) = (Verb::Read { from, at: 0, words }, core.config.read_ns);
                 let is_further = servers.contains(&server);

@@ -180,8 +180,8 @@ impl Core {
                 self.forget_answers(node);
                 self.shadow.give_up();
                 self.node(node).emptied_in = self.lives;
-                if usize::from(node.0) < self.memory.region_count() {
-                    self.memory.empty(usize::from(node.0));
+                for region in self.addresses.regions_on(node) {
+                    self.memory.empty(usize::from(region.0));
                 }
             }
         }

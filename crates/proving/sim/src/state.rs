@@ -20,7 +20,7 @@ use crate::trace::Trace;
 use crate::turns::Turns;
 use crate::verbs::Barrier;
 use fabric::AddressMap;
-use layout::NodeId;
+use layout::{GlobalPtr, NodeId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -84,8 +84,9 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(config: SimConfig) -> Self {
-        let memory = Memory::new(&config.server_words);
-        let node_count = memory.region_count() as u16 + config.compute_nodes;
+        let memory = Memory::new(&config.server_words, config.replica_count);
+        let server_count = config.server_words.len() as u16;
+        let node_count = server_count + config.compute_nodes;
         let node = |number| Node::new(number, config.seed);
         let group = |number| Group::new(NodeId(number));
         config.ensure_parts();
@@ -98,8 +99,8 @@ impl Core {
             random: Random::new(config.seed, 0),
             queue: Queue::default(),
             flights: Flights::default(),
-            addresses: AddressMap::one_region_per_server(memory.region_count() as u16),
-            barriers: vec![Barrier::default(); memory.region_count()],
+            addresses: AddressMap::with_replicas(server_count, config.replica_count),
+            barriers: vec![Barrier::default(); usize::from(server_count)],
             parts: Vec::new(),
             open_atomics: Vec::new(),
             network: None,
@@ -128,6 +129,12 @@ impl Core {
         };
         core.install_hardware();
         core
+    }
+
+    /// Where the word is: on the primary of its region, or of a closed one where it was.
+    pub(crate) fn place(&self, at: GlobalPtr) -> GlobalPtr {
+        let place = self.addresses.place(at.region()).unwrap_or(at.region());
+        GlobalPtr::new(place, at.offset())
     }
 
     /// Installs the configured network and machines, all of them idle.

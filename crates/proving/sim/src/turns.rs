@@ -175,7 +175,7 @@ impl Core {
     /// Whether communicators of its machine post for `node`.
     #[inline]
     pub(crate) fn has_communicators(&self, node: NodeId) -> bool {
-        self.config.communicators > 0 && usize::from(node.0) >= self.memory.region_count()
+        self.config.communicators > 0 && node.0 >= self.addresses.server_count()
     }
 
     /// The turn pays for handing a load of `group` to a communicator, once for all loads of the

@@ -76,7 +76,7 @@ impl Core {
             flight.failure = Some(FabricError::OutOfRange { at, words });
             return;
         }
-        let node = self.addresses.primary(at.region());
+        let node = self.addresses.host(at.region());
         let Some(way) = self.way_of_verb(flight, node) else {
             flight.failure = Some(FabricError::Unreachable(node));
             return;

@@ -111,7 +111,7 @@ impl World {
     }
 
     pub fn server_count(&self) -> u16 {
-        self.core(|core| core.memory.region_count() as u16)
+        self.core(|core| core.addresses.server_count())
     }
 
     pub fn region_bytes(&self, region: RegionId) -> u64 {
@@ -329,19 +329,20 @@ impl World {
 
     /// The present value of a word of memory.
     pub fn peek(&self, at: GlobalPtr) -> u64 {
-        self.core(|core| core.memory.load(at, core.now_ns))
+        self.core(|core| core.memory.load(core.place(at), core.now_ns))
     }
 
     /// The present values of `words` words of memory.
     pub fn peek_words(&self, at: GlobalPtr, words: u64) -> Vec<u64> {
         self.core(|core| {
+            let at = core.place(at);
             (0..words).map(|word| core.memory.load(at.add_words(word), core.now_ns)).collect()
         })
     }
 
     /// Sets a word of memory, now.
     pub fn poke(&self, at: GlobalPtr, value: u64) {
-        self.core(|core| core.memory.store(at, core.now_ns, value, 0));
+        self.core(|core| core.memory.store(core.place(at), core.now_ns, value, 0));
     }
 
     /// Sets words of memory, now.

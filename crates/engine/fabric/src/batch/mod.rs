@@ -18,6 +18,7 @@ pub use arena::{ARENA_WORDS_MAX, Span};
 pub use post::Swap;
 pub use verb_list::VerbList;
 
+use crate::replicas::ReplicaOrder;
 use crate::verb::Verb;
 
 /// Verbs that are posted together, and the words they read and write.
@@ -38,6 +39,7 @@ struct Body {
     choices: u32,
     /// Reads of rows that continue where the previous one ended.
     continued: u32,
+    replica_order: ReplicaOrder,
     arena: Vec<u64>,
     used: usize,
 }
@@ -58,6 +60,7 @@ impl Batch {
             fences: 0,
             choices: 0,
             continued: 0,
+            replica_order: ReplicaOrder::default(),
             arena,
             used: 0,
         }))
@@ -78,6 +81,7 @@ impl Batch {
         self.0.fences = 0;
         self.0.choices = 0;
         self.0.continued = 0;
+        self.0.replica_order = ReplicaOrder::default();
     }
 
     /// Replaces this batch by a copy of another one: its verbs, and the words in use. Room for both
@@ -87,6 +91,7 @@ impl Batch {
         body.verbs.clone_from(&other.verbs);
         (body.bytes, body.fences) = (other.bytes, other.fences);
         (body.choices, body.continued) = (other.choices, other.continued);
+        body.replica_order = other.replica_order;
         body.used = other.used;
         if body.used > body.arena.len() {
             self.grow();
@@ -128,6 +133,25 @@ impl Batch {
     #[inline]
     pub fn round_trips(&self) -> u64 {
         1 + u64::from(self.0.fences)
+    }
+
+    /// When the replicas of what it writes are written.
+    #[inline]
+    pub fn replica_order(&self) -> ReplicaOrder {
+        self.0.replica_order
+    }
+
+    /// Chooses when the replicas of what it writes are written, until its verbs are cleared.
+    #[inline]
+    pub fn set_replica_order(&mut self, order: ReplicaOrder) {
+        self.0.replica_order = order;
+    }
+
+    /// Replaces the verbs; they use the same arena.
+    pub(crate) fn replace_verbs(&mut self, verbs: Vec<Verb>) {
+        self.0.bytes = verbs.iter().map(Verb::bytes).sum();
+        self.0.fences = verbs.iter().filter(|verb| **verb == Verb::Fence).count() as u32;
+        self.0.verbs = verbs;
     }
 
     /// Verbs and arena together, for back ends that execute them.

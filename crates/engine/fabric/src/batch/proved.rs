@@ -10,6 +10,18 @@ use layout::GlobalPtr;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Batch {
+    /// Removes reads and atomics.
+    pub(crate) fn retain_writes(&mut self) {
+        self.retain(|verb| verb.is_write() || *verb == Verb::Fence);
+    }
+
+    /// Removes the other verbs. Fences are verbs, too.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&Verb) -> bool) {
+        let mut verbs = std::mem::take(&mut self.0.verbs);
+        verbs.retain(is_kept);
+        self.replace_verbs(verbs);
+    }
+
     /// Removes the writes that these words prove: words that were unlocked, and rows that have the
     /// batch's version. On the server of a word all writes ahead of its own are proved, and on all
     /// servers those before the last fence ahead of it. The write of an unlocked word is proved

@@ -45,6 +45,11 @@ pub async fn forget_trees<E: Env>(env: &E, node: NodeId, label: Label) -> Result
     env.call(node, TREE_SERVICE, Request::Forget { label }.encode()).await.map(drop)
 }
 
+/// Lets the memory server rebuild the inner nodes of a tree that it has taken over.
+pub async fn rebuild_tree<E: Env>(env: &E, tree: &Tree) -> Result<(), IndexError> {
+    ask(env, tree, Request::Rebuild { root: tree.root }).await.map(drop)
+}
+
 /// The tree whose root block is at `root`.
 pub async fn open_tree<E: Env>(env: &E, root: GlobalPtr) -> Result<Tree, IndexError> {
     let (_, block) = read_root(env, Batch::new(), root).await?;

@@ -15,6 +15,7 @@ const CREATE: u64 = 1;
 const FIND: u64 = 2;
 const SETTLE: u64 = 3;
 const FORGET: u64 = 4;
+const REBUILD: u64 = 5;
 /// Follows a null pointer, in place of the number of a flaw.
 const FULL: u64 = u64::MAX;
 const NAME: &str = "the tree service";
@@ -31,6 +32,8 @@ pub(super) enum Request {
     Settle { root: GlobalPtr, low: Key, high: Option<Key> },
     /// The trees with this label were dropped.
     Forget { label: Label },
+    /// Handlers of a server that has died may have left half-done changes.
+    Rebuild { root: GlobalPtr },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,6 +55,7 @@ impl Request {
                 let writer = Writer::new().number(CREATE).number(pack_layout(*layout));
                 writer.number(first_leaf.word()).number(label.0).finish()
             }
+            Self::Rebuild { root } => Writer::new().number(REBUILD).number(root.word()).finish(),
             Self::Forget { label } => Writer::new().number(FORGET).number(label.0).finish(),
             Self::Find { root, key } => {
                 Writer::new().number(FIND).number(root.word()).words(key.words()).finish()
@@ -71,6 +75,7 @@ impl Request {
                 let first_leaf = GlobalPtr::from_word(reader.number()?);
                 Self::Create { layout, first_leaf, label: Label(reader.number()?) }
             }
+            REBUILD => Self::Rebuild { root: GlobalPtr::from_word(reader.number()?) },
             FORGET => Self::Forget { label: Label(reader.number()?) },
             FIND => {
                 Self::Find { root: GlobalPtr::from_word(reader.number()?), key: key(&mut reader)? }

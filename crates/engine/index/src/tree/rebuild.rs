@@ -1,17 +1,18 @@
-//! Rebuilds all inner nodes from the leaves: a memory server does this for each of its trees before
-//! it answers calls again, if its handlers died while they held latches.
+//! Rebuilds all inner nodes from the leaves: a memory server does this for each tree that it takes
+//! over from one that has died, whose handlers may have held latches.
 //!
 //! Inner nodes contain only information from leaves, so half-done changes need no analysis. Compute
 //! servers may keep changing leaves: the next lookup that loses time over a change missed by this
 //! walk settles it.
 
+use super::chain::read_behind;
 use super::descend::read_root;
 use super::image::{Head, ImageBuilder, post_image};
 use super::inner::Separator;
 use super::node::{back_off, execute, read_node};
 use super::root::{TreeRoot, inner_layout, latch};
 use super::service::NodeAllocator;
-use super::settle::{Link, UNLATCHED, WALK_RETRY_COUNT_MAX, walk_from};
+use super::settle::{Link, UNLATCHED, WALK_RETRY_COUNT_MAX, release_latch, take_latch};
 use super::view::LeafView;
 use crate::damage::Flaw;
 use crate::error::IndexError;
@@ -21,6 +22,21 @@ use layout::{GlobalPtr, Key};
 
 /// Fill of each new inner node in percent.
 const FILL_PERCENT: usize = 80;
+
+/// As [`rebuild_inner_nodes`], beside other handlers.
+pub(super) async fn rebuild<E: Env>(
+    env: &E,
+    batch: Batch,
+    allocator: &dyn NodeAllocator<E>,
+    root: GlobalPtr,
+) -> Result<Batch, IndexError> {
+    let batch = take_latch(env, batch, root).await?;
+    if let Err(error) = rebuild_inner_nodes(env, allocator, root).await {
+        release_latch(env, Batch::new(), root).await?;
+        return Err(error);
+    }
+    Ok(batch)
+}
 
 /// Creates new inner nodes for the tree at `root`, makes them the start of descents, and releases
 /// its latch. The old ones stay allocated until the tree is dropped. No handler may be running on
@@ -47,28 +63,45 @@ pub async fn rebuild_inner_nodes<E: Env>(
     Ok(())
 }
 
+/// All leaves from the first one on. Where a leaf changes its range meanwhile, the walk steps back
+/// to the last leaf that still begins where it began; the first one lives as long as the tree.
 async fn walk_all<E: Env>(
     env: &E,
     mut batch: Batch,
     block: &TreeRoot,
 ) -> Result<(Batch, Vec<Link>), IndexError> {
     let low = Key::lowest(block.layout.key_words);
-    for tried in 0..WALK_RETRY_COUNT_MAX {
-        let (span, links);
-        (batch, span) = read_node(env, batch, block.layout, block.first_leaf).await?;
-        let first = LeafView::new(block.layout, batch.words(span));
-        if !first.is_live(0) || first.low() != low.words() {
-            return Err(IndexError::Damaged(Flaw::NoFirstLeaf.at(block.first_leaf)));
+    let mut links = vec![Link { ptr: block.first_leaf, low, high: None }];
+    let mut tried = 0;
+    while let Some(&Link { ptr, low, .. }) = links.last() {
+        let span;
+        (batch, span) = read_node(env, batch, block.layout, ptr).await?;
+        let leaf = LeafView::new(block.layout, batch.words(span));
+        if !leaf.is_live(0) || leaf.low() != low.words() {
+            links.pop();
+            continue;
         }
-        let start = (first.next(), Link::of(block.first_leaf, &first));
+        let mut last = Link::of(ptr, &leaf);
+        let mut next = leaf.next();
         batch.truncate(span.at);
-        (batch, links) = walk_from(env, batch, block, start, &low, None).await?;
-        if let Some(links) = links {
-            return Ok((batch, links));
+        links.pop();
+        loop {
+            links.push(last);
+            let Some(end) = last.high else { return Ok((batch, links)) };
+            let behind;
+            (batch, behind) = read_behind(env, batch, block.layout, next, end.words()).await?;
+            let Some(behind) = behind else { break };
+            let leaf = LeafView::new(block.layout, batch.words(behind.span));
+            (last, next) = (Link::of(behind.ptr, &leaf), leaf.next());
+            batch.truncate(behind.span.at);
         }
-        back_off(env, tried).await;
+        tried += 1;
+        if tried > links.len() + WALK_RETRY_COUNT_MAX as usize {
+            return Err(IndexError::Contended);
+        }
+        back_off(env, tried as u32).await;
     }
-    Err(IndexError::Contended)
+    Err(IndexError::Damaged(Flaw::NoFirstLeaf.at(block.first_leaf)))
 }
 
 /// Writes the nodes above `children` and returns the separators that lead to them.

@@ -6,6 +6,7 @@ use super::descend::find_child;
 use super::image::{Head, ImageBuilder, post_image};
 use super::message::{Answer, Request};
 use super::node::execute;
+use super::rebuild::rebuild;
 use super::root::{ROOT_WORDS, TreeRoot, inner_layout};
 use super::settle::settle;
 use crate::error::IndexError;
@@ -60,6 +61,10 @@ impl<E: Env> TreeService<E> {
             Request::Forget { label } => {
                 allocator.forget(label);
                 Ok((batch, GlobalPtr::NULL))
+            }
+            Request::Rebuild { root } => {
+                let batch = rebuild(env, batch, allocator, root).await?;
+                Ok((batch, root))
             }
             Request::Find { root, key } => find_child(env, batch, root, &key).await,
             Request::Settle { root, low, high } => {

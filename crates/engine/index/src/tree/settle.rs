@@ -45,7 +45,7 @@ pub(super) struct Change<'a> {
 pub(super) struct Link {
     pub ptr: GlobalPtr,
     pub low: Key,
-    high: Option<Key>,
+    pub high: Option<Key>,
 }
 
 impl Link {
@@ -82,7 +82,7 @@ pub(super) async fn settle<E: Env>(
     Ok((batch, result?))
 }
 
-async fn take_latch<E: Env>(
+pub(super) async fn take_latch<E: Env>(
     env: &E,
     mut batch: Batch,
     root: GlobalPtr,
@@ -98,7 +98,7 @@ async fn take_latch<E: Env>(
     Err(IndexError::Contended)
 }
 
-async fn release_latch<E: Env>(
+pub(super) async fn release_latch<E: Env>(
     env: &E,
     mut batch: Batch,
     root: GlobalPtr,
@@ -147,7 +147,7 @@ async fn walk<E: Env>(
     Err(IndexError::Contended)
 }
 
-pub(super) async fn walk_from<E: Env>(
+async fn walk_from<E: Env>(
     env: &E,
     mut batch: Batch,
     block: &TreeRoot,

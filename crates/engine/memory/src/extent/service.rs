@@ -22,8 +22,12 @@ impl<E: Env> Service<E> for ExtentService {
                     self.allocate(env, bytes, label, Need::from_number(reader.number()?)?)
                 }
                 FREE => {
-                    let offset = GlobalPtr::from_word(reader.number()?).offset();
-                    self.free(env, offset, Label(reader.number()?)).await
+                    let extent = GlobalPtr::from_word(reader.number()?);
+                    // Of a region whose server has died: its memory is not used again.
+                    if extent.region() != self.0.region {
+                        return Ok(Vec::new());
+                    }
+                    self.free(env, extent.offset(), Label(reader.number()?)).await
                 }
                 FREE_LABEL => {
                     let label = Label(reader.number()?);

@@ -240,9 +240,11 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Poisons the lane because the results of lock verbs were lost with a batch: locks may be held
-    /// with a number that no commit may publish past.
+    /// with a number that no commit may publish past. Upkeep that was undone holds none.
     fn poison_upkeep(&mut self) -> Result<(), Abort> {
-        self.identity.poison();
+        if !self.env.is_undone() {
+            self.identity.poison();
+        }
         Err(Abort::Unreachable)
     }
 

@@ -93,6 +93,7 @@ impl<E: Env> LaneInner<E> {
                 self.garbage.suspect = Some(Retired { doubt: Some(doubt), ..found });
             }
             // Locks may be held with a number that no commit may publish past.
+            Err(_) if self.env.is_undone() => {}
             Err(_) => return self.identity.poison(),
         }
         self.identity.finish_number();

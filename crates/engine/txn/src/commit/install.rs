@@ -16,7 +16,7 @@ use crate::lane::LaneInner;
 use crate::read::access::{Access, AccessId, State};
 use crate::write::Owner;
 use crate::write::write_set::InsertBlock;
-use fabric::{Batch, Env, FabricError, Mutant, Span};
+use fabric::{Batch, Env, FabricError, Mutant, ReplicaOrder, Span};
 use index::tree::LeafRead;
 use layout::bucket;
 use layout::row::{BufferLayout, ChainWord, Cover, HEADER, KEY, LINK, MOVED_FLAG, VERSION};
@@ -122,6 +122,10 @@ impl<E: Env> LaneInner<E> {
         } else {
             batch.clear_verbs();
             self.post_installs(&mut batch, timestamp);
+        }
+        // Nobody locks a row before its version is published. Buckets and leaves are free at once.
+        if self.writes.bucket_inserts.is_empty() && self.writes.locks.leaves.is_empty() {
+            batch.set_replica_order(ReplicaOrder::Beside);
         }
         self.txn.batch.put_back(batch);
         self.execute().await

@@ -11,9 +11,9 @@ use crate::abort::Abort;
 use crate::lane::LaneInner;
 use crate::recovery::{JournalError, LaneJournal, begin_entry};
 use fabric::{Batch, Env, Mutant, append_writes};
+use layout::VersionWord;
 use layout::journal::{ENTRY_HEAD, EntryHead, close_entry};
 use layout::row::{ChainWord, LINK};
-use layout::{GlobalPtr, VersionWord};
 
 impl<E: Env> LaneInner<E> {
     /// Whether batch 2 is put together before batch 1: for the journal, and where batches may be
@@ -65,10 +65,11 @@ impl<E: Env> LaneInner<E> {
         let existing = accesses.filter(|access| !access.is_new() && !access.row.is_null());
         entry.extend(existing.flat_map(|row| [row.row.word(), row.version.word()]));
         let rows = (entry.len() - ENTRY_HEAD) / 2;
-        let buckets = writes.bucket_inserts.iter().map(|insert| insert.bucket);
-        let leaves = writes.locks.leaves.iter().map(|lock| txn.leaves_seen[lock.seen].leaf);
-        entry.extend(buckets.chain(leaves).map(GlobalPtr::word));
-        let structures = entry.len() - ENTRY_HEAD - 2 * rows;
+        let buckets = writes.bucket_inserts.iter();
+        entry.extend(buckets.flat_map(|insert| [insert.bucket.word(), insert.insert]));
+        let leaves = writes.locks.leaves.iter().map(|lock| &txn.leaves_seen[lock.seen]);
+        entry.extend(leaves.flat_map(|seen| [seen.leaf.word(), seen.insert.word()]));
+        let structures = (entry.len() - ENTRY_HEAD) / 2 - rows;
         append_writes(batch, self.scratch.installs.verbs(), &mut entry);
         close_entry(&mut entry, EntryHead { number, id, rows, structures });
         self.scratch.entry = entry;

@@ -15,7 +15,7 @@ use crate::lane::{LaneInner, RunningTransaction};
 use crate::read::access::Access;
 use crate::recovery::LockedWord;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Mutant, Span};
+use fabric::{Batch, Env, FabricError, Mutant, ReplicaOrder, Span};
 use layout::row::{ChainWord, LINK};
 use layout::{VersionWord, leaf};
 
@@ -124,6 +124,7 @@ impl<E: Env> LaneInner<E> {
             }
         }
         if has_changed {
+            batch.set_replica_order(ReplicaOrder::Beside);
             self.post_journal(&mut batch);
         }
         let is_empty = batch.is_empty();
@@ -175,6 +176,7 @@ impl<E: Env> LaneInner<E> {
         let locked = timestamp.locked().word();
         let mut batch = self.txn.batch.take();
         batch.clear_verbs();
+        batch.set_replica_order(ReplicaOrder::Beside);
         if is_first {
             // Ahead of the swaps: on its own server no lock is held without its entry.
             self.post_journal(&mut batch);

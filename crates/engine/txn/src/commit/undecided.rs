@@ -20,6 +20,9 @@
 //! old one was saved, and that is not repeated: readers find it there, and while a slot is written
 //! it looks empty.
 //!
+//! If the server of a region with replicas has died, its locks have ended with it. Then the writes
+//! to this region are repeated on the replicas. None is promoted before the decision.
+//!
 //! Upkeep does not leave that to a task: it waits and repeats its lost batches
 //! ([`LaneInner::insist`]).
 //!
@@ -33,7 +36,7 @@
 use crate::database::Shared;
 use crate::lane::LaneInner;
 use crate::recovery::LaneJournal;
-use fabric::{Batch, Env, FabricError, Mutant, Span, Verb, batch_of_writes};
+use fabric::{Batch, Env, FabricError, Lock, Mutant, Span, Verb, batch_of_writes, replicas};
 use layout::journal::Entry;
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::row::VERSION;
@@ -54,6 +57,7 @@ const DECIDE_NS_MAX: u64 = 60_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MaybeLocked {
     pub word: GlobalPtr,
+    pub before: u64,
     pub unlocked: u64,
 }
 
@@ -191,9 +195,11 @@ impl<E: Env> LaneInner<E> {
         if E::IMMEDIATE && self.journal.is_none() {
             return work(self).await;
         }
+        let _holder = self.shared.hold_locks(&self.env);
         let env_for_upkeep = self.env_for_upkeep();
         let env = std::mem::replace(&mut self.env, env_for_upkeep);
         let done = work(self).await;
+        self.is_upkeep_undone = self.env.is_undone();
         self.env = env;
         done
     }
@@ -250,9 +256,10 @@ impl Undecided {
     /// not those of a batch.
     pub(crate) fn of_entry(entry: &Entry<'_>, resolution: Resolution) -> Option<Self> {
         let timestamp = entry.head.number;
-        let rows = entry.rows().map(|(word, unlocked)| MaybeLocked { word, unlocked }).collect();
+        let row = |(word, before)| MaybeLocked { word, before, unlocked: before };
+        let rows = entry.rows().map(row).collect();
         // Insert words never return to an earlier value.
-        let structure = |word| MaybeLocked { word, unlocked: timestamp.word() };
+        let structure = |(word, before)| MaybeLocked { word, before, unlocked: timestamp.word() };
         let structures = entry.structures().map(structure).collect();
         let next = match resolution {
             Resolution::RollForward => NextStep::Install(batch_of_writes(entry.writes())?),
@@ -304,7 +311,7 @@ impl Undecided {
 
     /// Unlocks the words that hold the number's lock. Only its owner changes them.
     async fn release<E: Env>(&self, env: &E) -> Result<(), Delay> {
-        let locks: Vec<MaybeLocked> = self.rows.iter().chain(&self.structures).copied().collect();
+        let locks = open_locks(env, self.rows.iter().chain(&self.structures));
         let (mut batch, found) = read_words(env, locks.iter().map(|lock| lock.word)).await?;
         for (lock, found) in locks.iter().zip(found) {
             if found == self.timestamp.locked().word() {
@@ -320,28 +327,39 @@ impl Undecided {
     /// Carries out the writes of batch 2 that are not proved.
     async fn install<E: Env>(&self, env: &E, copy: &Batch) -> Result<(), Delay> {
         let own = self.timestamp.locked().word();
-        let (_, headers) = read_words(env, self.rows.iter().map(|row| row.word)).await?;
+        let rows = open_locks(env, &self.rows);
+        let (_, headers) = read_words(env, rows.iter().map(|row| row.word)).await?;
         let installed = [own, self.timestamp.word(), self.timestamp.deleted().word()];
         if !headers.iter().all(|header| installed.contains(header)) {
             return Err(Delay::Lost);
         }
-        let (_, found) = read_words(env, self.structures.iter().map(|lock| lock.word)).await?;
-        let locks = self.structures.iter().zip(found).filter(|(_, found)| *found != own);
+        let structures = open_locks(env, &self.structures);
+        let (_, found) = read_words(env, structures.iter().map(|lock| lock.word)).await?;
+        let locks = structures.iter().zip(found).filter(|(_, found)| *found != own);
         let mut written: BTreeSet<GlobalPtr> = locks.map(|(lock, _)| lock.word).collect();
         if env.mutant(Mutant::DecideRewriteUnlocked) {
             written.clear();
         }
         if !env.mutant(Mutant::DecideSaveAgain) {
             let version = |row: &MaybeLocked| row.word.add_words(u64::from(VERSION));
-            let (_, versions) = read_words(env, self.rows.iter().map(version)).await?;
+            let (_, versions) = read_words(env, rows.iter().map(version)).await?;
             // A torn version is that of a row which is being written where memory is coherent.
             let is_saved =
                 |found: &u64| installed.contains(found) || *found == VersionWord::TORN.word();
-            let rows = self.rows.iter().zip(versions).filter(|(_, found)| is_saved(found));
+            let rows = rows.iter().zip(versions).filter(|(_, found)| is_saved(found));
             written.extend(rows.map(|(row, _)| row.word));
         }
         let mut batch = copy.clone();
         batch.retain_unproved(&written);
+        let batch = match self.structures.is_empty() {
+            true => replicas::repeated_beside(env, copy, batch),
+            false => {
+                let locks = self.rows.iter().chain(&self.structures);
+                let lock =
+                    |lock: &MaybeLocked| (lock.word, Lock { locked: own, before: lock.before });
+                replicas::repeated(env, batch, locks.map(lock).collect()).await?
+            }
+        };
         env.execute(batch).await?;
         Ok(())
     }
@@ -363,6 +381,15 @@ impl Undecided {
         }
         Ok(())
     }
+}
+
+/// The locks that are in open regions. Those of a closed region have ended with its server, and its
+/// replicas are written by nobody else until one is promoted.
+fn open_locks<'a, E: Env>(
+    env: &E,
+    locks: impl IntoIterator<Item = &'a MaybeLocked>,
+) -> Vec<MaybeLocked> {
+    locks.into_iter().filter(|lock| !env.is_closed(lock.word.region())).copied().collect()
 }
 
 /// Reads these words; also returns an empty batch.

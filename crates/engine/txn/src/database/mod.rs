@@ -208,6 +208,11 @@ impl<E: Env> Database<E> {
         Root { oracle: *oracle, slots: oracle_layout.slots, copies, servers, config }
     }
 
+    /// Words of the oracle's area.
+    pub fn oracle_words(&self) -> u32 {
+        self.shared.oracle_layout.words()
+    }
+
     /// Opens a database that another endpoint has created. Its catalog is unknown at first:
     /// [`Database::refresh`] fetches it, and so does the first transaction.
     pub fn open(env: E, root: &Root) -> Self
@@ -218,6 +223,7 @@ impl<E: Env> Database<E> {
     }
 
     fn of(env: E, shared: Shared<E>) -> Self {
+        env.leave_out(shared.oracle, u64::from(shared.oracle_layout.words()));
         let shared = Arc::new(shared);
         Self { env, handles: Arc::new(LanePoolGuard(shared.clone())), shared }
     }

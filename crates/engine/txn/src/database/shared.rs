@@ -9,6 +9,7 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::collect::SharedHorizon;
 use crate::lane::LaneInner;
 use crate::operations::Operations;
+use crate::promotion::LockHolders;
 use crate::snapshot::fetch::Fetched;
 use crate::snapshot::freezer::Freezers;
 use crate::snapshot::freshness::Freshness;
@@ -89,6 +90,8 @@ pub(crate) struct Shared<E: Env> {
     lane_pool: Mutex<LanePool<E>>,
     /// Number of numbers with unknown outcome that are being decided.
     pub deciding: AtomicU32,
+    /// Works that may hold locks, if regions have replicas.
+    pub lock_holders: Arc<LockHolders>,
 }
 
 /// The pool of idle lanes.
@@ -142,6 +145,7 @@ impl<E: Env> Shared<E> {
             keeper: OnceLock::new(),
             lane_pool: Mutex::default(),
             deciding: AtomicU32::new(0),
+            lock_holders: Arc::default(),
         }
     }
 

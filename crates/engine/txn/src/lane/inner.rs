@@ -44,6 +44,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub redo: Option<redo_log::Lane>,
     /// The lane's journal, if the database keeps journals.
     pub journal: Option<Box<LaneJournal>>,
+    /// Whether the last upkeep was undone, because a memory server has died.
+    pub is_upkeep_undone: bool,
     pub scratch: Scratch,
 }
 
@@ -92,6 +94,7 @@ impl<E: Env> LaneInner<E> {
             statistics: LaneStatistics::default(),
             redo,
             journal: None,
+            is_upkeep_undone: false,
             scratch: Scratch::default(),
         }
     }

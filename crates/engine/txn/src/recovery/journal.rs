@@ -3,7 +3,7 @@
 
 use crate::database::Shared;
 use crate::snapshot::slot::lane_of;
-use fabric::{Batch, Env, FabricError, JournalOf, Span, UpkeepJournal};
+use fabric::{Batch, Env, FabricError, JournalOf, Mutant, Span, UpkeepJournal};
 use layout::journal::{self, COMMITS, ENTRY, ENTRY_HEAD, Entry, KIND, NEXT, UPKEEP, WORDS};
 use layout::oracle::LANE_JOURNAL;
 use layout::upkeep_entry::UpkeepEntry;
@@ -61,7 +61,7 @@ impl LaneJournal {
                 Some(newest) => (newest.at, newest.words),
                 None => allocate(env, upkeep.list(), server, UPKEEP_BYTES_MIN, UPKEEP).await?,
             };
-            upkeep.add(at, words);
+            upkeep.add(RegionId(server.0), at, words);
         }
         Ok(Self { slot, at, words, id: env.random(), upkeep: Arc::new(upkeep) })
     }
@@ -134,7 +134,7 @@ pub(super) async fn journals_of<E: Env>(
     let mut at = GlobalPtr::from_word(batch.word(first.at));
     while !at.is_null() {
         batch.reset();
-        let head = batch.read(at, ENTRY);
+        let head = batch.read(readable(env, at), ENTRY);
         batch = env.execute(batch).await?;
         let word = |word: u32| batch.word(head.at + word);
         found.push(Found { at, words: word(WORDS), kind: word(KIND) });
@@ -196,7 +196,7 @@ fn make_room_for_upkeep<'a, E: Env>(
             Err(JournalError::Fabric(error)) => return Err(error),
             Err(JournalError::Allocate(_)) => return Err(FabricError::NoJournal { bytes }),
         };
-        journal.add(at, words);
+        journal.add(region, at, words);
         Ok(())
     })
 }
@@ -212,7 +212,7 @@ pub(super) async fn read_entry<E: Env>(
     env: &E,
     journal: &Found,
 ) -> Result<Option<Vec<u64>>, FabricError> {
-    let at = journal.at.add_words(u64::from(ENTRY));
+    let at = readable(env, journal.at.add_words(u64::from(ENTRY)));
     let head = read_words(env, at, ENTRY_HEAD as u64).await?;
     // The size is not checked yet: it may be that of an entry that was being written.
     let words = journal::size_of(&head).min(journal.words.saturating_sub(u64::from(ENTRY)));
@@ -227,8 +227,10 @@ pub(super) async fn read_upkeep_entries<E: Env>(
 ) -> Result<Vec<Vec<u64>>, FabricError> {
     let room = upkeep_entry::room(journal.words);
     let mut whole = Vec::new();
-    for number in 0..2 {
-        let at = upkeep_entry::place(journal.at, journal.words, number);
+    let of_place = |place| {
+        [0, 1].map(|turn| upkeep_entry::place(in_region(journal.at, place), journal.words, turn))
+    };
+    for at in places(env, journal.at.region()).into_iter().flat_map(of_place) {
         let head = read_words(env, at, (upkeep_entry::HEAD as u64).min(room)).await?;
         // The size is not checked yet: it may be that of an entry that was being written.
         let words = upkeep_entry::size_of(&head).min(room);
@@ -253,7 +255,26 @@ async fn read_words<E: Env>(env: &E, at: GlobalPtr, words: u64) -> Result<Vec<u6
     Ok(read)
 }
 
-/// Whether the mark of a lane on any server has this id.
+/// The primary of a region and its replicas. All of them are written, in this order backwards, so
+/// each may be the only one that has a write.
+fn places<E: Env>(env: &E, region: RegionId) -> Vec<RegionId> {
+    let primary = (!env.is_closed(region)).then_some(region);
+    if primary.is_some() && env.mutant(Mutant::RecoverIgnoreReplicas) {
+        return vec![region];
+    }
+    primary.into_iter().chain(env.replicas(region)).collect()
+}
+
+fn in_region(at: GlobalPtr, region: RegionId) -> GlobalPtr {
+    GlobalPtr::new(region, at.offset())
+}
+
+/// Where these words can be read: on a replica if their region is closed.
+fn readable<E: Env>(env: &E, at: GlobalPtr) -> GlobalPtr {
+    places(env, at.region()).first().map_or(at, |&place| in_region(at, place))
+}
+
+/// Whether the mark of a lane on any server, or on a replica, has this id.
 pub(super) async fn is_marked<E: Env>(
     env: &E,
     shared: &Shared<E>,
@@ -261,7 +282,8 @@ pub(super) async fn is_marked<E: Env>(
     id: u64,
 ) -> Result<bool, FabricError> {
     let mut batch = Batch::new();
-    let marks = shared.servers.iter().map(|server| region::mark(RegionId(server.0), slot));
+    let regions = shared.servers.iter().flat_map(|server| places(env, RegionId(server.0)));
+    let marks = regions.map(|region| region::mark(region, slot));
     let reads: Vec<Span> = marks.map(|mark| batch.read(mark, 1)).collect();
     let batch = env.execute(batch).await?;
     Ok(reads.iter().any(|read| batch.word(read.at) == id))

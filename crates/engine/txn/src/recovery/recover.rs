@@ -15,7 +15,7 @@ use layout::oracle::{
 };
 use layout::upkeep_entry::UpkeepEntry;
 use layout::version::COUNTER_MAX;
-use layout::{RegionId, SlotId};
+use layout::{GlobalPtr, RegionId, SlotId};
 use memory::fence::fenced_epoch;
 use std::collections::BTreeSet;
 
@@ -73,6 +73,16 @@ impl<E: Env> Database<E> {
         let owners = read_owners(&self.env, &self.shared).await?;
         let has_name = |owner: &u64| ![0, ANONYMOUS, OWNER_USED_UP].contains(owner);
         Ok(owners.into_iter().filter(has_name).map(|owner| owner & !OWNER_RECOVERS).collect())
+    }
+
+    /// The address and the number of words of each lane's journals.
+    pub async fn journals(&self) -> Result<Vec<(GlobalPtr, u64)>, FabricError> {
+        let mut all = Vec::new();
+        for slot in (0..self.shared.slots_in_use() as u16).map(SlotId) {
+            let journals = journals_of(&self.env, &self.shared, slot).await?;
+            all.extend(journals.iter().map(|journal| (journal.at, journal.words)));
+        }
+        Ok(all)
     }
 
     /// Waits until all memory servers have fenced the members that `epoch` lacks, until

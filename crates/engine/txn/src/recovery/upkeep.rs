@@ -7,7 +7,7 @@
 //! The locks that are left then protect nothing that is half done: they get their values back.
 
 use super::journal::{Found, read_upkeep_entries};
-use fabric::{Batch, Env, FabricError, Mutant, Span, batch_of_writes};
+use fabric::{Batch, Env, FabricError, Lock, Mutant, Span, batch_of_writes, replicas};
 use layout::GlobalPtr;
 use layout::journal::UPKEEP;
 use layout::upkeep_entry::{UpkeepEntry, UpkeepLock};
@@ -37,14 +37,19 @@ pub(super) async fn finish<E: Env>(
     entry: &UpkeepEntry<'_>,
 ) -> Result<Option<()>, FabricError> {
     let Some(mut writes) = batch_of_writes(entry.writes()) else { return Ok(None) };
-    let locks: Vec<UpkeepLock> = entry.locks().collect();
+    // The locks of a closed region have ended with its server.
+    let is_open = |lock: &UpkeepLock| !env.is_closed(lock.word.region());
+    let locks: Vec<UpkeepLock> = entry.locks().filter(is_open).collect();
     if !writes.is_empty() {
         let mut unlocked = unlocked_of(env, &locks).await?;
         if env.mutant(Mutant::RecoverRewriteUpkeep) {
             unlocked.clear();
         }
         writes.retain_unproved(&unlocked);
-        env.execute(writes).await?;
+        let lock =
+            |lock: UpkeepLock| (lock.word, Lock { locked: lock.locked, before: lock.before });
+        let locks = entry.locks().map(lock).collect();
+        env.execute(replicas::repeated(env, writes, locks).await?).await?;
     }
     let mut batch = Batch::new();
     for lock in locks.iter().filter(|lock| lock.locked != lock.before) {
@@ -63,7 +68,9 @@ async fn unlocked_of<E: Env>(
 ) -> Result<BTreeSet<GlobalPtr>, FabricError> {
     let mut batch = Batch::new();
     let reads: Vec<Span> = locks.iter().map(|lock| batch.read(lock.word, 1)).collect();
-    let batch = env.execute(batch).await?;
+    if !batch.is_empty() {
+        batch = env.execute(batch).await?;
+    }
     let pairs = locks.iter().zip(reads);
     let unlocked = pairs.filter(|(lock, read)| batch.word(read.at) != lock.locked);
     Ok(unlocked.map(|(lock, _)| lock.word).collect())

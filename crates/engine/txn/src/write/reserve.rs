@@ -117,7 +117,9 @@ impl<E: Env> LaneInner<E> {
             self.advance_horizon().await?;
             let detached = self.insist(async |lane: &mut Self| lane.detach_buffers().await).await;
             if detached.is_err() {
-                self.identity.poison();
+                if !self.is_upkeep_undone {
+                    self.identity.poison();
+                }
                 return Err(Abort::Unreachable);
             }
             let pool = self.open.table_mut(table).buffers_on(server);

@@ -41,7 +41,8 @@ impl Core {
         }
         if self.random.one_in(self.config.lost_batch_one_in) && !flight.is_within(node) {
             flight.cut_ns = self.draw_cut_ns();
-            flight.failure = Some(FabricError::Unreachable(flight.first_target()));
+            flight.failure =
+                Some(FabricError::Unreachable(self.addresses.host(flight.first_target())));
             self.injector.count(FaultKind::ConnectionLoss);
         }
         self.flights.put(place, flight);
@@ -81,12 +82,14 @@ impl Core {
             return 0;
         }
         if flight.unreachable_ns != u64::MAX {
-            flight.failure = Some(FabricError::Unreachable(flight.first_target()));
+            flight.failure =
+                Some(FabricError::Unreachable(self.addresses.host(flight.first_target())));
             return 0;
         }
         if flight.loses_completion {
             self.injector.count(FaultKind::LostCompletion);
-            flight.failure = Some(FabricError::Unreachable(flight.first_target()));
+            flight.failure =
+                Some(FabricError::Unreachable(self.addresses.host(flight.first_target())));
             return 0;
         }
         let mut longest_ns = 0;
@@ -96,7 +99,7 @@ impl Core {
                 if verb == Verb::Fence {
                     continue;
                 }
-                let server = self.addresses.primary(verb.target().region());
+                let server = self.addresses.host(verb.target().region());
                 match self.crossing_ns(server, flight.node) {
                     Some(crossing_ns) => longest_ns = longest_ns.max(crossing_ns),
                     None => flight.failure = Some(FabricError::Unreachable(server)),

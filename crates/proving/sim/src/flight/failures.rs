@@ -26,10 +26,14 @@ impl Core {
             return;
         }
         let cut_ns = self.draw_cut_ns();
+        let addresses = &self.addresses;
+        let is_there = |region| addresses.host(region) == to;
         for flight in self.flights.under_way().filter(|flight| flight.node == from) {
-            if flight.goes_to(to) {
-                flight.cut_to(to, cut_ns);
-                self.memory.cut_batch(flight.number, Some(to.0), cut_ns);
+            if flight.goes_to(is_there) {
+                flight.cut_to(is_there, cut_ns);
+                for region in addresses.regions_on(to) {
+                    self.memory.cut_batch(flight.number, Some(region.0), cut_ns);
+                }
                 flight.failure.get_or_insert(FabricError::Unreachable(to));
                 self.injector.count(by);
             }
@@ -47,7 +51,7 @@ impl Core {
         for flight in self.flights.places.iter_mut().flatten() {
             let is_failed = flight.group == group && failed.contains(&flight.number);
             if is_failed && flight.is_over && flight.batch.is_some() {
-                flight.cut_to(NodeId(region.0), now_ns);
+                flight.cut_to(|target| target == region, now_ns);
             }
         }
         self.open_atomics.retain(|open| !open.is_of(failed, region));
@@ -55,8 +59,10 @@ impl Core {
 
     /// Messages from `from` to `to` are lost: completions and answers under way never arrive.
     pub(crate) fn lose_answers(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
+        let addresses = &self.addresses;
+        let is_there = |region| addresses.host(region) == from;
         for flight in self.flights.under_way().filter(|flight| flight.node == to) {
-            if flight.goes_to(from) && flight.failure.is_none() {
+            if flight.goes_to(is_there) && flight.failure.is_none() {
                 flight.failure = Some(FabricError::Unreachable(from));
                 self.injector.count(by);
             }
@@ -66,24 +72,28 @@ impl Core {
 
     /// A server died: its pending verbs never take effect.
     pub(crate) fn fail_flights_to(&mut self, node: NodeId) {
-        let now_ns = self.now_ns;
+        let (now_ns, addresses) = (self.now_ns, &self.addresses);
         for flight in self.flights.under_way() {
             let posted = flight.batch().verbs()[..flight.next_verb as usize].iter();
             let is_unfinished = |(verb, state): (&Verb, &VerbState)| {
-                verb.target().region().0 == node.0 && *verb != Verb::Fence && state.end_ns > now_ns
+                *verb != Verb::Fence
+                    && addresses.host(verb.target().region()) == node
+                    && state.end_ns > now_ns
             };
             if posted.zip(&flight.verbs).any(is_unfinished) {
                 flight.failure.get_or_insert(FabricError::Unreachable(node));
             }
         }
-        if usize::from(node.0) < self.memory.region_count() {
-            self.memory.cut_region(node.0, now_ns);
+        for region in addresses.regions_on(node) {
+            self.memory.cut_region(region.0, now_ns);
         }
     }
 
     /// A server restarts: verbs that were posted to its earlier incarnation are refused.
     pub(crate) fn refuse_flights_to(&mut self, node: NodeId) {
-        for flight in self.flights.under_way().filter(|flight| flight.goes_to(node)) {
+        let addresses = &self.addresses;
+        let is_there = |region| addresses.host(region) == node;
+        for flight in self.flights.under_way().filter(|flight| flight.goes_to(is_there)) {
             flight.failure.get_or_insert(FabricError::Unreachable(node));
             self.injector.count(FaultKind::StaleKey);
         }

@@ -14,7 +14,7 @@ pub(crate) use flights::Flights;
 
 use crate::memory::Moments;
 use fabric::{Batch, FabricError, Verb};
-use layout::{GlobalPtr, NodeId};
+use layout::{GlobalPtr, NodeId, RegionId};
 use std::task::Waker;
 
 /// The progress of a verb.
@@ -164,18 +164,18 @@ impl Flight {
     }
 
     /// Verbs to `node` touch nothing after `cut_ns`.
-    fn cut_to(&mut self, node: NodeId, cut_ns: u64) {
+    fn cut_to(&mut self, is_there: impl Fn(RegionId) -> bool, cut_ns: u64) {
         for index in 0..self.next_verb {
-            if self.verb(index).target().region().0 == node.0 {
+            if is_there(self.verb(index).target().region()) {
                 let state = &mut self.verbs[index as usize];
                 state.cut_ns = state.cut_ns.min(cut_ns);
             }
         }
     }
 
-    /// Whether a posted verb goes to `node`.
-    fn goes_to(&self, node: NodeId) -> bool {
-        let goes_there = |verb: &Verb| *verb != Verb::Fence && verb.target().region().0 == node.0;
+    /// Whether a posted verb goes to one of these regions.
+    fn goes_to(&self, is_there: impl Fn(RegionId) -> bool) -> bool {
+        let goes_there = |verb: &Verb| *verb != Verb::Fence && is_there(verb.target().region());
         self.batch().verbs()[..self.next_verb as usize].iter().any(goes_there)
     }
 
@@ -196,9 +196,9 @@ impl Flight {
     }
 
     /// The target of the batch's first verb.
-    fn first_target(&self) -> NodeId {
+    fn first_target(&self) -> RegionId {
         let target = self.batch().verbs().first().map_or(GlobalPtr::NULL, Verb::target);
-        NodeId(target.region().0)
+        target.region()
     }
 
     /// The verb as the card executes it: a read of rows together with the reads that continue where

@@ -1,0 +1,206 @@
+//! Writes to replicas: a batch as it is posted, made from the batch as it was put together.
+//!
+//! Locks are on the primary alone, and cover all replicas. The poster of a batch holds the locks of
+//! what it writes, and the last of these writes unlocks; so all replicas are written ahead, and the
+//! next owner of a lock finds them complete. This costs a round trip, the fence, which batches
+//! without such a need leave out ([`ReplicaOrder`]).
+//!
+//! Decision: docs/decisions/0315-replicas-are-written-ahead-of-the-primary.md
+
+use crate::address_map::AddressMap;
+use crate::batch::Batch;
+use crate::env::Env;
+use crate::error::FabricError;
+use crate::mutant::Mutant;
+use crate::upkeep::Lock;
+use crate::verb::Verb;
+use layout::{GlobalPtr, RegionId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// When the replicas of what a batch writes are written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ReplicaOrder {
+    /// Before all verbs of the batch.
+    #[default]
+    Ahead,
+    /// In the same round trip: nobody else writes these words before the poster has told that the
+    /// batch is complete.
+    Beside,
+    /// Not with this batch.
+    Never,
+}
+
+/// Makes the batch that is posted: verbs go to the primaries of their regions, and writes to the
+/// replicas, too. Of a closed region only the replicas are written.
+///
+/// # Errors
+///
+/// If another verb than a write needs a closed region. Then nothing may be posted.
+pub fn address(batch: &mut Batch, map: &AddressMap) -> Result<(), FabricError> {
+    let order = batch.replica_order();
+    let mut verbs = Vec::with_capacity(2 * batch.verbs().len() + 1);
+    if order != ReplicaOrder::Never {
+        let is_replicated = |verb: &&Verb| verb.is_write() && !map.is_left_out(verb.target());
+        for verb in batch.verbs().iter().filter(is_replicated) {
+            let replicas = map.replicas(verb.target().region());
+            verbs.extend(replicas.map(|replica| at(verb, replica)));
+        }
+    }
+    if order == ReplicaOrder::Ahead && !verbs.is_empty() {
+        verbs.push(Verb::Fence);
+    }
+    for verb in batch.verbs() {
+        if *verb == Verb::Fence {
+            verbs.push(*verb);
+            continue;
+        }
+        let region = verb.target().region();
+        match map.place(region) {
+            Some(place) => verbs.push(at(verb, place)),
+            None if verb.is_write() => {}
+            None => return Err(FabricError::Unreachable(map.primary(region))),
+        }
+    }
+    batch.replace_verbs(verbs);
+    Ok(())
+}
+
+/// A batch that is posted again after it was lost, for the replicas of closed regions: each gets
+/// the writes that it lacks. The last write of a batch to a word that it has locked unlocks the
+/// word, and replicas are written in the order of posting; so on a replica where that word has
+/// neither its value before nor the lock, the batch has arrived, and others may have written these
+/// words since.
+///
+/// All writes to other regions are posted again. `locks` are the words that the batch unlocks.
+pub async fn repeated<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    locks: BTreeMap<GlobalPtr, Lock>,
+) -> Result<Batch, FabricError> {
+    let closed: BTreeSet<RegionId> = closed_regions(env, &batch);
+    if closed.is_empty() {
+        return Ok(batch);
+    }
+    let mut ahead = Vec::new();
+    for region in closed {
+        let locks: Vec<_> = locks.iter().filter(|(word, _)| word.region() == region).collect();
+        for replica in env.replicas(region) {
+            let mut reads = Batch::new();
+            for (word, _) in &locks {
+                reads.read(GlobalPtr::new(replica, word.offset()), 1);
+            }
+            if !reads.is_empty() {
+                reads = env.execute(reads).await?;
+            }
+            // Each read has its word at its own number.
+            let found = (0..).zip(&locks).map(|(number, lock)| (lock, reads.word(number)));
+            let rewrites = env.mutant(Mutant::ReplicaRewriteArrived);
+            let has_arrived =
+                |lock: &Lock, found| found != lock.before && found != lock.locked && !rewrites;
+            let arrived = found.filter(|((_, lock), found)| has_arrived(lock, *found));
+            let arrived = arrived.map(|((word, _), _)| **word).collect();
+            let mut own = batch.clone();
+            own.retain(|verb| verb.is_write() && verb.target().region() == region);
+            own.retain_unproved(&arrived);
+            ahead.extend(own.verbs().iter().map(|verb| at(verb, replica)));
+        }
+    }
+    batch.retain(|verb| !verb.is_write() || !env.is_closed(verb.target().region()));
+    if !ahead.is_empty() {
+        ahead.push(Verb::Fence);
+    }
+    ahead.extend_from_slice(batch.verbs());
+    batch.replace_verbs(ahead);
+    Ok(batch)
+}
+
+/// As [`repeated`], for a batch whose words nobody else writes before it is complete: the replicas
+/// get all writes of `whole`, beside those that are not proved on the primaries.
+pub fn repeated_beside<E: Env>(env: &E, whole: &Batch, mut unproved: Batch) -> Batch {
+    if !env.has_replicas() {
+        return unproved;
+    }
+    let mut verbs = Vec::new();
+    for verb in whole.verbs().iter().filter(|verb| verb.is_write()) {
+        let replicas = env.replicas(verb.target().region());
+        verbs.extend(replicas.into_iter().map(|replica| at(verb, replica)));
+    }
+    unproved.retain(|verb| !verb.is_write() || !env.is_closed(verb.target().region()));
+    verbs.extend_from_slice(unproved.verbs());
+    unproved.replace_verbs(verbs);
+    unproved.set_replica_order(ReplicaOrder::Never);
+    unproved
+}
+
+fn closed_regions<E: Env>(env: &E, batch: &Batch) -> BTreeSet<RegionId> {
+    if !env.has_replicas() {
+        return BTreeSet::new();
+    }
+    let writes = batch.verbs().iter().filter(|verb| verb.is_write());
+    writes.map(|verb| verb.target().region()).filter(|region| env.is_closed(*region)).collect()
+}
+
+/// The verb at the same offset of another region.
+fn at(verb: &Verb, region: RegionId) -> Verb {
+    let mut verb = *verb;
+    let target = match &mut verb {
+        Verb::Read { from, .. } | Verb::ReadRow { from, .. } => from,
+        Verb::Write { to, .. }
+        | Verb::WriteWord { to, .. }
+        | Verb::WriteRow { to, .. }
+        | Verb::InstallRow { to, .. } => to,
+        Verb::CompareAndSwap { word, .. } | Verb::FetchAndAdd { word, .. } => word,
+        Verb::FindSlot { bucket, .. } => bucket,
+        Verb::Fence => return verb,
+    };
+    *target = GlobalPtr::new(region, target.offset());
+    verb
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::NodeId;
+
+    fn ptr(region: u16) -> GlobalPtr {
+        GlobalPtr::new(RegionId(region), 4096)
+    }
+
+    fn batch(order: ReplicaOrder) -> Batch {
+        let mut batch = Batch::new();
+        batch.read(ptr(0), 1);
+        batch.write_word(ptr(1), 7);
+        batch.set_replica_order(order);
+        batch
+    }
+
+    /// The regions of the posted verbs; `None` for a fence.
+    fn posted(map: &AddressMap, order: ReplicaOrder) -> Vec<Option<u16>> {
+        let mut batch = batch(order);
+        address(&mut batch, map).expect("all regions that are read are open");
+        let fences = batch.verbs().iter().filter(|verb| **verb == Verb::Fence).count();
+        assert_eq!(batch.round_trips(), 1 + fences as u64);
+        let region = |verb: &Verb| (*verb != Verb::Fence).then(|| verb.target().region().0);
+        batch.verbs().iter().map(region).collect()
+    }
+
+    #[test]
+    fn replicas_are_written_ahead_beside_or_never() {
+        let map = AddressMap::with_replicas(2, 2);
+        assert_eq!(posted(&map, ReplicaOrder::Ahead), [Some(3), None, Some(0), Some(1)]);
+        assert_eq!(posted(&map, ReplicaOrder::Beside), [Some(3), Some(0), Some(1)]);
+        assert_eq!(posted(&map, ReplicaOrder::Never), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn of_a_closed_region_only_replicas_are_written() {
+        let mut map = AddressMap::with_replicas(2, 2);
+        map.lose(NodeId(1));
+        assert_eq!(posted(&map, ReplicaOrder::Beside), [Some(3), Some(0)]);
+        assert!(map.promote(RegionId(1)));
+        assert_eq!(posted(&map, ReplicaOrder::Ahead), [Some(0), Some(3)]);
+        map.lose(NodeId(0));
+        let refused = address(&mut batch(ReplicaOrder::Ahead), &map);
+        assert!(matches!(refused, Err(FabricError::Unreachable(NodeId(0)))), "{refused:?}");
+    }
+}

@@ -158,16 +158,14 @@ impl<E: Env> Insistent<E> {
         }
         let mut batch = Batch::new();
         for (word, lock) in self.work.locked_by(lost.verbs()) {
-            if !self.env.is_closed(word.region()) && !self.env.mutant(Mutant::UpkeepKeepLocks) {
+            if !self.env.is_closed(word.region()) {
                 batch.compare_and_swap(word, lock.locked, lock.before);
             }
         }
         if !batch.is_empty() {
             self.env.execute(batch).await?;
         }
-        if !self.env.mutant(Mutant::UpkeepGoOn) {
-            self.work.end_undone();
-        }
+        self.work.end_undone();
         Ok(())
     }
 }

@@ -113,8 +113,7 @@ impl<E: Env> Database<E> {
         // Every stamp that any word has was the clock, or the number of a frozen vector.
         let stamp = batch.word(clock.at).max(batch.word(newest.at));
         batch.reset();
-        let keeps = env.mutant(Mutant::PromoteKeepStamp);
-        for replica in env.replicas(region).into_iter().filter(|_| !keeps) {
+        for replica in env.replicas(region) {
             let word: GlobalPtr = region::collected(replica);
             batch.write_word(word, stamp);
         }
@@ -143,8 +142,7 @@ impl<E: Env> Database<E> {
                 Secondary::Hash(_) => None,
             });
             for tree in primary.into_iter().chain(trees) {
-                let skips = self.env.mutant(Mutant::PromoteSkipRebuild);
-                if tree.root.region() == region && !skips {
+                if tree.root.region() == region {
                     index::tree::rebuild_tree(&self.env, tree).await?;
                 }
             }

@@ -569,20 +569,5 @@ pub const LOSING: Kind = Kind {
     division: Division::Ranges(3),
     ..DEADLY_UPKEEP
 };
-/// The same with readers that pause for longer than the time limit.
-pub const LOSING_OLD: Kind = Kind {
-    lists: 3,
-    time_max_ns: 20_000,
-    pause_percent: 30,
-    pause_ns: 200_000,
-    read_percent: 50,
-    operations: 4,
-    word_ns: 0,
-    slow_factor: 0,
-    ..LOSING
-};
-/// The same with a hash table over all servers that grows.
-pub const LOSING_GROWING: Kind =
-    Kind { server_deaths: 1, replicas: 2, servers: 3, server_words: 1 << 20, ..GROWING_HOT };
 /// Compute servers die, too.
 pub const LOSING_BOTH: Kind = Kind { deaths: 2, ..LOSING };

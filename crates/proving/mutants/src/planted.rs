@@ -5,10 +5,10 @@
 use crate::kind::{
     CROWD, DEADLY, DEADLY_UPKEEP, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN,
     GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSING, LOSING_BOTH,
-    LOSING_GROWING, LOSING_OLD, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH,
-    MOVING_KEPT, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED,
-    PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
-    STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
+    LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT, MOVING_SERIAL,
+    ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_BESIDE, PILED_SLOW,
+    REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL, WIDE,
+    WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -296,7 +296,8 @@ pub const MUTANTS: &[Planted] = &[
         DEADLY_UPKEEP,
     ),
     guard(Mutant::UpkeepOnePlace, "half an entry leaves the one before whole", DEADLY_UPKEEP),
-    guard(Mutant::ReplicaUnwritten, "what a batch writes is written to the replicas", LOSING),
+    guard(Mutant::ReplicaUnwritten, "what a batch writes is written to the replicas", LOSING)
+        .seen_by_shadow(),
     guard(Mutant::ReplicaUnfenced, "replicas are written before a lock is released", LOSING)
         .seen_by_shadow(),
     guard(
@@ -308,24 +309,9 @@ pub const MUTANTS: &[Planted] = &[
         Mutant::RecoverIgnoreReplicas,
         "a batch that has reached a replica is completed",
         LOSING_BOTH,
-    ),
+    )
+    .seen_by_shadow(),
     guard(Mutant::PromoteUndrained, "nobody holds a lock that a promotion ends", LOSING),
-    guard(
-        Mutant::PromoteKeepStamp,
-        "a promoted replica refuses snapshots that may be too old",
-        LOSING_OLD,
-    )
-    .seen_by_shadow(),
-    guard(
-        Mutant::PromoteSkipRebuild,
-        "inner nodes that a dead server's handlers left are rebuilt",
-        SWARM,
-    )
-    .seen_by_shadow(),
-    guard(Mutant::UpkeepKeepLocks, "upkeep that is undone releases its locks", LOSING_GROWING)
-        .seen_by_shadow(),
-    guard(Mutant::UpkeepGoOn, "upkeep that is undone writes nothing more", LOSING_GROWING)
-        .seen_by_shadow(),
     guard(Mutant::ReadTrustVersionAlone, "an old version is still there when it was read", RESTING),
     guard(Mutant::ReadTrustSlotKey, "a visited slot leads to the row with its key", WIDE),
     guard(Mutant::ScanRepeatEntry, "a lookup finds each entry once", WIDE_INDEXED),

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// of 6,000 seeds none showed it to clients. A reader that misses a collected row because a stamp
 /// is too low is refused by the row that took its place; only the shadow history sees the read
 /// before. Nor do clients see memory that is lost, or a snapshot that is refused too early; locks
-/// that stay after a death, and nodes that were half written, stop them, which is no anomaly.
+/// that stay after a death, and nodes that were half written, stop them, which is no anomaly. Nor
+/// do they see a replica that lacks a write before it is promoted.
 /// Clients do see `commit::unfenced_buffer`, `hash::steal_row_locks`, `hash::trust_first_copy` and
 /// `read::collected_with_row`, but in one of some thousand worlds: the seeds known now show them to
 /// checks and shadow alone.
-const UNSEEN: [Mutant; 19] = [
+const UNSEEN: [Mutant; 22] = [
     Mutant::CatalogKeepOverdue,
     Mutant::CollectForgetTombstoneBuffer,
     Mutant::CollectHideUpkeepNumber,
@@ -30,8 +31,11 @@ const UNSEEN: [Mutant; 19] = [
     Mutant::HashStealRowLocks,
     Mutant::HashTrustFirstCopy,
     Mutant::ReadCollectedWithRow,
+    Mutant::RecoverIgnoreReplicas,
     Mutant::RecoverKeepUpkeepLocks,
     Mutant::RecoverSkipUpkeep,
+    Mutant::ReplicaUnfenced,
+    Mutant::ReplicaUnwritten,
     Mutant::TreeAbsorbForgetsCollected,
     Mutant::TreeSplitForgetsCollected,
     Mutant::UpkeepOmitWrites,

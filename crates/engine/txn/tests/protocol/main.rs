@@ -5,8 +5,8 @@
 //! more rows, [`copies`] with copied tables. [`catalog`] runs catalog changes concurrently,
 //! [`filling`] creates indexes over tables in use, [`freezing`] has the lock under which vectors
 //! are frozen. [`killed`] and [`parts`] kill compute servers, [`recovered`] recovers them,
-//! [`detected`] measures how soon,
-//! [`dropped`] drops futures, [`lost`] erases the memory of a server. [`slots`] starts lanes at the
+//! [`detected`] measures how soon, [`dropped`] drops futures, [`lost`] erases the memory of a
+//! server. [`replicated`] promotes a replica of one that has died. [`slots`] starts lanes at the
 //! same time, [`fresh`] checks the age of snapshots. [`redo`] replays the log of a database whose
 //! power failed. [`mutants`] shows that these tests detect a removed guard; [`played`] does so for
 //! guards that only a certain course of events needs. [`undecided`] stops a memory server for a
@@ -33,6 +33,7 @@ mod processes;
 mod random;
 mod recovered;
 mod redo;
+mod replicated;
 mod slots;
 mod threads;
 mod undecided;

@@ -50,6 +50,8 @@ const WINGS: [(&str, &[&str]); 6] = [
             "procedure_runtime",
             "codegen",
             "workload_code",
+            "sql_session",
+            "pg_catalog",
         ],
     ),
     (
@@ -64,7 +66,7 @@ const WINGS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("eval", &["baselines", "reproduce"]),
-    ("app", &["namdb", "kill_test", "namdb-program", "namdb-lab", "capi"]),
+    ("app", &["namdb", "pgwire", "kill_test", "namdb-program", "namdb-lab", "capi"]),
 ];
 
 /// Wings that do not use each other; the order of [`WINGS`] forbids the other direction.

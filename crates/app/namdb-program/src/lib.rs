@@ -13,6 +13,8 @@ pub mod plot;
 pub mod postgres;
 pub mod program;
 pub mod servers;
+pub mod sql_prompt;
+pub mod sql_server;
 
 pub use lab::Lab;
 pub use program::{Verdict, end, run};

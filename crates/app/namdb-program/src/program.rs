@@ -4,7 +4,7 @@
 
 use crate::commands::{
     bench as bench_command, check as check_command, cluster, compute_server, counts, demo,
-    directory, doctor, help, memory_server, named, soak, status, trace,
+    directory, doctor, help, memory_server, named, soak, sql, start, status, trace,
 };
 use crate::lab::{self, Lab, Passed};
 use crate::output;
@@ -16,6 +16,8 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   namdb demo                                 see it at work, in 20 seconds
+  namdb start --data here                    a SQL server: psql -h 127.0.0.1 connects
+  namdb sql                                  a prompt for it
   namdb bench tpcc --warehouses 4            measure TPC-C, then check the database
   namdb bench ycsb --workload B --records 1000000 --zipf 0.9
   namdb bench workloads/tatp                 stored procedures of a folder
@@ -48,6 +50,10 @@ struct Arguments {
 enum Command {
     /// Run TPC-C for some seconds and prove that the database is consistent
     Demo(demo::DemoArguments),
+    /// Serve SQL to clients of PostgreSQL, such as psql
+    Start(start::StartArguments),
+    /// Send SQL to a server, from a prompt, a file or the command line
+    Sql(sql::SqlArguments),
     /// Measure a workload, then check the database
     Bench(bench_command::BenchArguments),
     /// Run TPC-C for a long time, and report memory, aborts and latency over time
@@ -93,6 +99,8 @@ enum Command {
 pub fn run(code: &[Code], lab: Option<&Lab>) -> ExitCode {
     let result = match read_arguments().command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Start(arguments) => start::run(&arguments),
+        Command::Sql(arguments) => sql::run(&arguments),
         Command::Bench(arguments) => bench_command::run(arguments, code, lab),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),

@@ -491,16 +491,18 @@ impl Db {
     }
 
     /// A lane of a database that no network separates from this process.
-    #[cfg(feature = "procedures")]
+    #[cfg(any(feature = "procedures", feature = "sql"))]
     pub(crate) fn borrow_lane(&self) -> Result<Lane<LocalEnv>, TransactionError> {
         match &self.shared.engine {
             Engine::Local(local) => local.borrow_lane(),
-            Engine::Remote(_) => unreachable!("procedures run there on seats"),
+            Engine::Remote(_) => {
+                unreachable!("procedures run there on seats, and SQL sessions are refused")
+            }
         }
     }
 
     /// Takes back such a lane.
-    #[cfg(feature = "procedures")]
+    #[cfg(any(feature = "procedures", feature = "sql"))]
     pub(crate) fn give_back_lane(&self, lane: Lane<LocalEnv>) {
         if let Engine::Local(local) = &self.shared.engine {
             local.give_back_lane(lane);

@@ -94,6 +94,8 @@ pub mod range;
 pub mod record;
 pub mod rows;
 pub mod session;
+#[cfg(feature = "sql")]
+pub mod sql;
 pub mod text;
 pub mod transaction;
 

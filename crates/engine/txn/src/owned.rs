@@ -10,7 +10,7 @@ use crate::lane::{Lane, LaneInner};
 use crate::read::access::RowId;
 use crate::transaction::{Isolation, Transaction};
 use fabric::Env;
-use layout::{RecordMut, RecordRef, Schema};
+use layout::{RecordMut, RecordRef, Schema, VersionWord};
 
 /// A running transaction, and its lane. Dropping it rolls back, and the lane goes home.
 pub struct OwnedTransaction<E: Env> {
@@ -58,6 +58,12 @@ impl<E: Env> OwnedTransaction<E> {
     pub async fn commit_and_rest(mut self) -> (Lane<E>, Outcome) {
         let outcome = self.statement().commit_and_rest().await;
         (self.lane, outcome)
+    }
+
+    /// As [`Transaction::commit_with_version`].
+    pub async fn commit_with_version(mut self) -> (Lane<E>, Outcome, Option<VersionWord>) {
+        let (outcome, version) = self.statement().commit_with_version().await;
+        (self.lane, outcome, version)
     }
 
     /// As [`Transaction::abort_and_rest`].

@@ -92,7 +92,7 @@ pub(crate) fn bind<E: Env>(
 fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTable, OpenError> {
     let missing = |what: String| OpenError::Missing { what };
     let no_table = || missing(format!("table {}", table.name));
-    let id = database.table(&table.name).ok_or_else(no_table)?;
+    let id = database.table(table.schema.name()).ok_or_else(no_table)?;
     let schema = database.schema(id).ok_or_else(no_table)?;
     if *schema != table.schema {
         let what = format!("table {} with these columns, types and key", table.name);
@@ -106,7 +106,7 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
     }
     let mut indexes = Vec::with_capacity(table.indexes.len());
     for index in &table.indexes {
-        let found = database.index(&table.name, &index.name);
+        let found = database.index(table.schema.name(), &index.name);
         let id = found.ok_or_else(|| missing(format!("index {} on {}", index.name, table.name)))?;
         let words = schema.index_key_words(&index.columns);
         indexes.push(BoundIndex {

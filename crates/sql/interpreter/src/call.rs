@@ -77,7 +77,9 @@ impl Procedures {
         let mut tables = bind(database, &workload.catalog)?;
         let mut programs = Vec::with_capacity(workload.procedures.len());
         for procedure in &workload.procedures {
-            programs.push(compile(procedure, &mut tables)?);
+            let (program, whole) = compile(procedure, &tables)?;
+            whole.into_iter().for_each(|table| tables[table].is_read_whole = true);
+            programs.push(program);
         }
         for (program, procedure) in programs.iter_mut().zip(&workload.procedures) {
             program.is_guarded = changes_references(procedure, &tables);
@@ -237,7 +239,7 @@ fn isolation(program: &Program, settings: Settings) -> Isolation {
 }
 
 /// Whether a procedure changes a table with foreign keys, or one that foreign keys reference.
-fn changes_references(procedure: &procedure::Procedure, tables: &[BoundTable]) -> bool {
+pub(crate) fn changes_references(procedure: &procedure::Procedure, tables: &[BoundTable]) -> bool {
     let mut found = false;
     for statement in &procedure.statements {
         let plans = statement.sub_plans.iter().map(|plan| &plan.root);

@@ -51,6 +51,9 @@ impl BoundColumn {
             SqlType::Numeric(Numeric::Declared { scale, .. }) => Cell::Decimal(*scale),
             SqlType::Float8 => Cell::Float,
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
+            SqlType::Text | SqlType::Varchar(None) => {
+                text(schema.columns()[at].column_type.length_max())
+            }
             SqlType::Date => Cell::Date,
             SqlType::Timestamp | SqlType::TimestampTz => Cell::Timestamp,
             _ => return None,

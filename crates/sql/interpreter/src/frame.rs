@@ -2,9 +2,10 @@
 
 use crate::plan::Statement;
 use crate::rows::Rows;
+use crate::single::Sequences;
 use layout::Key;
 use sql_value::Value;
-use std::rc::Rc;
+use std::sync::Arc;
 use txn::{IndexId, RowId, TableId};
 
 /// The state of a call.
@@ -14,7 +15,7 @@ pub(crate) struct Frame {
     /// First columns of the rows of executed sub plans.
     pub results: Vec<Option<Vec<Value>>>,
     /// Rows of plans that several nodes read.
-    pub shared: Vec<Option<Rc<Rows>>>,
+    pub shared: Vec<Option<Arc<Rows>>>,
     /// Results of the aggregates of the current group.
     pub aggregates: Vec<Value>,
     /// Number of rows that the last statement changed or delivered.
@@ -39,6 +40,16 @@ pub(crate) struct Frame {
     pub places: Vec<AheadRows>,
     pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
+    pub sequences: Option<HeldSequences>,
+}
+
+/// The sequences of the session.
+pub(crate) struct HeldSequences(pub Arc<dyn Sequences>);
+
+impl std::fmt::Debug for HeldSequences {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("sequences")
+    }
 }
 
 /// Where a statement finds the rows that were read ahead for it: one for each execution.

@@ -16,6 +16,7 @@
 //! bind      binds tables and indexes of the database
 //! cell, key between stored columns, keys and SQL values
 //! design    the design of untuned tables
+//! single    single statements, in transactions of the caller
 //! ```
 #![forbid(unsafe_code)]
 
@@ -36,6 +37,7 @@ mod program;
 mod rows;
 mod run;
 mod scope;
+mod single;
 
 pub use attempts::{Attempts, RETRIES_MAX, RETRIES_NS_MAX, Retries};
 pub use call::{Outcome, ProcedureId, Procedures, Settings};
@@ -43,3 +45,4 @@ pub use control::Notice;
 pub use design::{TableDesign, create, default_design};
 pub use error::{CallError, OpenError};
 pub use rows::Rows;
+pub use single::{Routine, Runner, Sequences, SingleStatement, StatementError, Tables};

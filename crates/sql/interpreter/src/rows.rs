@@ -14,7 +14,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(width: usize) -> Self {
+    /// No rows yet, of this width.
+    pub fn new(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
 
@@ -77,6 +78,16 @@ impl Rows {
         self.count += 1;
         debug_assert_eq!(self.values.len(), self.count * self.width);
         self.ids.extend(id);
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    ///
+    /// If it does not have the width of the others.
+    pub fn push_values(&mut self, row: &[Value]) {
+        assert_eq!(row.len(), self.width, "rows have equal widths");
+        self.push_row(row, None);
     }
 
     pub(crate) fn push_row(&mut self, row: &[Value], id: Option<RowId>) {

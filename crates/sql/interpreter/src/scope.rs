@@ -5,6 +5,7 @@ use crate::frame::Frame;
 use fabric::Env;
 use layout::RecordRef;
 use sql::expression::ColumnRef;
+use sql::function::Function;
 use sql_value::{Decimal, Scope, Value};
 
 /// A row that expressions refer to.
@@ -127,6 +128,16 @@ impl<E: Env> Scope for View<'_, E> {
 
     fn clock(&self) -> i64 {
         self.frame.clock_us + microseconds(self.env)
+    }
+
+    fn sequence(&self, function: Function, arguments: &[Value]) -> sql_value::Result<Value> {
+        match &self.frame.sequences {
+            Some(sequences) => sequences.0.call(function, arguments),
+            None => {
+                let message = format!("{} is not supported here", function.name());
+                Err(sql_value::Error::new("0A000", message))
+            }
+        }
     }
 
     fn random(&self) -> f64 {

@@ -63,10 +63,10 @@ pub(crate) fn has_sub_plan(expr: &Expr) -> bool {
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |part| {
-        found |= matches!(
-            part.kind,
-            ExprKind::Function { function: Function::Random | Function::ClockTimestamp, .. }
-        );
+        if let ExprKind::Function { function, .. } = part.kind {
+            found |= matches!(function, Function::Random | Function::ClockTimestamp)
+                || function.is_of_sequences();
+        }
     });
     found
 }

@@ -40,6 +40,15 @@ pub struct Error {
     pub sentence: String,
     /// The remedy; empty if the sentence implies it.
     pub advice: String,
+    /// SQLSTATE and message of PostgreSQL, where they are known.
+    pub postgres: Option<Box<PostgresError>>,
+}
+
+/// An error as PostgreSQL reports it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PostgresError {
+    pub sqlstate: &'static str,
+    pub message: String,
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -59,6 +68,7 @@ impl Error {
             piece: source.piece(span),
             sentence: sentence.into(),
             advice: String::new(),
+            postgres: None,
         }
     }
 
@@ -66,6 +76,28 @@ impl Error {
         let start = Location::new(1, 1);
         let span = Span::new(start, start);
         Self::at(&Source::new(name, ""), span, ErrorKind::File, sentence)
+    }
+
+    /// Adds the SQLSTATE and message of PostgreSQL.
+    pub(crate) fn in_postgres(
+        mut self,
+        sqlstate: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        self.postgres = Some(Box::new(PostgresError { sqlstate, message: message.into() }));
+        self
+    }
+
+    /// The SQLSTATE of PostgreSQL, as far as it is known.
+    pub fn sqlstate(&self) -> &'static str {
+        match (&self.postgres, self.kind) {
+            (Some(postgres), _) => postgres.sqlstate,
+            (None, ErrorKind::File | ErrorKind::Load) => "58030",
+            (None, ErrorKind::Syntax) => "42601",
+            (None, ErrorKind::Name) => "42704",
+            (None, ErrorKind::Type) => "42804",
+            (None, ErrorKind::Outside) => "0A000",
+        }
     }
 
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {

@@ -89,11 +89,20 @@ pub enum Function {
     ArrayAppend,
     /// Concatenates two arrays.
     ArrayConcat,
+    /// The next value of a sequence.
+    NextValue,
+    /// The last value of a sequence that the session has drawn.
+    CurrentValue,
+    /// Sets a sequence.
+    SetValue,
+    /// The last value that the session has drawn from any sequence.
+    LastValue,
 }
 
 /// The type of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Takes {
+    Bool,
     Int2,
     Int4,
     Int8,
@@ -112,6 +121,7 @@ pub(crate) enum Takes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gives {
     Int4,
+    Int8,
     Float,
     Text,
     Timestamp,
@@ -213,6 +223,11 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("cardinality", Function::Cardinality, &[Takes::Array], Gives::Int4),
     of("array_append", Function::ArrayAppend, &[Takes::Array, Takes::Element], Gives::First),
     of("array_cat", Function::ArrayConcat, &[Takes::Array, Takes::Array], Gives::First),
+    of("nextval", Function::NextValue, &[Takes::Text], Gives::Int8),
+    of("currval", Function::CurrentValue, &[Takes::Text], Gives::Int8),
+    of("setval", Function::SetValue, &[Takes::Text, Takes::Int8], Gives::Int8),
+    of("setval", Function::SetValue, &[Takes::Text, Takes::Int8, Takes::Bool], Gives::Int8),
+    of("lastval", Function::LastValue, &[], Gives::Int8),
 ];
 
 /// Functions that are called without parentheses.
@@ -220,6 +235,11 @@ pub(crate) const WITHOUT_PARENTHESES: [&str; 3] =
     ["current_timestamp", "localtimestamp", "current_date"];
 
 impl Function {
+    /// Whether it reads or changes sequences, which only SQL sessions have.
+    pub const fn is_of_sequences(self) -> bool {
+        matches!(self, Self::NextValue | Self::CurrentValue | Self::SetValue | Self::LastValue)
+    }
+
     /// The name in SQL; the first one if there are several.
     pub fn name(self) -> &'static str {
         match self {
@@ -241,6 +261,7 @@ impl Takes {
     /// The type; `None` for arrays and their elements.
     pub(crate) fn sql_type(self) -> Option<SqlType> {
         Some(match self {
+            Self::Bool => SqlType::Bool,
             Self::Int2 => SqlType::Int2,
             Self::Int4 => SqlType::Int4,
             Self::Int8 => SqlType::Int8,
@@ -259,6 +280,7 @@ impl Gives {
     pub(crate) fn sql_type(self, first: Option<&SqlType>) -> SqlType {
         match self {
             Self::Int4 => SqlType::Int4,
+            Self::Int8 => SqlType::Int8,
             Self::Float => SqlType::Float8,
             Self::Text => SqlType::Text,
             Self::Timestamp => SqlType::Timestamp,

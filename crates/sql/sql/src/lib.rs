@@ -29,6 +29,7 @@ mod resolve;
 mod routine;
 mod row_changes;
 mod schema;
+mod single;
 pub mod source;
 mod token;
 mod type_name;
@@ -37,12 +38,15 @@ pub mod typing;
 
 pub use catalog::{Catalog, Table};
 pub use embedded::{EmbeddedStatement, VariableName};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, PostgresError, Result};
 pub use errors::{ERRORS_SHOWN_MAX, Errors};
 pub use load::{Load, read_load};
 pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};
-pub use routine::read_procedures;
-pub use schema::read_schema;
+pub use routine::{read_procedures, read_signature};
+pub use schema::{read_definitions, read_schema};
+pub use single::{
+    Action, Call, CallForm, SingleStatement, Surroundings, read_statement, read_type,
+};
 pub use source::Source;
 pub use types::{Field, Numeric, SqlType};

@@ -196,7 +196,8 @@ fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
         "name" | "refcursor" | "anyelement" | "anyarray" | "trigger" => "",
         _ => {
             let sentence = format!("there is no type `{name}`");
-            return cursor.error(span, ErrorKind::Name, sentence).advise(meant(name, TYPES));
+            let error = cursor.error(span, ErrorKind::Name, sentence).advise(meant(name, TYPES));
+            return error.in_postgres("42704", format!("type \"{name}\" does not exist"));
         }
     };
     cursor.outside(span, &format!("the type `{name}`"), advice)

@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::value::{Decimal, Value};
 use sql::expression::ColumnRef;
+use sql::function::Function;
 
 /// The source of all values that an expression does not contain itself.
 pub trait Scope {
@@ -55,6 +56,15 @@ pub trait Scope {
 
     /// A random number in [0, 1).
     fn random(&self) -> f64;
+
+    /// Calls a function of sequences.
+    ///
+    /// # Errors
+    ///
+    /// That of the function. Only SQL sessions have sequences.
+    fn sequence(&self, function: Function, _arguments: &[Value]) -> Result<Value> {
+        Err(Error::new("0A000", format!("{} is not supported here", function.name())))
+    }
 }
 
 /// Why an evaluation stopped.

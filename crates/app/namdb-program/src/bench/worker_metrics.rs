@@ -12,6 +12,21 @@ use workload::{append, bank, smallbank, tatp, tpcc, ycsb};
 /// Interval at which a worker updates the metrics.
 const UPDATE_S: f64 = 1.0;
 
+/// Registers the counters of the database's directory, if it has one.
+pub fn enter_directory(registry: &Registry, db: &Db) {
+    let Some(counters) = db.directory_counters() else { return };
+    sources::enter_directory(registry, move || {
+        let told = counters.statistics();
+        DirectoryReading {
+            groups: told.groups,
+            log_bytes: told.log_bytes,
+            group_s: told.group_s,
+            checkpoints: told.checkpoints,
+            checkpoint_age_s: told.checkpoint_age_s,
+        }
+    });
+}
+
 /// Metrics of all runs in this process.
 pub struct RunMetrics {
     server: ComputeServer,
@@ -54,17 +69,7 @@ impl RunMetrics {
 
     /// Registers the counters of the database's directory, if it has one.
     pub fn enter_directory(&self, db: &Db) {
-        let Some(counters) = db.directory_counters() else { return };
-        sources::enter_directory(&self.registry, move || {
-            let told = counters.statistics();
-            DirectoryReading {
-                groups: told.groups,
-                log_bytes: told.log_bytes,
-                group_s: told.group_s,
-                checkpoints: told.checkpoints,
-                checkpoint_age_s: told.checkpoint_age_s,
-            }
-        });
+        enter_directory(&self.registry, db);
     }
 
     /// Adds a worker for a workload with these transaction types.

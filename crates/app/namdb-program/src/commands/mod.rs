@@ -18,6 +18,8 @@ pub mod postgres;
 pub mod remote_calls;
 pub mod simulated;
 pub mod soak;
+pub mod sql;
+pub mod start;
 pub mod status;
 pub mod trace;
 

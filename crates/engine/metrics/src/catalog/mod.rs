@@ -4,12 +4,14 @@ mod compute_server;
 mod directory;
 mod memory_server;
 mod server;
+mod sql_server;
 
 use crate::definition::Definition;
 pub use compute_server::*;
 pub use directory::*;
 pub use memory_server::*;
 pub use server::*;
+pub use sql_server::*;
 
 /// Metrics of one kind of server.
 pub struct Chapter {
@@ -22,7 +24,8 @@ pub struct Chapter {
 }
 
 /// The chapters of docs/metrics.md.
-pub const CHAPTERS: &[Chapter] = &[EVERY_SERVER, MEMORY_SERVERS, COMPUTE_SERVERS, DIRECTORIES];
+pub const CHAPTERS: &[Chapter] =
+    &[EVERY_SERVER, MEMORY_SERVERS, COMPUTE_SERVERS, SQL_SERVERS, DIRECTORIES];
 
 #[cfg(test)]
 mod tests {

@@ -23,20 +23,34 @@ use crate::error::OpenError;
 use crate::program::Program;
 use procedure::Procedure;
 
-/// Compiles a procedure, and notes which tables its statements scan fully.
+/// Compiles a single statement.
+pub(crate) fn compile_single(
+    statement: &procedure::node::Statement,
+    tables: &[BoundTable],
+) -> Result<crate::plan::Statement, OpenError> {
+    let compiled = node::compile(statement, tables);
+    let named =
+        |reason| OpenError::Design { procedure: "of the client".to_owned(), statement: 1, reason };
+    Ok(compiled.map_err(named)?.0)
+}
+
+/// Compiles a procedure; returns also the tables that its statements scan fully.
 pub(crate) fn compile(
     procedure: &Procedure,
-    tables: &mut [BoundTable],
-) -> Result<Program, OpenError> {
+    tables: &[BoundTable],
+) -> Result<(Program, Vec<usize>), OpenError> {
+    let mut all_whole = Vec::new();
     let mut statements = Vec::with_capacity(procedure.statements.len());
     for (at, statement) in procedure.statements.iter().enumerate() {
         let compiled = node::compile(statement, tables);
-        statements.push(compiled.map_err(|reason| OpenError::Design {
+        let (compiled, whole) = compiled.map_err(|reason| OpenError::Design {
             procedure: procedure.routine.name.clone(),
             statement: at + 1,
             reason,
-        })?);
+        })?;
+        all_whole.extend(whole);
+        statements.push(compiled);
     }
     batched_inserts::note(&procedure.statements, &mut statements, tables);
-    Ok(body::compile(&procedure.routine, statements))
+    Ok((body::compile(&procedure.routine, statements), all_whole))
 }

@@ -12,16 +12,18 @@ use procedure::node::{self, JoinMethod, Statement};
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql_value::{AggregateCall, Formula};
 
-/// Compiles a statement. The error says why the physical design of a table does not support it.
+/// Compiles a statement; returns also the tables that it scans fully. The error says why the
+/// physical design of a table does not support it.
 pub(super) fn compile(
     statement: &Statement,
-    tables: &mut [BoundTable],
-) -> Result<plan::Statement, String> {
+    tables: &[BoundTable],
+) -> Result<(plan::Statement, Vec<usize>), String> {
     let mut compiler = Compiler {
         tables,
         statement,
         correlated: statement.sub_plans.iter().map(|plan| plan.is_correlated).collect(),
         writes: false,
+        whole: Vec::new(),
     };
     let width = statement.fields.len();
     let root = compiler.node(&statement.root, &(0..width).collect(), Some(width))?;
@@ -39,14 +41,18 @@ pub(super) fn compile(
             }
         });
     }
-    Ok(plan::Statement { root, plans, writes: compiler.writes, execution, ahead: None, looked_at })
+    let writes = compiler.writes;
+    let statement = plan::Statement { root, plans, writes, execution, ahead: None, looked_at };
+    Ok((statement, compiler.whole))
 }
 
 struct Compiler<'c> {
-    tables: &'c mut [BoundTable],
+    tables: &'c [BoundTable],
     statement: &'c Statement,
     correlated: Vec<bool>,
     writes: bool,
+    /// Tables that are scanned fully.
+    whole: Vec<usize>,
 }
 
 impl Compiler<'_> {
@@ -351,7 +357,7 @@ impl Compiler<'_> {
                 is_backward: *is_backward,
             },
             node::Access::All => {
-                self.tables[table].is_read_whole = true;
+                self.whole.push(table);
                 plan::Access::All
             }
         })

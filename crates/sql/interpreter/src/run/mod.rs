@@ -39,7 +39,7 @@ use fabric::Env;
 use sql_value::{Formula, Scope, Stop, Value};
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::Arc;
 use txn::Transaction;
 
 /// No limit on the number of rows.
@@ -268,13 +268,13 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// Returns the rows of a plan that several nodes read; executes it at the first use.
-    async fn shared_rows(&mut self, plan: usize, outer: Option<&Outer<'_>>) -> Result<Rc<Rows>> {
+    async fn shared_rows(&mut self, plan: usize, outer: Option<&Outer<'_>>) -> Result<Arc<Rows>> {
         if let Some(rows) = &self.frame.shared[plan] {
             return Ok(rows.clone());
         }
         let statement = self.statement;
         let root = &statement.plans[plan].root;
-        let rows = Rc::new(self.rows_of(root, NodeContext { outer, wanted: ALL }).await?);
+        let rows = Arc::new(self.rows_of(root, NodeContext { outer, wanted: ALL }).await?);
         self.frame.shared[plan] = Some(rows.clone());
         Ok(rows)
     }

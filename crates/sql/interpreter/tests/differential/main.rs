@@ -216,53 +216,53 @@ fn compare_plans(workload: &str, plans: Plans, calls: usize, seed: u64) {
 }
 
 #[test]
-fn smallbank_is_as_in_postgresql() {
+fn smallbank_is_in_postgresql() {
     compare("smallbank", 5000, 1);
 }
 
 #[test]
-fn tatp_is_as_in_postgresql() {
+fn tatp_is_in_postgresql() {
     compare("tatp", 8000, 2);
 }
 
 /// A table without a primary key, with foreign keys and checks: rows are inserted, found with and
 /// without an index, updated and deleted.
 #[test]
-fn a_ledger_is_as_in_postgresql() {
+fn a_ledger_is_in_postgresql() {
     compare("../crates/sql/interpreter/tests/ledger", 4000, 5);
 }
 
 /// Unions, and backward scans by arrays of keys.
 #[test]
-fn unions_are_as_in_postgresql() {
+fn unions_are_in_postgresql() {
     compare("../crates/sql/interpreter/tests/unions", 1000, 8);
 }
 
 #[test]
-fn tpcc_is_as_in_postgresql() {
+fn tpcc_is_in_postgresql() {
     compare("tpcc", 3000, 3);
 }
 
 #[test]
-fn ycsb_is_as_in_postgresql() {
+fn ycsb_is_in_postgresql() {
     compare("ycsb", 5000, 4);
 }
 
 /// Unlikely procedures, at the corners of what generated code batches, reads ahead, or skips.
 #[test]
-fn corners_are_as_in_postgresql() {
+fn corners_are_in_postgresql() {
     compare("corners", 20_000, 5);
 }
 
 /// Procedures at the bounds of types, and nested statements.
 #[test]
-fn edges_are_as_in_postgresql() {
+fn edges_are_in_postgresql() {
     compare("edges", 3_000, 6);
 }
 
 /// A typical schema with foreign keys, checks and fixed-length codes.
 #[test]
-fn a_shop_is_as_in_postgresql() {
+fn a_shop_is_in_postgresql() {
     compare("shop", 5_000, 7);
 }
 
@@ -271,58 +271,58 @@ fn a_shop_is_as_in_postgresql() {
 /// where PostgreSQL's plan took the order from an index, because an aggregate or join above did not
 /// require an order.
 #[test]
-fn queries_are_as_in_postgresql() {
+fn queries_are_in_postgresql() {
     compare(QUERIES, 4_000, 8);
 }
 
 /// The same procedures with plans of our own planner.
 #[test]
-fn own_plans_of_smallbank_are_as_in_postgresql() {
+fn own_plans_of_smallbank_are_in_postgresql() {
     compare_own("smallbank", 3_000, 11);
 }
 
 #[test]
-fn own_plans_of_tatp_are_as_in_postgresql() {
+fn own_plans_of_tatp_are_in_postgresql() {
     compare_own("tatp", 4_000, 12);
 }
 
 #[test]
-fn own_plans_of_a_ledger_are_as_in_postgresql() {
+fn own_plans_of_a_ledger_are_in_postgresql() {
     compare_own("../crates/sql/interpreter/tests/ledger", 4_000, 15);
 }
 
 #[test]
-fn own_plans_of_unions_are_as_in_postgresql() {
+fn own_plans_of_unions_are_in_postgresql() {
     compare_own("../crates/sql/interpreter/tests/unions", 1_000, 18);
 }
 
 #[test]
-fn own_plans_of_tpcc_are_as_in_postgresql() {
+fn own_plans_of_tpcc_are_in_postgresql() {
     compare_own("tpcc", 2_000, 13);
 }
 
 #[test]
-fn own_plans_of_ycsb_are_as_in_postgresql() {
+fn own_plans_of_ycsb_are_in_postgresql() {
     compare_own("ycsb", 3_000, 14);
 }
 
 #[test]
-fn own_plans_of_corners_are_as_in_postgresql() {
+fn own_plans_of_corners_are_in_postgresql() {
     compare_own("corners", 10_000, 15);
 }
 
 #[test]
-fn own_plans_of_edges_are_as_in_postgresql() {
+fn own_plans_of_edges_are_in_postgresql() {
     compare_own("edges", 3_000, 6);
 }
 
 #[test]
-fn own_plans_of_a_shop_are_as_in_postgresql() {
+fn own_plans_of_a_shop_are_in_postgresql() {
     compare_own("shop", 5_000, 17);
 }
 
 #[test]
-fn own_plans_of_queries_are_as_in_postgresql() {
+fn own_plans_of_queries_are_in_postgresql() {
     compare_own(QUERIES, 4_000, 18);
 }
 

@@ -4,8 +4,11 @@ mod explain;
 mod expr;
 mod node;
 
-use crate::node::{Procedure, Statement, Workload};
+use crate::node::{Statement, Workload};
 use expr::Names;
+use sql::expression::Expr;
+use sql::procedure::{Body, Procedure, Returns, RoutineKind, Variable, Volatility};
+use sql::{Catalog, SqlType, Table};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Workload {
@@ -23,17 +26,57 @@ impl Display for Workload {
     }
 }
 
+/// The plan of a single statement, as [`Workload::explain`] prints it. Variable `n` is `$n+1`.
+pub fn explain_single(catalog: &Catalog, statement: &Statement, parameters: usize) -> Vec<String> {
+    explain::explain(catalog, &routine_of(parameters), statement)
+}
+
+/// An expression over a table's columns, as the system catalog prints it.
+pub fn table_expression(table: &Table, expression: &Expr) -> String {
+    let columns = table.columns.iter().map(|column| column.name.clone());
+    let names = Names { levels: vec![vec![columns.collect()]] };
+    let (routine, style) = (routine_of(0), expr::Style::Explain);
+    expr::Text { routine: &routine, names: &names, style }.expr(expression)
+}
+
+/// A routine with this number of parameters, whose names are numbers from 1.
+fn routine_of(parameters: usize) -> Procedure {
+    let variable = |number: usize| Variable {
+        name: number.to_string(),
+        sql_type: SqlType::Unknown,
+        line: 1,
+        is_constant: false,
+        is_not_null: false,
+    };
+    Procedure {
+        name: String::new(),
+        line: 1,
+        kind: RoutineKind::Function,
+        parameters: Vec::new(),
+        returns: Returns::Nothing,
+        volatility: Volatility::Volatile,
+        is_strict: false,
+        variables: (1..=parameters).map(variable).collect(),
+        body: Body::Statements { statements: Vec::new(), results: Vec::new() },
+        statements: Vec::new(),
+    }
+}
+
 impl Workload {
     /// The plan of a statement of one of its procedures in the text form of PostgreSQL's `EXPLAIN`,
     /// a line per element. Tables have the names of the catalog, and variables a dollar sign. An
     /// estimate is the number of rows.
-    pub fn explain(&self, procedure: &Procedure, statement: &Statement) -> Vec<String> {
+    pub fn explain(
+        &self,
+        procedure: &crate::node::Procedure,
+        statement: &Statement,
+    ) -> Vec<String> {
         explain::explain(&self.catalog, &procedure.routine, statement)
     }
 
     fn statement(
         &self,
-        procedure: &Procedure,
+        procedure: &crate::node::Procedure,
         statement: &Statement,
         out: &mut Formatter<'_>,
     ) -> Result {
@@ -49,7 +92,11 @@ impl Workload {
         shown.lines.iter().try_for_each(|line| writeln!(out, "    {line}"))
     }
 
-    fn shown<'w>(&'w self, procedure: &'w Procedure, statement: &'w Statement) -> node::Shown<'w> {
+    fn shown<'w>(
+        &'w self,
+        procedure: &'w crate::node::Procedure,
+        statement: &'w Statement,
+    ) -> node::Shown<'w> {
         let mut shown = node::Shown::new(self, &procedure.routine, statement);
         shown.node(&statement.root, &Names::default(), 0);
         shown

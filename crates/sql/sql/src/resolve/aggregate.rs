@@ -159,7 +159,11 @@ impl Resolver<'_> {
             let name = &source.columns[column.column].name;
             let sentence =
                 format!("`{}.{name}` is neither in GROUP BY nor inside an aggregate", source.alias);
-            let error = self.type_error(span, sentence);
+            let message = format!(
+                "column \"{}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function",
+                source.alias
+            );
+            let error = self.type_error(span, sentence).in_postgres("42803", message);
             return Err(error.advise("add it to GROUP BY, or write min(...) around it"));
         }
         let mut result = Ok(());

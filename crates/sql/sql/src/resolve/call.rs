@@ -24,6 +24,9 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<Expr> {
         let name = self.function_name(&function.name, span)?;
+        if let Some(constant) = self.names.constant(&name).filter(|_| has_no_argument(function)) {
+            return Ok(constant.clone());
+        }
         let advice = "write the loop or sub-select that computes it";
         self.refuse(function.over.is_some(), span, "a window function", advice)?;
         self.refuse(!function.within_group.is_empty(), span, "WITHIN GROUP", advice)?;
@@ -172,7 +175,11 @@ impl Resolver<'_> {
         let Some(signature) = fitting.max_by_key(|signature| rank(signature, &values)) else {
             let types: Vec<String> = values.iter().map(|value| value.sql_type.name()).collect();
             let sentence = format!("the function {name}({}) does not exist", types.join(", "));
-            return Err(self.type_error(span, sentence).advise(taken(&named)));
+            let bases = values.iter().map(|value| value.sql_type.base().name());
+            let bases = bases.collect::<Vec<_>>().join(", ");
+            let message = format!("function {name}({bases}) does not exist");
+            let error = self.type_error(span, sentence).in_postgres("42883", message);
+            return Err(error.advise(taken(&named)));
         };
         let pairs = values.into_iter().zip(signature.takes);
         let convert = |(value, takes): (Expr, &Takes)| match takes.sql_type() {
@@ -228,7 +235,10 @@ impl Resolver<'_> {
 
     /// Refuses an unsupported function before its arguments are resolved.
     pub(super) fn check_function(&self, name: &str, span: Span) -> Result<()> {
-        if ANY_TYPES.contains(&name) || SIGNATURES.iter().any(|one| one.name == name) {
+        let is_here = |one: &&Signature| {
+            one.name == name && (self.names.is_session || !one.function.is_of_sequences())
+        };
+        if ANY_TYPES.contains(&name) || SIGNATURES.iter().any(|one| is_here(&one)) {
             return Ok(());
         }
         Err(self.unsupported_function(name, span))
@@ -248,11 +258,21 @@ impl Resolver<'_> {
         }
         let sentence = format!("neither PostgreSQL nor this file has a function `{name}`");
         let error = self.error(span, ErrorKind::Name, sentence);
+        let error = error.in_postgres("42883", format!("function {name} does not exist"));
         let suggestion = meant(name, ANY_TYPES.into_iter().chain(built_in()));
         if suggestion.is_empty() {
             return error.advise("replace the call with the expression that it stands for");
         }
         error.advise(suggestion)
+    }
+}
+
+/// Whether a call has no argument, and may have no parentheses.
+fn has_no_argument(function: &ast::Function) -> bool {
+    match &function.args {
+        FunctionArguments::None => true,
+        FunctionArguments::List(list) => list.args.is_empty(),
+        FunctionArguments::Subquery(_) => false,
     }
 }
 

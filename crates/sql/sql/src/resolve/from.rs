@@ -219,6 +219,9 @@ impl Resolver<'_> {
         alias: Option<&TableAlias>,
         span: Span,
     ) -> Result<Join> {
+        if let Some(named) = self.named_source(clause, name, alias, span) {
+            return named;
+        }
         let table = self.table(name)?;
         let columns = self.catalog.tables[table].fields();
         let own = self.catalog.tables[table].name.clone();
@@ -246,7 +249,8 @@ impl Resolver<'_> {
         self.catalog.position(own).ok_or_else(|| {
             let sentence = format!("the schema has no table `{own}`");
             let tables = self.catalog.tables.iter().map(|table| &*table.name);
-            self.error(span, ErrorKind::Name, sentence).advise(meant(own, tables))
+            let error = self.error(span, ErrorKind::Name, sentence).advise(meant(own, tables));
+            error.in_postgres("42P01", format!("relation \"{own}\" does not exist"))
         })
     }
 
@@ -304,7 +308,7 @@ impl Resolver<'_> {
         self.add_source(clause, kind, columns, Some(function.to_owned()), alias, span)
     }
 
-    fn add_source(
+    pub(super) fn add_source(
         &mut self,
         clause: &mut FromClause<'_>,
         kind: FromKind,
@@ -339,6 +343,8 @@ impl Resolver<'_> {
         if clause.scope.source(&alias).is_some() {
             let sentence = format!("FROM has two sources called `{alias}`");
             let error = self.error(span, ErrorKind::Name, sentence);
+            let message = format!("table name \"{alias}\" specified more than once");
+            let error = error.in_postgres("42712", message);
             return Err(error.advise("give one of them another alias"));
         }
         if clause.sources.len() >= SOURCES_MAX {

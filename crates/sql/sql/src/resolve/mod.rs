@@ -20,11 +20,12 @@ pub(crate) mod scope;
 mod select;
 mod set;
 mod special;
+mod with;
 mod write;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::expression::Expr;
+use crate::expression::{Expr, ExprKind};
 use crate::procedure::Variable;
 use crate::reserved::is_reserved;
 use crate::source::Source;
@@ -33,6 +34,9 @@ use coerce::{Context, coerce};
 use names::Names;
 use sqlparser::ast::{self, Ident, Spanned};
 use sqlparser::tokenizer::Span;
+use std::cell::RefCell;
+use std::rc::Rc;
+use with::NamedQuery;
 
 /// Maximum nesting of an expression or query.
 const DEPTH_MAX: u32 = 150;
@@ -46,6 +50,10 @@ pub(crate) struct Resolver<'a> {
     pub(crate) place: Span,
     /// The variables found, in the order of resolution.
     pub(crate) references: Vec<Reference>,
+    /// The queries of `WITH` that are visible, innermost last.
+    pub(crate) named_queries: Vec<Rc<NamedQuery>>,
+    /// Types that uses have given to variables without a type, in the order of resolution.
+    pub(crate) deduced: RefCell<Vec<(usize, SqlType)>>,
     /// Whether the statement uses a table.
     pub(crate) reads_tables: bool,
     /// The reason why aggregates are not allowed here, if they are not.
@@ -76,6 +84,8 @@ impl<'a> Resolver<'a> {
             variables,
             place,
             references: Vec::new(),
+            named_queries: Vec::new(),
+            deduced: RefCell::default(),
             reads_tables: false,
             no_aggregates: Some("here"),
             depth: 0,
@@ -154,8 +164,17 @@ impl<'a> Resolver<'a> {
         span: Span,
     ) -> Result<Expr> {
         let found = expr.sql_type.clone();
-        let converted =
-            coerce(expr, target, context).map_err(|sentence| self.type_error(span, sentence))?;
+        if let (ExprKind::Variable(variable), SqlType::Unknown) = (&expr.kind, &found) {
+            self.deduced.borrow_mut().push((*variable, target.clone()));
+        }
+        let literal = literal_error(&expr, target);
+        let converted = coerce(expr, target, context).map_err(|sentence| {
+            let error = self.type_error(span, sentence);
+            match literal {
+                Some((sqlstate, message)) => error.in_postgres(sqlstate, message),
+                None => error,
+            }
+        })?;
         converted.ok_or_else(|| {
             if context == Context::Explicit
                 && matches!(found, SqlType::Array(_))
@@ -209,6 +228,18 @@ impl<'a> Resolver<'a> {
     pub(crate) fn truth(&self, expr: Expr, span: Span) -> Result<Expr> {
         self.convert(expr, &SqlType::Bool, Context::Implicit, span)
     }
+}
+
+/// The error of PostgreSQL if a literal is no value of `target`.
+fn literal_error(expr: &Expr, target: &SqlType) -> Option<(&'static str, String)> {
+    let ExprKind::Text(text) = &expr.kind else { return None };
+    let digits = text.trim().trim_start_matches(['-', '+']);
+    let is_number = !digits.is_empty() && digits.chars().all(|letter| letter.is_ascii_digit());
+    if is_number && target.is_integer() {
+        return Some(("22003", format!("value \"{text}\" is out of range for type {target}")));
+    }
+    let name = target.base();
+    Some(("22P02", format!("invalid input syntax for type {name}: \"{text}\"")))
 }
 
 /// A name as PostgreSQL compares it.

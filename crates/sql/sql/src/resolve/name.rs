@@ -111,7 +111,8 @@ impl Resolver<'_> {
             (Found::Ambiguous, _) => {
                 let sentence = format!("`{name}` is a column of several tables here");
                 let error = self.error(span, ErrorKind::Name, sentence);
-                Err(error.advise("qualify it: TABLE.COLUMN"))
+                let message = format!("column reference \"{name}\" is ambiguous");
+                Err(error.in_postgres("42702", message).advise("qualify it: TABLE.COLUMN"))
             }
             (Found::Column(..), Some(_)) if !self.names.columns_win => {
                 Err(self.two_meanings(name, span))
@@ -127,7 +128,9 @@ impl Resolver<'_> {
                 // typing error.
                 let alike = names.filter(|other| other.contains('.') == name.contains('.'));
                 let advice = meant(name, alike);
-                Err(self.error(span, ErrorKind::Name, sentence).advise(advice))
+                let error = self.error(span, ErrorKind::Name, sentence).advise(advice);
+                let (sqlstate, message) = no_column(scope, name);
+                Err(error.in_postgres(sqlstate, message))
             }
         }
     }
@@ -151,5 +154,16 @@ impl Resolver<'_> {
             }
             _ => Expr::new(ExprKind::Variable(variable), sql_type.clone()),
         }
+    }
+}
+
+/// The error of PostgreSQL about a column that does not exist.
+fn no_column(scope: &Scope<'_>, name: &str) -> (&'static str, String) {
+    match name.split_once('.') {
+        Some((table, _)) if !scope.has_source(table) => {
+            ("42P01", format!("missing FROM-clause entry for table \"{table}\""))
+        }
+        Some(_) => ("42703", format!("column {name} does not exist")),
+        None => ("42703", format!("column \"{name}\" does not exist")),
     }
 }

@@ -1,9 +1,11 @@
 //! The variables that are visible at a point of a procedure.
 
+use crate::expression::Expr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The visible variables, innermost block last.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Names {
     levels: Vec<Level>,
     /// Whether a column hides a variable of the same name, as in `sql` functions; otherwise such a
@@ -13,6 +15,10 @@ pub(crate) struct Names {
     pub(crate) positional: Vec<usize>,
     /// The names of the file's procedures, which cannot call each other.
     routines: Rc<[String]>,
+    /// Whether the statement is one of an SQL session, which has sequences and `WITH`.
+    pub(crate) is_session: bool,
+    /// Values of functions without arguments, such as `current_user`.
+    pub(crate) constants: Arc<[(String, Expr)]>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +36,11 @@ impl Names {
     /// Whether the file has a procedure called `name`.
     pub(crate) fn is_routine(&self, name: &str) -> bool {
         self.routines.iter().any(|routine| routine == name)
+    }
+
+    /// The value of a function without arguments.
+    pub(crate) fn constant(&self, name: &str) -> Option<&Expr> {
+        self.constants.iter().find(|(constant, _)| constant == name).map(|(_, value)| value)
     }
 
     /// Opens a block; its variables hide those of enclosing blocks.

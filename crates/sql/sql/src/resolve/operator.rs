@@ -40,7 +40,10 @@ impl Resolver<'_> {
         span: Span,
     ) -> Error {
         let sentence = format!("the operator {left} {} {right} does not exist", operator.sign());
-        self.type_error(span, sentence).advise("convert one side with CAST")
+        let (left, right) = (left.base(), right.base());
+        let message = format!("operator does not exist: {left} {} {right}", operator.sign());
+        let error = self.type_error(span, sentence).in_postgres("42883", message);
+        error.advise("convert one side with CAST")
     }
 
     /// Compares both sides in their common type.

@@ -35,8 +35,19 @@ impl Resolver<'_> {
 
     fn select_here(&mut self, parent: Option<&Scope<'_>>, query: &ast::Query) -> Result<Select> {
         let span = query.span();
-        let advice = "write the query as a sub-select in FROM, or one statement after the other";
-        self.refuse(query.with.is_some(), span, "WITH", advice)?;
+        let named = self.named_queries.len();
+        self.name_queries(query)?;
+        let select = self.select_with(parent, query, span);
+        self.named_queries.truncate(named);
+        select
+    }
+
+    fn select_with(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        query: &ast::Query,
+        span: Span,
+    ) -> Result<Select> {
         let foreign = query.for_clause.is_some()
             || query.settings.is_some()
             || query.format_clause.is_some()

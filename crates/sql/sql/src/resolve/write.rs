@@ -18,9 +18,7 @@ impl Resolver<'_> {
         match statement {
             Statement::Query(query) => match &*query.body {
                 SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) => {
-                    let advice =
-                        "write the query as a sub-select, or one statement after the other";
-                    self.refuse(query.with.is_some(), query.span(), "WITH", advice)?;
+                    self.name_queries(query)?;
                     self.query(inner)
                 }
                 _ => self.select(None, query).map(|select| Query::Select(Box::new(select))),
@@ -126,7 +124,10 @@ impl Resolver<'_> {
             object_parts(name).filter(|parts| parts.len() == 1).map(|parts| ident_name(parts[0]));
         own.and_then(|own| table.column(&own)).ok_or_else(|| {
             let sentence = format!("the table `{}` has no column `{name}`", table.name);
-            self.error(object_span(name), ErrorKind::Name, sentence)
+            let message =
+                format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+            let error = self.error(object_span(name), ErrorKind::Name, sentence);
+            error.in_postgres("42703", message)
         })
     }
 
@@ -162,7 +163,8 @@ impl Resolver<'_> {
     fn check_width(&self, given: usize, wanted: usize, span: Span) -> Result<()> {
         if given > wanted {
             let sentence = format!("there are {given} values for {wanted} columns");
-            return Err(self.type_error(span, sentence));
+            let message = "INSERT has more expressions than target columns";
+            return Err(self.type_error(span, sentence).in_postgres("42601", message));
         }
         Ok(())
     }
@@ -180,7 +182,19 @@ impl Resolver<'_> {
         }
         let value = self.expr(scope, node)?;
         let column = &self.catalog.tables[table].columns[column];
-        self.convert(value, &column.sql_type, Context::Assignment, node.span()).map(Some)
+        let found = value.sql_type.base();
+        let converted = self.convert(value, &column.sql_type, Context::Assignment, node.span());
+        converted.map(Some).map_err(|error| match error.postgres {
+            None => error.in_postgres(
+                "42804",
+                format!(
+                    "column \"{}\" is of type {} but expression is of type {found}",
+                    column.name,
+                    column.sql_type.base()
+                ),
+            ),
+            Some(_) => error,
+        })
     }
 
     fn insert_select(
@@ -239,7 +253,9 @@ impl Resolver<'_> {
                 let mut unique = table.indexes.iter().filter(|index| index.unique);
                 if !is_key(&table.primary_key) && !unique.any(|index| is_key(&index.columns)) {
                     let sentence = "no unique key has exactly these columns";
-                    return Err(self.error(span, ErrorKind::Name, sentence));
+                    let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+                    let error = self.error(span, ErrorKind::Name, sentence);
+                    return Err(error.in_postgres("42P10", message));
                 }
             }
             Some(ConflictTarget::OnConstraint(_)) => {

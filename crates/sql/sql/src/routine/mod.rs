@@ -40,6 +40,12 @@ pub fn read_procedures(
     findings.into_result(procedures)
 }
 
+/// The signature of the first procedure of a source, even if its body has an error; `None` if the
+/// signature has one.
+pub fn read_signature(source: &Source, catalog: &Catalog) -> Option<Procedure> {
+    read(source, catalog, &mut Findings::default()).into_iter().next()
+}
+
 /// As [`read_procedures`]; returns the procedures whose headers are valid.
 pub(crate) fn read(source: &Source, catalog: &Catalog, findings: &mut Findings) -> Vec<Procedure> {
     let tokens = match tokenize(source, 0, source.text()) {

@@ -5,6 +5,7 @@ use super::draft::refusal;
 use crate::catalog::{Catalog, TableColumn};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
+use crate::function::Function;
 use crate::parse;
 use crate::resolve::Resolver;
 use crate::resolve::coerce::Context;
@@ -12,7 +13,7 @@ use crate::resolve::names::Names;
 use crate::resolve::scope::Scope;
 use crate::token::token_is_word;
 use crate::types::SqlType;
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Span, Token};
 
 /// First words of column constraints; a default ends before them.
 const COLUMN_WORDS: [&str; 10] = [
@@ -33,13 +34,22 @@ impl SchemaReader<'_> {
         let (name, place) = self.cursor.identifier("a column's name or a constraint")?;
         if self.drafts[table].column(&name).is_some() {
             let sentence = format!("the column `{name}` is declared twice");
-            return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+            let message = format!("column \"{name}\" specified more than once");
+            let error = self.cursor.error(place, ErrorKind::Name, sentence);
+            return Err(error.in_postgres("42701", message));
         }
         let from = self.cursor.position();
         let errors_before = self.findings.count();
-        let sql_type = self.column_type(table)?;
+        let serial = self.serial();
+        let sql_type = match &serial {
+            Some(sql_type) => sql_type.clone(),
+            None => self.column_type(table)?,
+        };
         let span = self.cursor.span_from(from);
-        if let Some((what, advice)) = refusal(&sql_type) {
+        let is_text = matches!(sql_type, SqlType::Text | SqlType::Varchar(None));
+        if self.is_session && is_text {
+            // It is stored with the maximal length.
+        } else if let Some((what, advice)) = refusal(&sql_type) {
             // A type that replaces a refused one was reported already.
             if self.findings.count() == errors_before {
                 self.findings.add(self.cursor.outside(span, &what, advice));
@@ -48,7 +58,9 @@ impl SchemaReader<'_> {
             let sentence = format!("a column cannot be {sql_type}");
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }
-        let column = TableColumn { name, sql_type, nullable: true, default: None };
+        let default = serial.map(|sql_type| self.next_value(table, &name, &sql_type, span));
+        let default = default.transpose()?;
+        let column = TableColumn { name, sql_type, nullable: default.is_none(), default };
         self.drafts[table].columns.push(column);
         let position = self.drafts[table].columns.len() - 1;
         self.column_constraints(table, position, late)
@@ -72,6 +84,8 @@ impl SchemaReader<'_> {
                 if self.default(table, column)? {
                     self.say_nullable(&mut said, true, span)?;
                 }
+            } else if self.is_session && self.cursor.accept_word("GENERATED") {
+                self.identity(table, column, span)?;
             } else if self.cursor.is_word("GENERATED") {
                 let advice = "let the procedures count in a column of a parent row";
                 return Err(self.cursor.outside(span, "GENERATED", advice));
@@ -88,12 +102,60 @@ impl SchemaReader<'_> {
         }
     }
 
-    fn say_nullable(
+    /// The type of a column that a session declares as `serial`.
+    fn serial(&mut self) -> Option<SqlType> {
+        let types = [
+            (["smallserial", "serial2"], SqlType::Int2),
+            (["serial", "serial4"], SqlType::Int4),
+            (["bigserial", "serial8"], SqlType::Int8),
+        ];
+        let is_session = self.is_session;
+        let found = types.into_iter().find(|(names, _)| {
+            is_session && names.iter().any(|name| self.cursor.accept_word(&name.to_uppercase()))
+        });
+        found.map(|(_, sql_type)| sql_type)
+    }
+
+    /// The next value of the sequence of a column.
+    fn next_value(
         &self,
-        said: &mut Option<bool>,
-        nullable: bool,
-        span: sqlparser::tokenizer::Span,
-    ) -> Result<()> {
+        table: usize,
+        column: &str,
+        sql_type: &SqlType,
+        span: Span,
+    ) -> Result<Expr> {
+        let sequence = format!("{}_{column}_seq", self.drafts[table].name);
+        let name = Expr::new(ExprKind::Text(sequence), SqlType::Text);
+        let kind = ExprKind::Function { function: Function::NextValue, arguments: vec![name] };
+        let value = Expr::new(kind, SqlType::Int8);
+        let (catalog, names) = (Catalog::default(), Names::default());
+        let resolver = Resolver::new(self.source, &catalog, &names, &[], span);
+        resolver.convert(value, sql_type, Context::Assignment, span)
+    }
+
+    /// `GENERATED ... AS IDENTITY`, behind its first word.
+    fn identity(&mut self, table: usize, column: usize, span: Span) -> Result<()> {
+        if !self.cursor.accept_word("ALWAYS") {
+            self.cursor.expect_word("BY")?;
+            self.cursor.expect_word("DEFAULT")?;
+        }
+        self.cursor.expect_word("AS")?;
+        if !self.cursor.accept_word("IDENTITY") {
+            let advice = "compute the value where the row is inserted";
+            return Err(self.cursor.outside(span, "a generated column", advice));
+        }
+        if self.cursor.peek() == Some(&Token::LParen) {
+            let advice = "leave them out, and set the sequence by setval";
+            return Err(self.cursor.outside(span, "options of a sequence", advice));
+        }
+        let TableColumn { name, sql_type, .. } = self.drafts[table].columns[column].clone();
+        let default = self.next_value(table, &name, &sql_type, span)?;
+        let column = &mut self.drafts[table].columns[column];
+        (column.default, column.nullable) = (Some(default), false);
+        Ok(())
+    }
+
+    fn say_nullable(&self, said: &mut Option<bool>, nullable: bool, span: Span) -> Result<()> {
         if said.replace(nullable).is_some_and(|before| before != nullable) {
             let sentence = "this column is declared both NULL and NOT NULL";
             return Err(self.cursor.error(span, ErrorKind::Syntax, sentence));
@@ -164,9 +226,11 @@ impl SchemaReader<'_> {
         &self,
         node: &sqlparser::ast::Expr,
         sql_type: &SqlType,
-        span: sqlparser::tokenizer::Span,
+        span: Span,
     ) -> Result<Expr> {
-        let (catalog, names) = (Catalog::default(), Names::default());
+        let mut names = Names::default();
+        names.is_session = self.is_session;
+        let catalog = Catalog::default();
         let mut resolver = Resolver::new(self.source, &catalog, &names, &[], span);
         let value = resolver.expr(&Scope::default(), node)?;
         let has_query = value.has_subquery() || matches!(value.kind, ExprKind::Subquery { .. });

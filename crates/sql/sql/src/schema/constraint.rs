@@ -113,7 +113,12 @@ impl SchemaReader<'_> {
         if self.drafts[table].primary.is_some() {
             let sentence =
                 format!("the table `{}` has a primary key already", self.drafts[table].name);
-            return Err(self.cursor.error(span, ErrorKind::Name, sentence));
+            let message = format!(
+                "multiple primary keys for table \"{}\" are not allowed",
+                self.drafts[table].name
+            );
+            let error = self.cursor.error(span, ErrorKind::Name, sentence);
+            return Err(error.in_postgres("42P16", message));
         }
         let own = self.drafts[table].name.clone();
         let name = match named {
@@ -167,7 +172,12 @@ impl SchemaReader<'_> {
         let (ours, theirs) = (&self.drafts[table], &self.drafts[target]);
         if references.len() != columns.len() || !theirs.has_unique(&references) {
             let sentence = format!("`{}` has no key with these columns", theirs.name);
-            return Err(self.cursor.error(span, ErrorKind::Name, sentence));
+            let message = format!(
+                "there is no unique constraint matching given keys for referenced table \"{}\"",
+                theirs.name
+            );
+            let error = self.cursor.error(span, ErrorKind::Name, sentence);
+            return Err(error.in_postgres("42830", message));
         }
         for (&column, &reference) in columns.iter().zip(&references) {
             let (column, reference) = (&ours.columns[column], &theirs.columns[reference]);

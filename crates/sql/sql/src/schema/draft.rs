@@ -4,8 +4,14 @@ use crate::catalog::{Check, ForeignKey, HIDDEN_KEY, Index, Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 use crate::types::SqlType;
+use layout::column::COLUMN_LENGTH_MAX;
 use layout::{Column, ColumnType, Schema};
 use sqlparser::tokenizer::Span;
+
+/// Maximum number of bytes of a text without a declared length that is part of a key.
+const KEY_TEXT_BYTES_MAX: u32 = 40;
+/// Texts of up to this many bytes are stored in the row.
+const TEXT_BYTES_IN_ROW: u8 = 28;
 
 /// A parsed table without its row layout.
 pub(super) struct Draft {
@@ -39,11 +45,20 @@ impl Draft {
 
     /// Builds the table. If errors were reported before, columns of refused types are stored as
     /// numbers.
-    pub(super) fn finish(mut self, source: &Source, has_errors: bool) -> Result<Table> {
+    pub(super) fn finish(
+        mut self,
+        source: &Source,
+        has_errors: bool,
+        is_session: bool,
+    ) -> Result<Table> {
         // PostgreSQL checks them in this order and reports the first violation.
         self.checks.sort_by(|one, other| one.name.cmp(&other.name));
         let mut stored = Vec::new();
-        for column in &self.columns {
+        for (at, column) in self.columns.iter().enumerate() {
+            if is_session && matches!(column.sql_type, SqlType::Text | SqlType::Varchar(None)) {
+                stored.push(self.stored_text(at, column));
+                continue;
+            }
             let stand_in = has_errors.then_some(ColumnType::Int8);
             let Some(column_type) = column.sql_type.column_type().or(stand_in) else {
                 let sentence = format!("a column cannot have the type {}", column.sql_type);
@@ -78,6 +93,20 @@ impl Draft {
             foreign_keys: self.foreign_keys,
             checks: self.checks,
         })
+    }
+}
+
+impl Draft {
+    /// How a text without a declared length is stored: short ones in the row. Keys have few bytes.
+    fn stored_text(&self, at: usize, column: &TableColumn) -> Column {
+        let (name, nullable) = (column.name.clone(), column.nullable);
+        let is_primary = self.primary.as_ref().is_some_and(|key| key.columns.contains(&at));
+        if is_primary || self.indexes.iter().any(|index| index.columns.contains(&at)) {
+            let column_type = ColumnType::Varchar(KEY_TEXT_BYTES_MAX);
+            return Column { name, column_type, nullable, in_row: None };
+        }
+        let column_type = ColumnType::Varchar(COLUMN_LENGTH_MAX);
+        Column { name, column_type, nullable, in_row: Some(TEXT_BYTES_IN_ROW) }
     }
 }
 

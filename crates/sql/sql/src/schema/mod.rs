@@ -34,8 +34,24 @@ pub fn read_schema(source: &Source) -> Result<Catalog, Errors> {
     findings.into_result(catalog)
 }
 
+/// As [`read_schema`], for statements of SQL sessions: columns may be `text`, and storage
+/// parameters and similar clauses have no effect.
+///
+/// # Errors
+///
+/// As [`read_schema`].
+pub fn read_definitions(source: &Source) -> Result<Catalog, Errors> {
+    let mut findings = Findings::default();
+    let catalog = read_for(source, &mut findings, true);
+    findings.into_result(catalog)
+}
+
 /// As [`read_schema`]; returns the tables that are valid.
 pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
+    read_for(source, findings, false)
+}
+
+fn read_for(source: &Source, findings: &mut Findings, is_session: bool) -> Catalog {
     let tokens = match tokenize(source, 0, source.text()) {
         Ok(tokens) => tokens,
         Err(error) => {
@@ -49,6 +65,7 @@ pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
         cursor: Cursor::new(source, tokens, source.text().len()),
         drafts: Vec::new(),
         relations: Vec::new(),
+        is_session,
         findings,
     };
     while !reader.cursor.is_at_end() {
@@ -65,7 +82,7 @@ pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
             continue;
         }
         let name = draft.name.clone();
-        match draft.finish(source, findings.count() > errors_before) {
+        match draft.finish(source, findings.count() > errors_before, is_session) {
             Ok(table) => catalog.tables.push(table),
             Err(error) => {
                 findings.add(error);
@@ -84,5 +101,7 @@ struct SchemaReader<'s> {
     drafts: Vec<Draft>,
     /// Names of tables and indexes, which share a namespace.
     relations: Vec<String>,
+    /// Whether the statements are those of SQL sessions.
+    is_session: bool,
     findings: &'s mut Findings,
 }

@@ -3,7 +3,7 @@
 use super::SchemaReader;
 use super::draft::Draft;
 use crate::catalog::Index;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use layout::IndexKind;
 use sqlparser::tokenizer::{Span, Token};
 
@@ -38,7 +38,7 @@ impl SchemaReader<'_> {
         let (name, place) = self.relation("the table's name")?;
         if self.relations.contains(&name) {
             let sentence = format!("a table or index `{name}` already exists");
-            return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+            return Err(exists(self.cursor.error(place, ErrorKind::Name, sentence), &name));
         }
         self.relations.push(name.clone());
         let (columns, indexes, foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
@@ -81,6 +81,10 @@ impl SchemaReader<'_> {
         self.cursor.rewind(end);
         match self.cursor.peek() {
             None | Some(Token::SemiColon) => Ok(()),
+            Some(_) if self.is_session && CLAUSES.iter().any(|word| self.cursor.is_word(word)) => {
+                self.skip_clauses();
+                Ok(())
+            }
             Some(_) if !CLAUSES.iter().any(|word| self.cursor.is_word(word)) => {
                 Err(self.cursor.expected("`;`"))
             }
@@ -117,7 +121,7 @@ impl SchemaReader<'_> {
         let unique = self.cursor.accept_word("UNIQUE");
         self.cursor.expect_word("INDEX")?;
         let span = self.cursor.span();
-        if self.cursor.accept_word("CONCURRENTLY") {
+        if self.cursor.accept_word("CONCURRENTLY") && !self.is_session {
             return Err(self.cursor.outside(span, "CONCURRENTLY", "leave it out"));
         }
         let wants_name = self.if_not_exists();
@@ -134,6 +138,9 @@ impl SchemaReader<'_> {
         if kind == IndexKind::Hash && (unique || columns.len() > 1) {
             let sentence = "a hash index of PostgreSQL has exactly one column and is not unique";
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
+        }
+        if self.is_session && (self.cursor.is_word("WITH") || self.cursor.is_word("TABLESPACE")) {
+            self.skip_clauses();
         }
         if !matches!(self.cursor.peek(), None | Some(Token::SemiColon)) {
             let advice = "index all rows, by plain columns";
@@ -182,6 +189,7 @@ impl SchemaReader<'_> {
                 return Err(self.cursor.outside(span, "an index of an expression", advice));
             }
             columns.push(self.own_column(table)?);
+            self.skip_order_in_session();
             self.cursor.accept_word("ASC");
             let span = self.cursor.span();
             if self.cursor.is_word("DESC") || self.cursor.is_word("NULLS") {
@@ -247,7 +255,8 @@ impl SchemaReader<'_> {
         let position = self.drafts.iter().position(|draft| draft.name == name);
         position.ok_or_else(|| {
             let sentence = format!("no table `{name}` is created before this line");
-            self.cursor.error(span, ErrorKind::Name, sentence)
+            let message = format!("relation \"{name}\" does not exist");
+            self.cursor.error(span, ErrorKind::Name, sentence).in_postgres("42P01", message)
         })
     }
 
@@ -257,7 +266,8 @@ impl SchemaReader<'_> {
         let draft = &self.drafts[table];
         draft.column(&name).ok_or_else(|| {
             let sentence = format!("the table `{}` has no column `{name}`", draft.name);
-            self.cursor.error(span, ErrorKind::Name, sentence)
+            let message = format!("column \"{name}\" does not exist");
+            self.cursor.error(span, ErrorKind::Name, sentence).in_postgres("42703", message)
         })
     }
 
@@ -265,9 +275,28 @@ impl SchemaReader<'_> {
     pub(super) fn claim(&mut self, name: String, place: Span) -> Result<String> {
         if self.relations.contains(&name) {
             let sentence = format!("a table or index `{name}` already exists");
-            return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+            return Err(exists(self.cursor.error(place, ErrorKind::Name, sentence), &name));
         }
         self.relations.push(name.clone());
         Ok(name)
     }
+
+    /// Skips to the end of the statement.
+    fn skip_clauses(&mut self) {
+        while !self.cursor.is_at_end() && self.cursor.peek() != Some(&Token::SemiColon) {
+            self.cursor.next();
+        }
+    }
+
+    /// Skips the order of an indexed column, and the name of its operators: a session's index has
+    /// neither, but finds the same rows.
+    fn skip_order_in_session(&mut self) {
+        while self.is_session && matches!(self.cursor.peek(), Some(Token::Word(_))) {
+            self.cursor.next();
+        }
+    }
+}
+
+fn exists(error: Error, name: &str) -> Error {
+    error.in_postgres("42P07", format!("relation \"{name}\" already exists"))
 }

@@ -225,6 +225,9 @@ impl Compiler<'_> {
             Function::ClockTimestamp => return Node::Moment(Moment::Clock),
             Function::CurrentDate => return Node::Moment(Moment::Today),
             Function::Random => return Node::Moment(Moment::Random),
+            function if function.is_of_sequences() => {
+                return Node::Sequence { function, arguments: self.list(arguments) };
+            }
             _ => {}
         }
         if let (Function::NullIf, [left, right]) = (function, arguments) {

@@ -44,6 +44,10 @@ impl Node {
             Self::Element => scope.element().clone(),
             Self::Aggregate(aggregate) => scope.aggregate(*aggregate).clone(),
             Self::Moment(moment) => moment_in(scope, *moment),
+            Self::Sequence { function, arguments } => {
+                let arguments = arguments.iter().map(|argument| argument.evaluate(scope));
+                scope.sequence(*function, &arguments.collect::<Outcome<Vec<_>>>()?)?
+            }
             Self::Integer { .. } | Self::Numeric { .. } | Self::Case { .. } => {
                 return self.evaluate(scope);
             }

@@ -16,6 +16,7 @@ use crate::like::Simple;
 use crate::scope::{Scope, Stop};
 use crate::value::{Decimal, Value};
 use sql::expression::{Aggregate, BinaryOperator, ColumnRef, Expr, Test};
+use sql::function::Function;
 use sql::types::SqlType;
 use std::borrow::Cow;
 
@@ -157,6 +158,11 @@ enum Node {
     Element,
     Aggregate(usize),
     Moment(Moment),
+    /// A function of sequences.
+    Sequence {
+        function: Function,
+        arguments: Box<[Node]>,
+    },
     Not(Box<Node>),
     And(Pair),
     Or(Pair),

@@ -1,0 +1,155 @@
+//! The SQL server of this process: its port, its database and its metrics.
+
+use anyhow::{Context, Result, bail, ensure};
+use metrics::{Access, Definition, Endpoint, Registry, Status, catalog};
+use namdb::sql::SqlDatabase;
+use namdb::{Db, host};
+use pgwire::{Counts, Limits, Server};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+
+/// Files that a server needs beside its connections.
+const SPARE_FILES: u64 = 64;
+
+/// A port that is open, and does not answer yet.
+pub struct Listening {
+    listener: TcpListener,
+}
+
+impl Listening {
+    /// Opens the port.
+    ///
+    /// # Errors
+    /// A sentence that says what to do: the address is not of this host alone, or it is in use.
+    pub fn open(address: &str) -> Result<Self> {
+        let resolved = address.to_socket_addrs().with_context(|| {
+            format!("`{address}` is no address and port, such as 127.0.0.1:5432")
+        })?;
+        let resolved: Vec<_> = resolved.collect();
+        let Some(first) = resolved.first() else { bail!("`{address}` has no address") };
+        ensure!(
+            resolved.iter().all(|address| address.ip().is_loopback()),
+            "{address} can be reached from other hosts, and there are no roles and passwords yet: everybody there \
+             could read and change everything. Use --listen 127.0.0.1:{}; from another host, `ssh -L \
+             {0}:127.0.0.1:{0} HOST` reaches it",
+            first.port()
+        );
+        match TcpListener::bind(resolved.as_slice()) {
+            Ok(listener) => Ok(Self { listener }),
+            Err(error) if error.kind() == ErrorKind::AddrInUse => bail!(
+                "{address} is in use, perhaps by PostgreSQL or by another `namdb start`; choose another port, such \
+                 as --listen 127.0.0.1:{}",
+                first.port().checked_add(1).unwrap_or(5433)
+            ),
+            Err(error) => Err(error)
+                .with_context(|| format!("cannot listen on {address}; choose another --listen")),
+        }
+    }
+}
+
+type ReadCount = fn(&Counts) -> u64;
+
+/// A running server.
+pub struct SqlServer {
+    server: Server<SqlDatabase<Db>>,
+}
+
+/// Opens the SQL catalog of a database and serves clients.
+pub fn start(db: &Db, listening: Listening, limits: Limits) -> Result<SqlServer> {
+    raise_file_limit(limits.connections_max as u64);
+    let database = db.sql().context("cannot read the SQL catalog of the database")?;
+    let server = Server::start(listening.listener, database, limits)
+        .context("cannot start the threads of the server")?;
+    Ok(SqlServer { server })
+}
+
+impl SqlServer {
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// See [`Server::stop`].
+    pub fn stop(&mut self) -> usize {
+        self.server.stop()
+    }
+
+    /// Exposes metrics and health at an address until the endpoint is dropped.
+    pub fn expose(&self, address: &str, db: &Db) -> Result<Endpoint> {
+        let registry = Registry::new();
+        let start_s = host::unix_time_s();
+        registry.add(&catalog::START_TIME, &[], move || start_s);
+        registry.add(&catalog::PROCESSOR_SECONDS, &[], host::process_cpu_s);
+        registry.add(&catalog::RESIDENT_BYTES, &[], host::resident_bytes);
+        let load = self.server.gauges();
+        let (connections, threads) = (load.clone(), load.clone());
+        registry.add(&catalog::SQL_CONNECTIONS, &[], move || connections.connections() as u64);
+        registry.add(&catalog::SQL_THREADS, &[], move || threads.threads() as u64);
+        let counts: [(&'static Definition, ReadCount); 5] = [
+            (&catalog::SQL_CONNECTIONS_ACCEPTED, |counts| counts.connections),
+            (&catalog::SQL_CONNECTIONS_REFUSED, |counts| counts.refused),
+            (&catalog::SQL_STATEMENTS, |counts| counts.statements),
+            (&catalog::SQL_ERRORS, |counts| counts.errors),
+            (&catalog::SQL_CANCELS, |counts| counts.cancels),
+        ];
+        for (metric, read) in counts {
+            let load = load.clone();
+            registry.add(metric, &[], move || read(&load.counts()));
+        }
+        crate::bench::worker_metrics::enter_directory(&registry, db);
+        let status = move || {
+            let json = format!("{{\"role\":\"sql\",\"connections\":{}}}", load.connections());
+            let problem = load.is_stopping().then(|| "the server is stopping".to_owned());
+            Status { json, problem }
+        };
+        metrics::serve(address, Access::Everybody, &registry, status)
+            .with_context(|| format!("cannot expose metrics at {address}"))
+    }
+}
+
+/// Lets this process open a file per connection, as far as it may.
+fn raise_file_limit(connections: u64) {
+    let limits = getrlimit(Resource::Nofile);
+    let wanted = connections + SPARE_FILES;
+    let allowed = limits.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    if limits.current.is_some_and(|current| current < allowed) {
+        // A lower limit is reported when it is reached.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), ..limits });
+    }
+    if allowed < wanted {
+        crate::output::say(&format!(
+            "  this process may open {allowed} files, fewer than {connections} connections need; raise `ulimit -n`"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(address: &str) -> String {
+        let Err(error) = Listening::open(address) else { panic!("{address} was opened") };
+        format!("{error:#}")
+    }
+
+    #[test]
+    fn only_this_host_may_connect() {
+        for address in ["0.0.0.0:5432", "[::]:5432", "192.0.2.1:5432"] {
+            let sentence = refused(address);
+            assert!(
+                sentence.contains("no roles") && sentence.contains("127.0.0.1:5432"),
+                "{sentence}"
+            );
+        }
+        assert!(refused("nonsense").contains("such as 127.0.0.1:5432"));
+        assert!(Listening::open("127.0.0.1:0").is_ok());
+    }
+
+    #[test]
+    fn a_busy_port_is_named_with_a_remedy() {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("there are ports");
+        let address = taken.local_addr().expect("it has one").to_string();
+        let sentence = refused(&address);
+        assert!(sentence.contains("is in use") && sentence.contains("--listen"), "{sentence}");
+    }
+}

@@ -1,0 +1,79 @@
+//! The server's start and end.
+
+use crate::process::{Started, run, temporary, text};
+use rustix::process::Signal;
+use std::net::TcpListener;
+
+#[test]
+fn a_server_says_how_to_connect_and_ends_by_a_signal() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let server = Started::new(&[]);
+        let port = server.address.rsplit_once(':').expect("it has a port").1;
+        assert!(
+            server.said.contains(&format!("psql -h 127.0.0.1 -p {port} -U")),
+            "{}",
+            server.said
+        );
+        assert!(server.said.contains("in memory, lost at the end"), "{}", server.said);
+        let (code, said) = server.end(signal);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("ended"), "{said}");
+    }
+}
+
+#[test]
+fn a_server_that_cannot_start_says_why_and_leaves_nothing() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("there are ports");
+    let address = taken.local_addr().expect("it has one").to_string();
+    let data = temporary("not-made");
+    let path = data.to_str().expect("it is UTF-8");
+    let refused = |arguments: &[&str], sentence: &str| {
+        let output = run(&[&["start"], arguments].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(sentence), "no `{sentence}` in `{said}`");
+    };
+    refused(&["--listen", &address, "--data", path], "is in use");
+    assert!(!data.exists(), "the port is looked at first");
+    refused(&["--listen", "0.0.0.0:0"], "no roles and passwords yet");
+    let free = ["--listen", "127.0.0.1:0"];
+    refused(&[&free[..], &["--data", "/proc/none"]].concat(), "/proc/none");
+    refused(&[&free[..], &["--data", "/dev/null"]].concat(), "/dev/null");
+    refused(&[&free[..], &["--memory", "900T"]].concat(), "ask for less");
+    refused(&[&free[..], &["--durability", "none"]].concat(), "needs --data");
+}
+
+#[test]
+fn a_directory_is_opened_by_one_server() {
+    let data = temporary("one");
+    let path = data.to_str().expect("it is UTF-8");
+    let server = Started::new(&["--data", path]);
+    assert!(server.said.contains(path), "{}", server.said);
+    let second = run(&["start", "--listen", "127.0.0.1:0", "--data", path]);
+    assert_eq!(second.status.code(), Some(2), "{}", text(&second.stderr));
+    assert_eq!(server.end(Signal::TERM).0, Some(0));
+    std::fs::remove_dir_all(&data).expect("it is ours");
+}
+
+#[test]
+fn metrics_and_health_are_exposed() {
+    use std::io::{Read, Write};
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let address = free.expect("there are ports").to_string();
+    let server = Started::new(&["--metrics", &address]);
+    let get = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(&address).expect("it listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n").expect("it reads");
+        let mut page = String::new();
+        stream.read_to_string(&mut page).expect("it answers");
+        page
+    };
+    let page = get("/metrics");
+    for metric in
+        ["namdb_sql_connections 0", "namdb_sql_statements_total 0", "namdb_resident_bytes"]
+    {
+        assert!(page.contains(metric), "no {metric} in {page}");
+    }
+    assert!(get("/healthz").starts_with("HTTP/1.1 200"));
+    assert_eq!(server.end(Signal::TERM).0, Some(0));
+}

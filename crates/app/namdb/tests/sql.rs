@@ -1,0 +1,65 @@
+//! SQL sessions over a database with a directory.
+
+use fabric::run_now;
+use namdb::sql::{SessionOptions, SqlDatabase, SqlError};
+use namdb::{Config, Db};
+use sql_session::Outcome;
+
+fn run(sql: &SqlDatabase<Db>, texts: &[&str]) -> Result<Outcome, SqlError> {
+    let mut session = sql.session(SessionOptions::default());
+    let mut last = Outcome::Empty;
+    for text in texts {
+        let statement = run_now(session.prepare(text, &[]))?;
+        last = run_now(session.execute(&statement, &[]))?;
+    }
+    Ok(last)
+}
+
+#[test]
+fn another_start_finds_tables_and_rows() {
+    let path = std::env::temp_dir().join(format!("namdb-sql-{}", std::process::id()));
+    let config =
+        Config { server_bytes: 64 << 20, directory: Some(path.clone()), ..Config::default() };
+    let db = namdb::open(config.clone()).expect("it is a new directory");
+    let sql = db.sql().expect("it has no tables");
+    let texts = [
+        "CREATE TABLE city (name text, inhabitants int)",
+        "INSERT INTO city VALUES ('Ghent', 265000), ('Liege', 195000)",
+        "BEGIN",
+        "TRUNCATE city",
+        "INSERT INTO city VALUES ('Ghent', 265001)",
+        "COMMIT",
+        "ALTER TABLE city ADD PRIMARY KEY (inhabitants)",
+        "CREATE INDEX city_name ON city (inhabitants, inhabitants)",
+    ];
+    run(&sql, &texts).expect("the statements are fine");
+    drop((sql, db));
+    let db = namdb::open(config).expect("it is there");
+    let sql = db.sql().expect("the catalog is there");
+    let found = run(&sql, &["SELECT name FROM city WHERE inhabitants = 265001"]);
+    let Ok(Outcome::Rows { rows, .. }) = found else { panic!("{found:?}") };
+    assert_eq!(rows.row(0)[0].as_text(), Some("Ghent"));
+    drop((sql, db));
+    std::fs::remove_dir_all(path).expect("it is ours");
+}
+
+#[test]
+fn open_transactions_hold_lanes_and_others_wait_for_one() {
+    let config = Config { server_bytes: 64 << 20, lanes: 2, ..Config::default() };
+    let db = namdb::open(config).expect("the memory is there");
+    let sql = db.sql().expect("it opens");
+    run(&sql, &["CREATE TABLE t (a int)"]).expect("it is new");
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let mut session = sql.session(SessionOptions::default());
+        for text in ["BEGIN", "INSERT INTO t VALUES (1)"] {
+            let statement = run_now(session.prepare(text, &[])).expect("it is fine");
+            run_now(session.execute(&statement, &[])).expect("a lane is free");
+        }
+        open.push(session);
+    }
+    let refused = run(&sql, &["SELECT * FROM t"]).expect_err("both lanes are in use");
+    assert_eq!(refused.sqlstate, "53300");
+    open.pop();
+    run(&sql, &["SELECT * FROM t"]).expect("a lane is free again");
+}

@@ -1,0 +1,66 @@
+//! Results as messages.
+
+use super::Connection;
+use super::stream::OUTPUT_BYTES_MAX;
+use crate::error::{Result, fatal, sqlstate};
+use crate::message::backend::{self, Column};
+use crate::message::writer::Writer;
+use crate::session::{RowSet, Session};
+use crate::value::Format;
+use crate::value::encode::encode;
+use std::ops::Range;
+
+impl<S: Session> Connection<S> {
+    /// Appends rows; sends them when there are enough.
+    pub(super) fn send_rows(
+        &mut self,
+        rows: &RowSet,
+        range: Range<usize>,
+        columns: &[Column],
+        formats: &[Format],
+    ) -> Result<()> {
+        for at in range {
+            let output = &mut self.stream.output;
+            let start = output.len();
+            if let Err(failure) = append_row(rows.row(at), columns, formats, output) {
+                output.truncate(start);
+                return Err(failure);
+            }
+            if output.len() >= OUTPUT_BYTES_MAX && !self.stream.flush() {
+                // The session is not informed: its statement has ended already.
+                return Err(fatal(sqlstate::PROTOCOL_VIOLATION, "connection to client lost"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends all rows in text format, with their description.
+    pub(super) fn send_text_rows(&mut self, rows: &RowSet, columns: &[Column]) -> Result<()> {
+        backend::row_description(&mut self.stream.output, columns, |_| Format::Text.code());
+        let formats = vec![Format::Text; columns.len()];
+        self.send_rows(rows, 0..rows.len(), columns, &formats)
+    }
+}
+
+#[inline]
+fn append_row(
+    row: &[sql_value::Value],
+    columns: &[Column],
+    formats: &[Format],
+    output: &mut Vec<u8>,
+) -> Result<()> {
+    let mut writer = Writer::begin(output, b'D');
+    writer.count(row.len());
+    let mut failure = None;
+    for ((value, column), format) in row.iter().zip(columns).zip(formats) {
+        writer.value(|buffer| match encode(value, column, *format, buffer) {
+            Ok(is_value) => is_value,
+            Err(error) => {
+                failure = Some(error);
+                false
+            }
+        });
+    }
+    writer.end();
+    failure.map_or(Ok(()), Err)
+}

@@ -1,0 +1,119 @@
+//! Query: one or more statements as text, with results in text format.
+
+use super::copy::{CopyIn, Origin};
+use super::{Connection, Mode, Next};
+use crate::error::{Result, SqlError};
+use crate::message::backend;
+use crate::session::{Outcome, Prepared, Session};
+use std::collections::VecDeque;
+
+/// A statement of a query that is still to be run.
+pub(super) struct Waiting {
+    pub text: String,
+    /// Characters of the query in front of it, for error positions.
+    pub characters_before: u32,
+}
+
+/// Whether a statement has ended.
+enum Ran {
+    Whole,
+    /// It waits for the client's rows.
+    Copies,
+}
+
+impl<S: Session> Connection<S> {
+    pub(super) fn query(&mut self, text: &str) -> Next {
+        self.statements.remove("");
+        self.portals.remove("");
+        let statements = match S::statements(text) {
+            Ok(statements) => statements,
+            Err(failure) => return self.fail_query(failure),
+        };
+        match statements.as_slice() {
+            [] => backend::empty_query_response(&mut self.stream.output),
+            // Most queries: no copy of the text.
+            [statement] => match self.run(statement.text, statement.characters_before) {
+                Ok(Ran::Whole) => {}
+                Ok(Ran::Copies) => return self.await_copy(VecDeque::new()),
+                Err(failure) => return self.fail_query(failure),
+            },
+            statements => {
+                self.session.begin_implicit();
+                self.is_implicit = true;
+                let waiting = statements.iter().map(|statement| Waiting {
+                    text: statement.text.to_owned(),
+                    characters_before: statement.characters_before,
+                });
+                return self.go_on(waiting.collect());
+            }
+        }
+        self.end_query(false)
+    }
+
+    /// Runs the rest of a query.
+    pub(super) fn go_on(&mut self, mut waiting: VecDeque<Waiting>) -> Next {
+        while let Some(statement) = waiting.pop_front() {
+            match self.run(&statement.text, statement.characters_before) {
+                Ok(Ran::Whole) => {}
+                Ok(Ran::Copies) => return self.await_copy(waiting),
+                Err(failure) => return self.fail_query(failure),
+            }
+        }
+        self.end_query(false)
+    }
+
+    /// Reports the error that ends a query.
+    pub(super) fn fail_query(&mut self, failure: SqlError) -> Next {
+        self.send_notices();
+        self.send_error(&failure);
+        match failure.severity {
+            crate::error::Severity::Fatal => Next::End,
+            _ => self.end_query(true),
+        }
+    }
+
+    fn await_copy(&mut self, waiting: VecDeque<Waiting>) -> Next {
+        self.mode = Mode::CopyIn(CopyIn { origin: Origin::Query(waiting) });
+        Next::Message
+    }
+
+    fn end_query(&mut self, has_failed: bool) -> Next {
+        if std::mem::take(&mut self.is_implicit)
+            && let Err(failure) = self.session.end_implicit(has_failed)
+        {
+            self.send_error(&failure);
+        }
+        self.ready();
+        Next::Message
+    }
+
+    fn run(&mut self, text: &str, characters_before: u32) -> Result<Ran> {
+        let ran = self.run_statement(text);
+        ran.map_err(|mut failure| {
+            failure.position = failure.position.map(|position| position + characters_before);
+            failure
+        })
+    }
+
+    fn run_statement(&mut self, text: &str) -> Result<Ran> {
+        self.shared.counters.count_statement();
+        let prepared = self.session.prepare(text, &[])?;
+        let outcome = self.session.execute(&prepared, &[])?;
+        self.send_notices();
+        let output = &mut self.stream.output;
+        match outcome {
+            Outcome::Empty => backend::empty_query_response(output),
+            Outcome::Done { tag } => backend::command_complete(output, &tag),
+            Outcome::Rows { rows, tag } => {
+                self.send_text_rows(&rows, &prepared.columns().unwrap_or_default())?;
+                backend::command_complete(&mut self.stream.output, &tag);
+            }
+            Outcome::CopyIn(format) => {
+                backend::copy_response(output, b'G', format.is_binary, format.columns);
+                return Ok(Ran::Copies);
+            }
+            Outcome::CopyOut(format) => self.send_copy(&format)?,
+        }
+        Ok(Ran::Whole)
+    }
+}

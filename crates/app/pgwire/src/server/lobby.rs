@@ -1,0 +1,220 @@
+//! The lobby: one thread waits for all clients that have nothing to serve.
+//!
+//! It accepts connections, reads startup packets, executes cancel requests, and watches the sockets
+//! of silent clients. When a client sends something, its connection goes to a thread of the crew.
+
+use super::arrival::{Arrival, Progress, send_refusal};
+use super::cancel::Registration;
+use super::crew::Crew;
+use super::shared::Shared;
+use crate::clock;
+use crate::connection::{Connection, Left};
+use crate::error::{fatal, sqlstate};
+use crate::message::startup::Startup;
+use crate::session::Database;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use std::collections::BTreeMap;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Sockets that are accepted and have not started.
+const ARRIVALS_MAX: usize = 1_000;
+/// Events of one system call.
+const EVENTS_MAX: usize = 256;
+/// Interval at which the deadlines of arrivals are looked at.
+const LOOK: Duration = Duration::from_millis(250);
+const LISTENER: u64 = 0;
+const WAKE: u64 = 1;
+
+/// Work for the crew.
+pub enum Job<D: Database> {
+    /// Opens the session of a client.
+    Start { socket: TcpStream, input: Vec<u8>, startup: Startup, registration: Registration },
+    /// Goes on with a connection whose client has sent something.
+    Serve(Box<Connection<D::Session>>),
+}
+
+/// The lobby's thread and the crew use it.
+pub struct Lobby<D: Database> {
+    epoll: OwnedFd,
+    wake: OwnedFd,
+    next: AtomicU64,
+    /// Connections of silent clients, by the number of their socket's event.
+    silent: Mutex<BTreeMap<u64, Box<Connection<D::Session>>>>,
+    shared: Arc<Shared>,
+}
+
+impl<D: Database> Lobby<D> {
+    pub fn new(listener: &TcpListener, shared: Arc<Shared>) -> std::io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN)?;
+        let (next, silent) = (AtomicU64::new(WAKE + 1), Mutex::default());
+        Ok(Self { epoll, wake, next, silent, shared })
+    }
+
+    /// Makes the thread look whether the server stops.
+    pub fn wake(&self) {
+        let _ = rustix::io::write(&self.wake, &1u64.to_le_bytes());
+    }
+
+    /// Serves a connection on the calling thread until its client is silent; then it waits here.
+    pub fn serve(&self, mut connection: Box<Connection<D::Session>>, crew: &Crew<Job<D>>) {
+        if connection.serve(|| crew.is_pressed()) == Left::Ended {
+            return;
+        }
+        // Under the lock: the event may come at once.
+        let mut silent = self.lock();
+        let number = self.next.fetch_add(1, Relaxed);
+        let (data, socket) = (EventData::new_u64(number), connection.stream().socket());
+        let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ONESHOT;
+        match epoll::add(&self.epoll, socket, data, flags) {
+            Ok(()) => _ = silent.insert(number, connection),
+            Err(error) => tracing::error!("a silent connection cannot be watched: {error}"),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Box<Connection<D::Session>>>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Main loop of the lobby's thread, until the server stops.
+    pub fn run(&self, listener: &TcpListener, crew: &Arc<Crew<Job<D>>>) {
+        let mut arrivals = BTreeMap::new();
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        while !self.shared.is_stopping() {
+            events.clear();
+            let look = Timespec::try_from(LOOK).expect("it is short");
+            let timeout = if arrivals.is_empty() { None } else { Some(&look) };
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, spare, timeout) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => {
+                    tracing::error!("waiting for clients fails: {error}");
+                    clock::sleep(LOOK);
+                }
+            }
+            for event in &events {
+                match event.data.u64() {
+                    LISTENER => self.accept(listener, &mut arrivals),
+                    WAKE => {}
+                    number => match arrivals.remove(&number) {
+                        Some(arrival) => self.advance(number, arrival, &mut arrivals, crew),
+                        None => {
+                            let connection = self.lock().remove(&number);
+                            if let Some(connection) = connection {
+                                let _ = epoll::delete(&self.epoll, connection.stream().socket());
+                                crew.give(Job::Serve(connection));
+                            }
+                        }
+                    },
+                }
+            }
+            self.end_late(&mut arrivals);
+        }
+        let refusal = fatal(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down");
+        arrivals.values().for_each(|arrival| arrival.refuse(&refusal));
+    }
+
+    /// Ends the connections of all silent clients.
+    pub fn stop_silent(&self) {
+        let silent = std::mem::take(&mut *self.lock());
+        for mut connection in silent.into_values() {
+            connection.stop();
+        }
+    }
+
+    fn accept(&self, listener: &TcpListener, arrivals: &mut BTreeMap<u64, Arrival>) {
+        // A bound, so that a flood of connections does not keep others waiting.
+        for _ in 0..EVENTS_MAX {
+            let socket = match listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    // Such as too many open files: the client waits in the listener's queue.
+                    tracing::warn!("a connection cannot be accepted: {error}");
+                    clock::sleep(Duration::from_millis(10));
+                    return;
+                }
+            };
+            if arrivals.len() >= ARRIVALS_MAX {
+                self.refuse_too_many(&socket);
+                continue;
+            }
+            let deadline = clock::now() + self.shared.limits.startup;
+            let Ok(arrival) = Arrival::new(socket, deadline) else { continue };
+            let number = self.next.fetch_add(1, Relaxed);
+            // Level-triggered: an arrival reads all that is there.
+            let flags = EventFlags::IN | EventFlags::RDHUP;
+            let data = EventData::new_u64(number);
+            if epoll::add(&self.epoll, arrival.socket(), data, flags).is_ok() {
+                arrivals.insert(number, arrival);
+            }
+        }
+    }
+
+    fn advance(
+        &self,
+        number: u64,
+        arrival: Arrival,
+        arrivals: &mut BTreeMap<u64, Arrival>,
+        crew: &Arc<Crew<Job<D>>>,
+    ) {
+        let (waiting, progress) = arrival.advance();
+        if let Some(waiting) = waiting {
+            arrivals.insert(number, waiting);
+        }
+        match progress {
+            Progress::Waits | Progress::Ends => {}
+            Progress::Cancels { process, secret } => {
+                if self.shared.keys.cancel(process, &secret) {
+                    self.shared.counters.count_cancel();
+                }
+            }
+            Progress::Starts { socket, input, startup } => {
+                let _ = epoll::delete(&self.epoll, &socket);
+                let keys = &self.shared.keys;
+                match keys.register(self.shared.limits.connections_max) {
+                    Some(registration) => {
+                        self.shared.counters.count_connection();
+                        crew.give(Job::Start { socket, input, startup, registration });
+                    }
+                    None => self.refuse_too_many(&socket),
+                }
+            }
+        }
+    }
+
+    fn refuse_too_many(&self, socket: &TcpStream) {
+        self.shared.counters.count_refused();
+        let limit = self.shared.limits.connections_max;
+        let mut refusal = fatal(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
+        refusal.hint = Some(format!(
+            "The server accepts {limit} connections; `namdb start --connections` raises it."
+        ));
+        send_refusal(socket, &refusal);
+    }
+
+    /// Ends arrivals that have not sent their startup packet in time.
+    fn end_late(&self, arrivals: &mut BTreeMap<u64, Arrival>) {
+        if arrivals.is_empty() {
+            return;
+        }
+        let now = clock::now();
+        arrivals.retain(|_, arrival| {
+            let is_late = arrival.deadline <= now;
+            if is_late {
+                self.shared.counters.count_refused();
+                let message = "canceling authentication due to timeout";
+                arrival.refuse(&fatal("57014", message));
+            }
+            !is_late
+        });
+    }
+}

@@ -1,0 +1,203 @@
+//! The sessions that the server needs: those of `sql_session`, or those of a test.
+
+use crate::error::{Result, error, sqlstate};
+use crate::message::backend::Column;
+use crate::value::types::{oid_of, type_length};
+use fabric::{LocalEnv, run_now};
+use pg_catalog::{CatalogQuery, OutputColumn, TableInfo, World};
+pub use sql_session::{
+    ColumnDescription, CopyFormat, Notice, Outcome, RowSet, SessionOptions, SqlError,
+    StatementText, TransactionStatus,
+};
+use sql_session::{Host, SqlDatabase, SqlSession};
+use sql_value::Value;
+use std::sync::Arc;
+
+/// A database that opens sessions.
+pub trait Database: Clone + Send + Sync + 'static {
+    type Session: Session;
+
+    fn session(&self, options: SessionOptions) -> Result<Self::Session>;
+}
+
+/// A session. Its calls may block; between two calls it may move to another thread.
+pub trait Session: Send + 'static {
+    type Prepared: Prepared;
+
+    /// See [`sql_session::statements`].
+    fn statements(text: &str) -> Result<Vec<StatementText<'_>>> {
+        sql_session::statements(text)
+    }
+
+    /// See [`SqlSession::prepare`].
+    fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Self::Prepared>;
+    /// See [`SqlSession::execute`].
+    fn execute(&mut self, prepared: &Self::Prepared, parameters: &[Value]) -> Result<Outcome>;
+    /// See [`SqlSession::begin_implicit`].
+    fn begin_implicit(&mut self);
+    /// See [`SqlSession::end_implicit`].
+    fn end_implicit(&mut self, has_failed: bool) -> Result<()>;
+    fn status(&self) -> TransactionStatus;
+    fn take_notices(&mut self) -> Vec<Notice>;
+    fn take_changed_settings(&mut self) -> Vec<(String, String)>;
+    fn setting(&self, name: &str) -> Option<String>;
+    /// See [`SqlSession::copy_data`].
+    fn copy_data(&mut self, data: &[u8]) -> Result<()>;
+    /// See [`SqlSession::copy_done`].
+    fn copy_done(&mut self) -> Result<String>;
+    /// See [`SqlSession::copy_fail`].
+    fn copy_fail(&mut self, message: &str) -> SqlError;
+    /// See [`SqlSession::copy_out`].
+    fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>>;
+    /// See [`SqlSession::close`].
+    fn close(&mut self);
+}
+
+/// A prepared statement.
+pub trait Prepared: Clone + Send + Sync {
+    /// The numbers of the parameters' types.
+    fn parameters(&self) -> Vec<u32>;
+    /// The columns of its rows; `None` if it returns no rows.
+    fn columns(&self) -> Option<Vec<Column>>;
+}
+
+/// A statement of a session, or a query on the system catalog.
+#[derive(Clone)]
+pub enum AnyPrepared {
+    Statement(sql_session::Prepared),
+    Catalog(Arc<CatalogQuery>),
+}
+
+impl<H: Host<Env = LocalEnv>> Database for SqlDatabase<H> {
+    type Session = SqlSession<H>;
+
+    fn session(&self, options: SessionOptions) -> Result<SqlSession<H>> {
+        Ok(Self::session(self, options))
+    }
+}
+
+impl Prepared for AnyPrepared {
+    fn parameters(&self) -> Vec<u32> {
+        match self {
+            Self::Statement(statement) => statement.parameters().iter().map(oid_of).collect(),
+            Self::Catalog(query) => query.parameters().to_vec(),
+        }
+    }
+
+    fn columns(&self) -> Option<Vec<Column>> {
+        match self {
+            Self::Statement(statement) => statement.columns().map(described),
+            Self::Catalog(query) => Some(query.columns().iter().map(catalog_column).collect()),
+        }
+    }
+}
+
+/// The columns of a statement, as messages describe them.
+pub fn described(columns: &[ColumnDescription]) -> Vec<Column> {
+    let column = |column: &ColumnDescription| Column {
+        name: column.name.clone(),
+        table: column.table,
+        attribute: column.attribute,
+        type_oid: oid_of(&column.sql_type),
+        type_length: column.type_length(),
+        type_modifier: column.type_modifier(),
+    };
+    columns.iter().map(column).collect()
+}
+
+fn catalog_column(column: &OutputColumn) -> Column {
+    Column {
+        name: column.name.clone(),
+        type_oid: column.oid,
+        type_length: type_length(column.oid),
+        type_modifier: -1,
+        ..Column::default()
+    }
+}
+
+/// The user's tables as the catalog shows them.
+fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
+    let tables = session.tables().into_iter().map(|(oid, table)| TableInfo { oid, table });
+    World {
+        tables: tables.collect(),
+        user: session.options().user.clone(),
+        database: session.options().database.clone(),
+        settings: session.settings(),
+    }
+}
+
+/// Verbs on local memory complete at once, so calls end without a runtime.
+impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
+    type Prepared = AnyPrepared;
+
+    fn prepare(&mut self, text: &str, types: &[u32]) -> Result<AnyPrepared> {
+        // A failed transaction refuses queries on the catalog as well: the session says so.
+        if Self::status(self) != TransactionStatus::Failed
+            && let Some(query) = CatalogQuery::prepare(text, types, || world(self))
+        {
+            return Ok(AnyPrepared::Catalog(Arc::new(query?)));
+        }
+        run_now(Self::prepare(self, text, types)).map(AnyPrepared::Statement)
+    }
+
+    fn execute(&mut self, prepared: &AnyPrepared, parameters: &[Value]) -> Result<Outcome> {
+        let query = match prepared {
+            AnyPrepared::Statement(statement) => {
+                return run_now(Self::execute(self, statement, parameters));
+            }
+            AnyPrepared::Catalog(query) => query,
+        };
+        if Self::status(self) == TransactionStatus::Failed {
+            let message = "current transaction is aborted, commands ignored until end of \
+                           transaction block";
+            return Err(error(sqlstate::FAILED_TRANSACTION, message));
+        }
+        let mut rows = RowSet::new(query.columns().len());
+        query.run(&world(self), parameters)?.into_iter().for_each(|row| rows.push(row));
+        Ok(Outcome::Rows { tag: format!("SELECT {}", rows.len()), rows })
+    }
+
+    fn begin_implicit(&mut self) {
+        self.begin_implicit();
+    }
+
+    fn end_implicit(&mut self, has_failed: bool) -> Result<()> {
+        run_now(self.end_implicit(has_failed))
+    }
+
+    fn status(&self) -> TransactionStatus {
+        self.status()
+    }
+
+    fn take_notices(&mut self) -> Vec<Notice> {
+        self.take_notices()
+    }
+
+    fn take_changed_settings(&mut self) -> Vec<(String, String)> {
+        self.take_changed_settings()
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.setting(name)
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> Result<()> {
+        run_now(self.copy_data(data))
+    }
+
+    fn copy_done(&mut self) -> Result<String> {
+        run_now(self.copy_done())
+    }
+
+    fn copy_fail(&mut self, message: &str) -> SqlError {
+        run_now(self.copy_fail(message))
+    }
+
+    fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>> {
+        run_now(self.copy_out(data))
+    }
+
+    fn close(&mut self) {
+        run_now(self.close());
+    }
+}

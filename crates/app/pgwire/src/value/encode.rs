@@ -1,0 +1,129 @@
+//! Values for clients.
+
+use super::types::{self, element_of, type_length};
+use super::{Format, numeric};
+use crate::error::{Result, error_with_hint, sqlstate};
+use crate::message::backend::Column;
+use sql::types::SqlType;
+use sql_value::{Value, output};
+
+/// Appends the value in the column's type, without its length. Returns false for null.
+#[inline]
+pub fn encode(
+    value: &Value,
+    column: &Column,
+    format: Format,
+    buffer: &mut Vec<u8>,
+) -> Result<bool> {
+    match (value, format) {
+        (Value::Null, _) => return Ok(false),
+        (value, Format::Text) => text(value, column.type_oid, column.type_modifier, buffer),
+        (value, Format::Binary) => {
+            binary(value, column.type_oid, column.type_modifier, buffer)?;
+        }
+    }
+    Ok(true)
+}
+
+#[inline]
+fn text(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) {
+    match value {
+        Value::Text(text) if oid != types::BPCHAR => buffer.extend_from_slice(text.as_bytes()),
+        // PostgreSQL's `real` has fewer digits than the double of equal value.
+        Value::Float(number) if oid == types::FLOAT4 && number.is_finite() => {
+            buffer.extend_from_slice(short_float(*number as f32).as_bytes());
+        }
+        value => {
+            buffer.extend_from_slice(output::text(value, &printed_type(oid, modifier)).as_bytes());
+        }
+    }
+}
+
+/// The shortest text that reads as the same `real`.
+fn short_float(number: f32) -> String {
+    let magnitude = number.abs();
+    if magnitude == 0.0 || (1e-4..1e15).contains(&magnitude) {
+        return number.to_string();
+    }
+    let text = format!("{number:e}");
+    let (digits, exponent) = text.split_once('e').expect("this format has an exponent");
+    let exponent: i32 = exponent.parse().expect("it is a number");
+    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+/// The type by which a value is printed.
+fn printed_type(oid: u32, modifier: i32) -> SqlType {
+    match oid {
+        types::BPCHAR => SqlType::Char(u32::try_from(modifier - 4).ok()),
+        types::TIMESTAMPTZ => SqlType::TimestampTz,
+        oid => types::sql_type_of(oid).unwrap_or(SqlType::Unknown),
+    }
+}
+
+fn binary(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) -> Result<()> {
+    match (value, oid) {
+        (Value::Bool(truth), types::BOOL) => buffer.push(u8::from(*truth)),
+        (Value::Int(number), types::INT2 | types::INT4 | types::INT8 | types::OID) => {
+            // The type's values fit: they were checked when they were computed.
+            let bytes = number.to_be_bytes();
+            buffer.extend_from_slice(&bytes[bytes.len() - type_length(oid) as usize..]);
+        }
+        (Value::Numeric(number), types::NUMERIC) => numeric::encode(*number, buffer),
+        (Value::Float(number), types::FLOAT8) => buffer.extend_from_slice(&number.to_be_bytes()),
+        (Value::Float(number), types::FLOAT4) => {
+            buffer.extend_from_slice(&(*number as f32).to_be_bytes());
+        }
+        (Value::Bytes(bytes), types::BYTEA) => buffer.extend_from_slice(bytes),
+        (Value::Date(days), types::DATE) => buffer.extend_from_slice(&days.to_be_bytes()),
+        (Value::Timestamp(time), types::TIMESTAMP | types::TIMESTAMPTZ) => {
+            buffer.extend_from_slice(&time.to_be_bytes());
+        }
+        (Value::Interval(interval), types::INTERVAL) => {
+            buffer.extend_from_slice(&interval.microseconds.to_be_bytes());
+            buffer.extend_from_slice(&interval.days.to_be_bytes());
+            buffer.extend_from_slice(&interval.months.to_be_bytes());
+        }
+        (Value::Array(values), oid) if element_of(oid).is_some() => {
+            let element = element_of(oid).expect("it was just found");
+            array(values, element, modifier, buffer)?;
+        }
+        // The binary format of texts is the text.
+        (Value::Text(_), oid) if !matches!(type_length(oid), 1..) || is_text(oid) => {
+            text(value, oid, modifier, buffer);
+        }
+        _ => {
+            let message = format!("no binary output function available for type with OID {oid}");
+            let hint = "Request the column in text format, or cast it to text.";
+            return Err(error_with_hint(sqlstate::FEATURE_NOT_SUPPORTED, message, hint));
+        }
+    }
+    Ok(())
+}
+
+fn is_text(oid: u32) -> bool {
+    matches!(oid, types::CHAR | types::NAME)
+}
+
+fn array(values: &[Value], element: u32, modifier: i32, buffer: &mut Vec<u8>) -> Result<()> {
+    let dimensions = i32::from(!values.is_empty());
+    let has_nulls = i32::from(values.iter().any(Value::is_null));
+    for field in [dimensions, has_nulls, element as i32] {
+        buffer.extend_from_slice(&field.to_be_bytes());
+    }
+    if values.is_empty() {
+        return Ok(());
+    }
+    let count = values.len() as i32;
+    buffer.extend_from_slice(&count.to_be_bytes());
+    buffer.extend_from_slice(&1i32.to_be_bytes());
+    for value in values {
+        let start = buffer.len();
+        buffer.extend_from_slice(&(-1i32).to_be_bytes());
+        if !value.is_null() {
+            binary(value, element, modifier, buffer)?;
+            let length = (buffer.len() - start - 4) as i32;
+            buffer[start..start + 4].copy_from_slice(&length.to_be_bytes());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! psql's commands about tables print the same as in PostgreSQL.
+
+use crate::programs::{Reference, World};
+
+const TABLES: [&str; 4] = [
+    "create table town (id int primary key, name varchar(30) not null, \
+     since date, wealth numeric(12,2) default 0, note char(5) default 'x')",
+    "create unique index town_by_name on town (name)",
+    "create table citizen (town int references town, number bigint, name text, \
+     seen timestamptz, is_mayor boolean not null default false, primary key (town, number))",
+    "create index on citizen (name, number)",
+];
+
+/// Commands with equal output, apart from what namdb does not have.
+const COMMANDS: [&str; 21] = [
+    "\\d",
+    "\\d town",
+    "\\d citizen",
+    "\\d+ citizen",
+    "\\d citizen_pkey",
+    "\\d town_by_name",
+    "\\dt",
+    "\\dt to*",
+    "\\dt+ nothing",
+    "\\di",
+    "\\ds",
+    "\\dv",
+    "\\df",
+    "\\dT",
+    "\\dp",
+    "\\db",
+    "\\dy",
+    "\\dm",
+    "\\det",
+    "\\des",
+    "\\dD",
+];
+
+#[test]
+fn psqls_commands_print_what_they_print_in_postgresql() {
+    let Some(reference) = Reference::start("describe") else { return };
+    let world = World::new();
+    reference.psql(&TABLES);
+    world.psql(&TABLES).expect("psql is installed with the server");
+    for command in COMMANDS {
+        let theirs = reference.psql(&[command]);
+        let ours = world.psql(&[command]).expect("it has just run");
+        assert_eq!(ours, theirs, "{command}");
+    }
+}
+
+#[test]
+fn drivers_find_types_tables_and_settings() {
+    let world = World::new();
+    let Some(created) = world.psql(&TABLES) else { return };
+    assert!(!created.contains("ERROR"), "{created}");
+    let one = |query: &str| world.psql(&["\\pset format unaligned", "\\pset tuples_only", query]);
+    let answer = |query: &str| {
+        let text = one(query).expect("psql has run before");
+        text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    for (query, expected) in [
+        ("select 'town'::regclass::oid = to_regclass('public.town')", "t"),
+        ("select to_regtype('numeric'), to_regtype('hstore') is null", "numeric|t"),
+        (
+            "select typname from pg_type t join pg_namespace n on t.typnamespace = n.oid \
+             where t.oid = any (array[23, 25]) order by 1",
+            "int4\ntext",
+        ),
+        (
+            "select column_name, data_type, is_nullable from information_schema.columns \
+             where table_schema = 'public' and table_name = 'town' order by ordinal_position limit 2",
+            "id|integer|NO\nname|character varying|NO",
+        ),
+        (
+            "select relname, count(*) from pg_class c join pg_index i on i.indrelid = c.oid \
+             group by relname having count(*) > 1 order by 2 desc, 1",
+            "citizen|2\ntown|2",
+        ),
+        (
+            "select a.attname from pg_index i join pg_attribute a on a.attrelid = i.indrelid \
+             and a.attnum = any (i.indkey) where i.indrelid = 'citizen'::regclass and i.indisprimary \
+             order by array_position(i.indkey, a.attnum)",
+            "town\nnumber",
+        ),
+        ("select setting from pg_settings where name = 'server_encoding'", "UTF8"),
+        (
+            "select nspname from pg_namespace where nspname !~ '^pg_' order by nspname",
+            "information_schema\npublic",
+        ),
+        ("select current_schemas(true)", "{pg_catalog,public}"),
+        (
+            "select string_agg(conname, ',' order by conname) from pg_constraint",
+            "citizen_pkey,citizen_town_fkey,town_pkey",
+        ),
+        ("select count(*) from pg_catalog.pg_inherits union all select 7", "0\n7"),
+    ] {
+        assert_eq!(answer(query), expected, "{query}");
+    }
+}
+
+#[test]
+fn what_the_catalog_cannot_answer_is_an_error_with_a_reason() {
+    let world = World::new();
+    for (query, sqlstate) in [
+        ("select 'nothing'::regclass", "42P01"),
+        ("select nothing from pg_class", "42703"),
+        ("select pg_nothing(oid) from pg_class", "0A000"),
+        ("select row_number() over () from pg_class", "0A000"),
+        ("select relname ~ '(' from pg_class", "2201B"),
+        ("select oid::int / 0 from pg_class where relname = $1", "42P02"),
+    ] {
+        let Some(told) = world.psql(&["\\set VERBOSITY verbose", query]) else { return };
+        assert!(told.contains(sqlstate), "{query}: {told}");
+    }
+}

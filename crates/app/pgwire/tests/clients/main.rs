@@ -1,0 +1,9 @@
+//! Clients of PostgreSQL over a database: psql, pgbench, the driver of Rust, and the driver of
+//! Python where it is installed.
+
+mod describe;
+mod driver;
+mod pgbench;
+mod programs;
+mod psql;
+mod python;

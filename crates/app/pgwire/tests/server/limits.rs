@@ -1,0 +1,174 @@
+//! Limits, silent clients, and the end.
+
+use crate::toy::pgwire_sleep;
+use crate::world::{World, query, refused};
+use pgwire::Limits;
+use pgwire::client::Client;
+use pgwire::message::backend::Backend;
+use pgwire::message::frontend::Frontend;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Waits until a condition holds, at most 20 s.
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..10_000 {
+        if is_so() {
+            return;
+        }
+        pgwire_sleep(2);
+    }
+    panic!("{what} has not happened within 20 s");
+}
+
+#[test]
+fn too_many_clients_are_refused_until_one_leaves() {
+    let world = World::with(Limits { connections_max: 2, ..Limits::default() });
+    let (first, _second) = (world.client(), world.client());
+    assert_eq!(refused(&world.target(), &[]), "53300");
+    drop(first);
+    wait_until("the end of the first connection", || world.server.gauges().connections() == 1);
+    world.client();
+    assert_eq!(world.server.gauges().counts().refused, 1);
+}
+
+#[test]
+fn a_client_that_does_not_start_is_disconnected() {
+    let world = World::new();
+    let mut silent = TcpStream::connect(world.server.address()).expect("it is accepted");
+    silent.set_read_timeout(Some(Duration::from_secs(20))).expect("it is a socket");
+    silent.write_all(b"\0\0").expect("it is open");
+    let mut answer = Vec::new();
+    silent.read_to_end(&mut answer).expect("the server closes it");
+    assert!(String::from_utf8_lossy(&answer).contains("timeout"));
+}
+
+#[test]
+fn two_thousand_silent_clients_need_no_threads_and_little_memory() {
+    const CLIENTS: usize = 2_000;
+    let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let needed = 2 * CLIENTS as u64 + 100;
+    if limits.maximum.is_some_and(|maximum| maximum < needed) {
+        eprintln!("skipped: this process may not open {needed} files");
+        return;
+    }
+    let raised = rustix::process::Rlimit {
+        current: Some(needed.max(limits.current.unwrap_or(0))),
+        ..limits
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("it may");
+    let world = World::new();
+    let before = resident_bytes();
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| world.client()).collect();
+    // Each has served something, so it has what a used connection has.
+    for client in &mut clients {
+        assert_eq!(query(client, "rows 1").len(), 4);
+    }
+    wait_until("the end of the threads", || world.server.gauges().threads() <= 16);
+    assert_eq!(world.server.gauges().connections(), CLIENTS);
+    // Both ends are in this process.
+    let each = resident_bytes().saturating_sub(before) / CLIENTS as u64;
+    assert!(each < 64 << 10, "{each} bytes per connection");
+    for client in clients.iter_mut().step_by(97) {
+        assert_eq!(query(client, "insert 1"), ["complete INSERT 0 1", "ready I"]);
+    }
+}
+
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has this line");
+    let kibibytes: u64 = line.split_whitespace().next().expect("a number").parse().expect("one");
+    kibibytes << 10
+}
+
+#[test]
+fn a_client_that_waits_inside_of_a_message_costs_no_thread() {
+    let world = World::new();
+    let clients: Vec<_> = (0..50).map(|_| world.client()).collect();
+    for client in &clients {
+        (&mut client.socket()).write_all(b"Q\0\0\0\x11in").expect("it is open");
+    }
+    wait_until("the end of the threads", || world.server.gauges().threads() <= 8);
+    for client in &clients {
+        (&mut client.socket()).write_all(b"sert 1    ").expect("it is open");
+    }
+    for mut client in clients {
+        (&mut client.socket()).write_all(b"\0").expect("it is open");
+        assert_eq!(crate::world::answers(&mut client), ["complete INSERT 0 1", "ready I"]);
+    }
+}
+
+#[test]
+fn a_client_that_leaves_within_a_message_ends_its_session() {
+    let world = World::new();
+    let client = world.client();
+    (&mut client.socket()).write_all(b"Q\0\0\0\x11in").expect("it is open");
+    client.socket().shutdown(std::net::Shutdown::Both).expect("it is open");
+    wait_until("the end of the session", || world.server.gauges().connections() == 0);
+    assert_eq!(world.log(), ["close"]);
+}
+
+#[test]
+fn large_results_reach_a_slow_reader() {
+    let world = World::new();
+    let mut client = world.client();
+    client.put(&Frontend::Query("wide 1000"));
+    client.flush().expect("the server reads");
+    pgwire_sleep(100);
+    let mut rows = 0;
+    loop {
+        match client.read().expect("the server goes on") {
+            Backend::Row(values) => {
+                assert_eq!(values[0].as_ref().map(Vec::len), Some(10_000));
+                rows += 1;
+            }
+            Backend::Ready(_) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(rows, 1000);
+}
+
+#[test]
+fn the_end_waits_for_running_statements_and_tells_silent_clients() {
+    let mut world = World::new();
+    let (mut silent, mut busy) = (world.client(), world.client());
+    busy.put(&Frontend::Query("sleep 200"));
+    busy.flush().expect("the server reads");
+    wait_until("the start of the statement", || {
+        world.toy.log.lock().is_ok_and(|log| !log.is_empty())
+    });
+    assert_eq!(world.server.stop(), 0);
+    let ended = |client: &mut Client| match client.read().expect("it says why") {
+        Backend::Error(error) => error.sqlstate.to_string(),
+        other => format!("{other:?}"),
+    };
+    assert_eq!(ended(&mut silent), "57P01");
+    assert_eq!(ended(&mut busy), "Complete(\"SLEEP\")");
+    assert_eq!(ended(&mut busy), "Ready(73)");
+    assert_eq!(ended(&mut busy), "57P01");
+    assert!(Client::connect(&world.target(), &[]).is_err(), "it accepts no more");
+}
+
+#[test]
+fn the_end_does_not_wait_for_ever() {
+    let mut world = World::new();
+    let mut busy = world.client();
+    busy.put(&Frontend::Query("sleep 3000"));
+    busy.flush().expect("the server reads");
+    wait_until("the start of the statement", || {
+        world.toy.log.lock().is_ok_and(|log| !log.is_empty())
+    });
+    assert_eq!(world.server.stop(), 1, "one statement is still running");
+}
+
+#[test]
+fn a_panic_ends_one_connection() {
+    let world = World::new();
+    let (mut victim, mut other) = (world.client(), world.client());
+    victim.put(&Frontend::Query("panic"));
+    victim.flush().expect("the server reads");
+    assert!(victim.read().is_err(), "the connection is closed");
+    assert_eq!(query(&mut other, "insert 1"), ["complete INSERT 0 1", "ready I"]);
+    wait_until("the end of the connection", || world.server.gauges().connections() == 1);
+}

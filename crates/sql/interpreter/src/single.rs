@@ -1,0 +1,334 @@
+//! Single statements, executed in transactions that the caller begins and ends.
+//!
+//! A [`Runner`] keeps the state of one transaction between its statements.
+
+use crate::argument;
+use crate::bind::{BoundTable, bind};
+use crate::call::changes_references;
+use crate::compile::{compile, compile_single};
+use crate::control::{Interpreter, Notice};
+use crate::error::{Failure, OpenError};
+use crate::frame::{Frame, HeldSequences};
+use crate::plan::{Operator, Statement};
+use crate::program::Program;
+use crate::rows::Rows;
+use crate::run::{ALL, Run, draw_hidden_key};
+use crate::scope::{NOTHING, View, microseconds};
+use fabric::Env;
+use procedure::Procedure;
+use sql::Catalog;
+use sql::expression::Expr;
+use sql::function::Function;
+use sql::procedure::Returns;
+use sql_value::{Error, Formula, Stop, Value};
+use std::sync::Arc;
+use txn::{Database, Transaction, TxnError};
+
+/// The tables of a catalog, bound to those of a database.
+#[derive(Debug)]
+pub struct Tables {
+    bound: Vec<BoundTable>,
+}
+
+impl Tables {
+    /// Binds the tables of a catalog.
+    ///
+    /// # Errors
+    ///
+    /// A table or index is missing.
+    pub fn bind<E: Env>(database: &Database<E>, catalog: &Catalog) -> Result<Self, OpenError> {
+        let mut bound = bind(database, catalog)?;
+        // Any later statement of a transaction may scan any table.
+        bound.iter_mut().for_each(|table| table.is_read_whole = true);
+        Ok(Self { bound })
+    }
+
+    /// The number of leading columns that a range of the primary key, and of each index, must fix
+    /// by equality; `None` for hash tables.
+    pub fn named_by_ranges(&self, table: usize) -> Vec<Option<usize>> {
+        let table = &self.bound[table];
+        let indexes = table.indexes.iter().map(|index| index.named);
+        std::iter::once(table.named).chain(indexes).collect()
+    }
+}
+
+/// A statement, ready to run. Its parameters are variables.
+#[derive(Debug)]
+pub struct SingleStatement {
+    statement: Statement,
+    /// The tables that it changes.
+    changed: Vec<usize>,
+    is_guarded: bool,
+}
+
+impl SingleStatement {
+    /// Compiles a planned statement.
+    ///
+    /// # Errors
+    ///
+    /// The physical design of a table does not support it.
+    pub fn compile(
+        statement: &procedure::node::Statement,
+        tables: &Tables,
+    ) -> Result<Self, OpenError> {
+        let compiled = compile_single(statement, &tables.bound)?;
+        let changed = changed(statement);
+        let is_guarded = changed.iter().any(|&at| {
+            let table = &tables.bound[at];
+            !table.references.is_empty() || !table.referrers.is_empty()
+        });
+        Ok(Self { statement: compiled, changed, is_guarded })
+    }
+
+    /// Whether it changes or locks rows.
+    pub fn writes(&self) -> bool {
+        self.statement.writes
+    }
+
+    /// The tables whose rows it changes, by position in the catalog.
+    pub fn changed(&self) -> &[usize] {
+        &self.changed
+    }
+
+    /// Whether its transaction must be serializable, because it changes rows that reference others
+    /// or are referenced.
+    pub fn is_guarded(&self) -> bool {
+        self.is_guarded
+    }
+
+    /// Whether its rows are those that it has changed, and not those of a query.
+    pub fn is_change(&self) -> bool {
+        matches!(
+            self.statement.root.operator,
+            Operator::Insert(_) | Operator::Update(_) | Operator::Delete(_)
+        )
+    }
+}
+
+/// A function or procedure, ready to be called.
+#[derive(Debug)]
+pub struct Routine {
+    program: Program,
+    /// The tables that it changes.
+    changed: Vec<usize>,
+}
+
+impl Routine {
+    /// Compiles a procedure whose statements have plans.
+    ///
+    /// # Errors
+    ///
+    /// The physical design of a table does not support a statement.
+    pub fn compile(procedure: &Procedure, tables: &Tables) -> Result<Self, OpenError> {
+        let (mut program, _) = compile(procedure, &tables.bound)?;
+        program.is_guarded = changes_references(procedure, &tables.bound);
+        let changed = procedure.statements.iter().flat_map(changed).collect();
+        Ok(Self { program, changed })
+    }
+
+    /// Whether a statement changes or locks rows.
+    pub fn writes(&self) -> bool {
+        self.program.writes
+    }
+
+    /// As [`SingleStatement::changed`].
+    pub fn changed(&self) -> &[usize] {
+        &self.changed
+    }
+
+    /// As [`SingleStatement::is_guarded`].
+    pub fn is_guarded(&self) -> bool {
+        self.program.is_guarded
+    }
+}
+
+/// The tables that a statement changes.
+fn changed(statement: &procedure::node::Statement) -> Vec<usize> {
+    let mut changed = Vec::new();
+    let plans = statement.sub_plans.iter().map(|plan| &plan.root);
+    for root in plans.chain([&statement.root]) {
+        root.walk(&mut |node| match &node.operator {
+            procedure::Operator::Insert(insert) => changed.push(insert.table),
+            procedure::Operator::Update(update) => changed.push(update.table),
+            procedure::Operator::Delete(delete) => changed.push(delete.table),
+            _ => {}
+        });
+    }
+    changed
+}
+
+/// Why a statement has failed.
+#[derive(Debug)]
+pub enum StatementError {
+    /// An SQL error, as in PostgreSQL.
+    Sql(Box<Error>),
+    /// An error of the engine; an abort ends the transaction.
+    Engine(Box<TxnError>),
+}
+
+impl From<Failure> for StatementError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Sql(error) => Self::Sql(error),
+            Failure::Txn(error) => Self::Engine(error),
+        }
+    }
+}
+
+/// Sequences, which are no part of a transaction.
+pub trait Sequences: Send + Sync {
+    /// Calls a function of sequences, such as `nextval`.
+    ///
+    /// # Errors
+    ///
+    /// That of PostgreSQL.
+    fn call(&self, function: Function, arguments: &[Value]) -> sql_value::Result<Value>;
+}
+
+/// Runs statements, one transaction after the other.
+#[derive(Debug)]
+pub struct Runner {
+    frame: Frame,
+}
+
+impl Runner {
+    /// `sql_time_us` is the current time, in microseconds since 2000-01-01 UTC.
+    pub fn new<E: Env>(env: &E, sql_time_us: i64) -> Self {
+        let clock_us = sql_time_us - microseconds(env);
+        Self { frame: Frame { hidden_key: draw_hidden_key(env), clock_us, ..Frame::default() } }
+    }
+
+    /// Gives statements sequences.
+    pub fn set_sequences(&mut self, sequences: Arc<dyn Sequences>) {
+        self.frame.sequences = Some(HeldSequences(sequences));
+    }
+
+    /// Begins a transaction: forgets the last one.
+    pub fn begin<E: Env>(&mut self, env: &E) {
+        let now_us = self.now_us(env);
+        self.frame.begin(0, now_us);
+    }
+
+    /// As [`Runner::begin`], at an earlier time: the transaction repeats one that began then.
+    pub fn begin_at(&mut self, began_us: i64) {
+        self.frame.begin(0, began_us);
+    }
+
+    /// When the transaction began, in microseconds since 2000-01-01 UTC.
+    pub fn began_us(&self) -> i64 {
+        self.frame.began_us
+    }
+
+    /// Microseconds since 2000-01-01 UTC.
+    pub fn now_us<E: Env>(&self, env: &E) -> i64 {
+        self.frame.clock_us + microseconds(env)
+    }
+
+    /// Runs a statement and replaces `rows` by its rows; returns the number of rows that it has
+    /// changed or found. `only_looks` says that the transaction changes nothing and is not
+    /// validated, so that its reads need not be kept.
+    ///
+    /// # Errors
+    ///
+    /// See [`StatementError`]. Changes of the statement are then part of the transaction: roll it
+    /// back.
+    pub async fn run<E: Env>(
+        &mut self,
+        transaction: &mut Transaction<'_, E>,
+        tables: &Tables,
+        statement: &SingleStatement,
+        parameters: &[Value],
+        only_looks: bool,
+        rows: &mut Rows,
+    ) -> Result<u64, StatementError> {
+        let frame = &mut self.frame;
+        frame.variables.clear();
+        frame.variables.extend_from_slice(parameters);
+        frame.only_looks = only_looks;
+        frame.processed = 0;
+        let (tables, statement) = (&tables.bound[..], &statement.statement);
+        let mut run = Run { txn: transaction, tables, frame, statement };
+        run.statement(ALL, rows).await?;
+        Ok(self.frame.processed)
+    }
+}
+
+impl Runner {
+    /// Calls a routine; replaces `rows` by its result, and adds its messages to `notices`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Runner::run`].
+    pub async fn call<E: Env>(
+        &mut self,
+        transaction: &mut Transaction<'_, E>,
+        tables: &Tables,
+        routine: &Routine,
+        arguments: &[Value],
+        rows: &mut Rows,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), StatementError> {
+        let (frame, program) = (&mut self.frame, &routine.program);
+        rows.reset(program.width);
+        let count = program.variables.len();
+        frame.variables.clear();
+        frame.variables.resize(count, Value::Null);
+        frame.only_looks = false;
+        frame.processed = 0;
+        argument::assign(program, arguments, frame.began_us, &mut frame.variables)
+            .map_err(StatementError::Sql)?;
+        if let Some(found) = program.found {
+            frame.variables[found] = Value::Bool(false);
+        }
+        if program.is_strict && arguments.iter().any(Value::is_null) {
+            if !matches!(program.returns, Returns::Rows(_) | Returns::Nothing) {
+                rows.push_row(&vec![Value::Null; program.width], None);
+            }
+            return Ok(());
+        }
+        let mut scratch = Rows::default();
+        let mut machine = Interpreter {
+            txn: transaction,
+            tables: &tables.bound,
+            program,
+            frame,
+            result: rows,
+            notices,
+            rows: &mut scratch,
+        };
+        machine.run().await?;
+        Ok(())
+    }
+
+    /// Evaluates expressions over parameters only.
+    ///
+    /// # Errors
+    ///
+    /// That of an expression.
+    pub fn evaluate<E: Env>(
+        &mut self,
+        env: &E,
+        exprs: &[Expr],
+        parameters: &[Value],
+    ) -> Result<Vec<Value>, Box<Error>> {
+        self.frame.variables.clear();
+        self.frame.variables.extend_from_slice(parameters);
+        let sources = [NOTHING, NOTHING];
+        let view = View { frame: &self.frame, env, sources, outer: None, element: &Value::Null };
+        let value = |expr: &Expr| match Formula::compile(expr).evaluate(&view) {
+            Ok(value) => Ok(value),
+            Err(Stop::Error(error)) => Err(error),
+            Err(Stop::Needs(_)) => {
+                Err(Error::new("0A000", "a sub-select is not supported as an argument of a call"))
+            }
+        };
+        exprs.iter().map(value).collect()
+    }
+}
+
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Tables>();
+    is_shared::<SingleStatement>();
+    is_shared::<Routine>();
+};

@@ -1,0 +1,652 @@
+//! Rows of the relations. Those without rows here are empty.
+
+use crate::relations::{self, Relation};
+use crate::world::{TableInfo, World, quoted, type_name};
+use procedure::table_expression;
+use sql::Table;
+use sql::expression::{Expr, ExprKind};
+use sql_session::oid;
+use sql_value::Value;
+use std::sync::OnceLock;
+
+const TYPES: &str = include_str!("../data/types.txt");
+
+/// Number of the schema `pg_catalog`.
+pub const PG_CATALOG: i64 = 11;
+/// Number of the schema `public`.
+pub const PUBLIC: i64 = 2200;
+/// Number of the schema `information_schema`.
+pub const INFORMATION_SCHEMA: i64 = 13_000;
+/// The only role.
+pub const OWNER: i64 = 10;
+/// Number of the database.
+const DATABASE: i64 = 5;
+const HEAP: i64 = 2;
+const BTREE: i64 = 403;
+const HASH: i64 = 405;
+/// The database's collation.
+const DEFAULT_COLLATION: i64 = 100;
+
+type Row = Vec<Value>;
+
+/// The rows of a relation.
+pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
+    let filler = Filler { relation, world };
+    match (relation.schema, relation.name) {
+        ("pg_catalog", "pg_namespace") => filler.namespaces(),
+        ("pg_catalog", "pg_class") => filler.classes(),
+        ("pg_catalog", "pg_attribute") => filler.attributes(),
+        ("pg_catalog", "pg_attrdef") => filler.defaults(),
+        ("pg_catalog", "pg_index") => filler.indexes(),
+        ("pg_catalog", "pg_constraint") => filler.constraints(),
+        ("pg_catalog", "pg_type") => types().to_vec(),
+        ("pg_catalog", "pg_am") => filler.access_methods(),
+        ("pg_catalog", "pg_collation") => filler.collations(),
+        ("pg_catalog", "pg_database") => filler.databases(),
+        ("pg_catalog", "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow") => filler.roles(),
+        ("pg_catalog", "pg_tablespace") => filler.tablespaces(),
+        ("pg_catalog", "pg_settings") => filler.settings(),
+        ("pg_catalog", "pg_tables") => filler.tables(),
+        ("pg_catalog", "pg_indexes") => filler.index_texts(),
+        ("information_schema", "tables") => filler.schema_tables(),
+        ("information_schema", "columns") => filler.schema_columns(),
+        ("information_schema", "schemata") => filler.schemata(),
+        ("information_schema", "table_constraints") => filler.table_constraints(),
+        ("information_schema", "key_column_usage") => filler.key_columns(),
+        _ => Vec::new(),
+    }
+}
+
+fn text(text: impl AsRef<str>) -> Value {
+    Value::text(text.as_ref())
+}
+
+fn integers(numbers: impl Iterator<Item = i64>) -> Value {
+    Value::Array(numbers.map(Value::Int).collect())
+}
+
+/// The rows of `pg_type`, from `data/types.txt`.
+fn types() -> &'static [Row] {
+    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let relation = relations::find(None, "pg_type").expect("it is in the list");
+        let parse = |line: &str| {
+            let fields = line.split('\t').map(Some).chain(std::iter::repeat(None));
+            let cells = relation.columns.iter().zip(fields);
+            cells
+                .map(|((_, oid), field)| field.map_or(Value::Null, |field| cell(field, *oid)))
+                .collect()
+        };
+        TYPES.lines().map(parse).collect()
+    })
+}
+
+/// A value of a data file.
+fn cell(field: &str, oid: u32) -> Value {
+    match oid {
+        16 => Value::Bool(field == "t"),
+        20 | 21 | 23 | 26 => Value::Int(field.parse().expect("the file has numbers there")),
+        _ => text(field),
+    }
+}
+
+struct Filler<'w> {
+    relation: &'w Relation,
+    world: &'w World,
+}
+
+impl Filler<'_> {
+    /// A row with these values. Other columns are false, zero, or null for lists and long texts.
+    fn row(&self, values: &[(&str, Value)]) -> Row {
+        let fill = |(name, oid): &(String, u32)| {
+            let given = values.iter().find(|(own, _)| own == name);
+            given.map(|(_, value)| value.clone()).unwrap_or_else(|| match oid {
+                16 => Value::Bool(false),
+                20 | 21 | 23 | 26 => Value::Int(0),
+                700 | 701 => Value::Float(0.0),
+                18 | 19 => text(""),
+                24 => text("-"),
+                _ => Value::Null,
+            })
+        };
+        debug_assert!(
+            values.iter().all(|(name, _)| self.relation.columns.iter().any(|(own, _)| own == name)),
+            "all names are columns of {}",
+            self.relation.name
+        );
+        self.relation.columns.iter().map(fill).collect()
+    }
+
+    fn namespaces(&self) -> Vec<Row> {
+        let schemas = [
+            (PG_CATALOG, "pg_catalog"),
+            (PUBLIC, "public"),
+            (INFORMATION_SCHEMA, "information_schema"),
+        ];
+        let row = |(oid, name): (i64, &str)| {
+            self.row(&[
+                ("oid", Value::Int(oid)),
+                ("nspname", text(name)),
+                ("nspowner", Value::Int(OWNER)),
+            ])
+        };
+        schemas.into_iter().map(row).collect()
+    }
+
+    fn classes(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for relation in relations::all() {
+            let is_catalog = relation.schema == "pg_catalog";
+            rows.push(self.row(&[
+                ("oid", Value::Int(relation_oid(relation))),
+                ("relname", text(relation.name)),
+                (
+                    "relnamespace",
+                    Value::Int(if is_catalog { PG_CATALOG } else { INFORMATION_SCHEMA }),
+                ),
+                ("relkind", text(relation.kind)),
+                ("relowner", Value::Int(OWNER)),
+                ("relam", Value::Int(if relation.kind == "r" { HEAP } else { 0 })),
+                ("relnatts", Value::Int(relation.columns.len() as i64)),
+                ("relpersistence", text("p")),
+                ("relreplident", text("n")),
+                ("relispopulated", Value::Bool(true)),
+            ]));
+        }
+        for table in &self.world.tables {
+            rows.push(self.table_class(table));
+            for index in table.indexes() {
+                rows.push(self.row(&[
+                    ("oid", Value::Int(index.oid)),
+                    ("relname", text(index.name)),
+                    ("relnamespace", Value::Int(PUBLIC)),
+                    ("relkind", text("i")),
+                    ("relowner", Value::Int(OWNER)),
+                    ("relam", Value::Int(if index.is_hash { HASH } else { BTREE })),
+                    ("relnatts", Value::Int(index.columns.len() as i64)),
+                    ("relpersistence", text("p")),
+                    ("relreplident", text("n")),
+                    ("relispopulated", Value::Bool(true)),
+                ]));
+            }
+        }
+        rows
+    }
+
+    fn table_class(&self, table: &TableInfo) -> Row {
+        let is_referenced = || {
+            let mut keys = self.world.tables.iter().flat_map(|other| &other.table.foreign_keys);
+            keys.any(|key| self.world.tables.get(key.table).is_some_and(|to| to.oid == table.oid))
+        };
+        let has_triggers = !table.table.foreign_keys.is_empty() || is_referenced();
+        self.row(&[
+            ("oid", Value::Int(table.oid)),
+            ("relname", text(&table.table.name)),
+            ("relnamespace", Value::Int(PUBLIC)),
+            ("relkind", text("r")),
+            ("relowner", Value::Int(OWNER)),
+            ("relam", Value::Int(HEAP)),
+            ("reltuples", Value::Float(-1.0)),
+            ("relnatts", Value::Int(table.table.columns.len() as i64)),
+            ("relchecks", Value::Int(table.table.checks.len() as i64)),
+            ("relhasindex", Value::Bool(!table.indexes().is_empty())),
+            ("relhastriggers", Value::Bool(has_triggers)),
+            ("relpersistence", text("p")),
+            ("relreplident", text("d")),
+            ("relispopulated", Value::Bool(true)),
+        ])
+    }
+
+    fn attributes(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for relation in relations::all() {
+            for (at, (name, oid)) in relation.columns.iter().enumerate() {
+                let owner = relation_oid(relation);
+                rows.push(self.attribute(owner, at, name, (i64::from(*oid), -1), (false, false)));
+            }
+        }
+        for table in &self.world.tables {
+            let columns = &table.table.columns;
+            for (at, column) in columns.iter().enumerate() {
+                let sql_type =
+                    (i64::from(oid::of_type(&column.sql_type)), oid::modifier(&column.sql_type));
+                let facts = (!column.nullable, has_default(column.default.as_ref()));
+                rows.push(self.attribute(table.oid, at, &column.name, sql_type, facts));
+            }
+            for index in table.indexes() {
+                for (at, column) in index.columns.iter().enumerate() {
+                    let Some(column) = columns.get(*column) else { continue };
+                    let sql_type = (
+                        i64::from(oid::of_type(&column.sql_type)),
+                        oid::modifier(&column.sql_type),
+                    );
+                    rows.push(self.attribute(
+                        index.oid,
+                        at,
+                        &column.name,
+                        sql_type,
+                        (false, false),
+                    ));
+                }
+            }
+        }
+        rows
+    }
+
+    /// `of_type` is type and modifier, `facts` are not null and default.
+    fn attribute(
+        &self,
+        relation: i64,
+        at: usize,
+        name: &str,
+        of_type: (i64, i32),
+        facts: (bool, bool),
+    ) -> Row {
+        let kind = types().iter().find(|row| row[0] == Value::Int(of_type.0));
+        let of_kind = |column: &str, default: Value| {
+            let pg_type = relations::find(None, "pg_type").expect("it is in the list");
+            let at = pg_type.columns.iter().position(|(name, _)| name == column);
+            kind.zip(at).map_or(default, |(row, at)| row[at].clone())
+        };
+        self.row(&[
+            ("attrelid", Value::Int(relation)),
+            ("attname", text(name)),
+            ("atttypid", Value::Int(of_type.0)),
+            ("attstattarget", Value::Int(-1)),
+            ("attlen", of_kind("typlen", Value::Int(-1))),
+            ("attnum", Value::Int(at as i64 + 1)),
+            ("attcacheoff", Value::Int(-1)),
+            ("atttypmod", Value::Int(i64::from(of_type.1))),
+            ("attbyval", of_kind("typbyval", Value::Bool(false))),
+            ("attalign", of_kind("typalign", text("i"))),
+            ("attstorage", of_kind("typstorage", text("p"))),
+            ("attnotnull", Value::Bool(facts.0)),
+            ("atthasdef", Value::Bool(facts.1)),
+            ("attislocal", Value::Bool(true)),
+            ("attcollation", of_kind("typcollation", Value::Int(0))),
+        ])
+    }
+
+    fn defaults(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for table in &self.world.tables {
+            for (at, column) in table.table.columns.iter().enumerate() {
+                if let Some(default) = column.default.as_ref().filter(|own| has_default(Some(own)))
+                {
+                    let printed =
+                        default_text(&table.table, default, &column.sql_type.base().name());
+                    rows.push(self.row(&[
+                        ("oid", Value::Int((1 << 29) + table.oid * 2048 + at as i64)),
+                        ("adrelid", Value::Int(table.oid)),
+                        ("adnum", Value::Int(at as i64 + 1)),
+                        ("adbin", text(printed)),
+                    ]));
+                }
+            }
+        }
+        rows
+    }
+
+    fn indexes(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for table in &self.world.tables {
+            for index in table.indexes() {
+                let zeros = || integers(index.columns.iter().map(|_| 0));
+                rows.push(self.row(&[
+                    ("indexrelid", Value::Int(index.oid)),
+                    ("indrelid", Value::Int(table.oid)),
+                    ("indnatts", Value::Int(index.columns.len() as i64)),
+                    ("indnkeyatts", Value::Int(index.columns.len() as i64)),
+                    ("indisunique", Value::Bool(index.is_unique)),
+                    ("indisprimary", Value::Bool(index.is_primary)),
+                    ("indimmediate", Value::Bool(true)),
+                    ("indisvalid", Value::Bool(true)),
+                    ("indisready", Value::Bool(true)),
+                    ("indislive", Value::Bool(true)),
+                    ("indkey", integers(index.columns.iter().map(|at| *at as i64 + 1))),
+                    ("indcollation", zeros()),
+                    ("indclass", zeros()),
+                    ("indoption", zeros()),
+                ]));
+            }
+        }
+        rows
+    }
+
+    fn constraints(&self) -> Vec<Row> {
+        let numbers = |columns: &[usize]| integers(columns.iter().map(|at| *at as i64 + 1));
+        let mut rows = Vec::new();
+        for table in &self.world.tables {
+            for constraint in table.constraints() {
+                let other = constraint.references.as_ref();
+                let referenced = other.map_or(0, |(at, _)| self.world.tables[*at].oid);
+                let action = text(if other.is_some() { "a" } else { " " });
+                rows.push(self.row(&[
+                    ("oid", Value::Int(constraint.oid)),
+                    ("conname", text(&constraint.name)),
+                    ("connamespace", Value::Int(PUBLIC)),
+                    ("contype", text(constraint.kind)),
+                    ("convalidated", Value::Bool(true)),
+                    ("conrelid", Value::Int(table.oid)),
+                    ("conindid", Value::Int(constraint.index)),
+                    ("confrelid", Value::Int(referenced)),
+                    ("confupdtype", action.clone()),
+                    ("confdeltype", action),
+                    ("confmatchtype", text(if other.is_some() { "s" } else { " " })),
+                    ("conislocal", Value::Bool(true)),
+                    ("conkey", numbers(&constraint.columns)),
+                    ("confkey", other.map_or(Value::Null, |(_, keys)| numbers(keys))),
+                ]));
+            }
+        }
+        rows
+    }
+
+    fn access_methods(&self) -> Vec<Row> {
+        let methods = [(HEAP, "heap", "t"), (BTREE, "btree", "i"), (HASH, "hash", "i")];
+        let row = |(oid, name, kind): (i64, &str, &str)| {
+            self.row(&[("oid", Value::Int(oid)), ("amname", text(name)), ("amtype", text(kind))])
+        };
+        methods.into_iter().map(row).collect()
+    }
+
+    fn collations(&self) -> Vec<Row> {
+        let row = |(oid, name): (i64, &str)| {
+            self.row(&[
+                ("oid", Value::Int(oid)),
+                ("collname", text(name)),
+                ("collnamespace", Value::Int(PG_CATALOG)),
+                ("collprovider", text(if oid == DEFAULT_COLLATION { "d" } else { "c" })),
+                ("collisdeterministic", Value::Bool(true)),
+                ("collencoding", Value::Int(-1)),
+            ])
+        };
+        [(DEFAULT_COLLATION, "default"), (950, "C"), (951, "POSIX")].into_iter().map(row).collect()
+    }
+
+    fn databases(&self) -> Vec<Row> {
+        vec![self.row(&[
+            ("oid", Value::Int(DATABASE)),
+            ("datname", text(&self.world.database)),
+            ("datdba", Value::Int(OWNER)),
+            ("encoding", Value::Int(6)),
+            ("datlocprovider", text("c")),
+            ("datallowconn", Value::Bool(true)),
+            ("datconnlimit", Value::Int(-1)),
+            ("dattablespace", Value::Int(1663)),
+            ("datcollate", text("C")),
+            ("datctype", text("C.UTF-8")),
+        ])]
+    }
+
+    fn roles(&self) -> Vec<Row> {
+        let mut values = Vec::new();
+        for (name, oid) in &self.relation.columns {
+            let value = match (name.as_str(), oid) {
+                ("rolname" | "usename", _) => text(&self.world.user),
+                ("oid" | "usesysid", _) => Value::Int(OWNER),
+                ("rolconnlimit", _) => Value::Int(-1),
+                ("rolpassword" | "passwd", _) => Value::Null,
+                (_, 16) => Value::Bool(true),
+                _ => continue,
+            };
+            values.push((name.as_str(), value));
+        }
+        vec![self.row(&values)]
+    }
+
+    fn tablespaces(&self) -> Vec<Row> {
+        let row = |(oid, name): (i64, &str)| {
+            self.row(&[
+                ("oid", Value::Int(oid)),
+                ("spcname", text(name)),
+                ("spcowner", Value::Int(OWNER)),
+            ])
+        };
+        [(1663, "pg_default"), (1664, "pg_global")].into_iter().map(row).collect()
+    }
+
+    fn settings(&self) -> Vec<Row> {
+        let row = |(name, value): &(String, String)| {
+            self.row(&[
+                ("name", text(name)),
+                ("setting", text(value)),
+                ("context", text("user")),
+                ("vartype", text("string")),
+                ("source", text("default")),
+                ("boot_val", text(value)),
+                ("reset_val", text(value)),
+            ])
+        };
+        self.world.settings.iter().map(row).collect()
+    }
+
+    fn tables(&self) -> Vec<Row> {
+        let row = |table: &TableInfo| {
+            self.row(&[
+                ("schemaname", text("public")),
+                ("tablename", text(&table.table.name)),
+                ("tableowner", text(&self.world.user)),
+                ("hasindexes", Value::Bool(!table.indexes().is_empty())),
+            ])
+        };
+        self.world.tables.iter().map(row).collect()
+    }
+
+    fn index_texts(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for table in &self.world.tables {
+            for index in table.indexes() {
+                let definition = self.world.index_definition(index.oid).unwrap_or_default();
+                rows.push(self.row(&[
+                    ("schemaname", text("public")),
+                    ("tablename", text(&table.table.name)),
+                    ("indexname", text(index.name)),
+                    ("indexdef", text(definition)),
+                ]));
+            }
+        }
+        rows
+    }
+
+    fn schema_tables(&self) -> Vec<Row> {
+        let row = |table: &TableInfo| {
+            self.row(&[
+                ("table_catalog", text(&self.world.database)),
+                ("table_schema", text("public")),
+                ("table_name", text(&table.table.name)),
+                ("table_type", text("BASE TABLE")),
+                ("is_insertable_into", text("YES")),
+                ("is_typed", text("NO")),
+            ])
+        };
+        self.world.tables.iter().map(row).collect()
+    }
+
+    fn schema_columns(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for table in &self.world.tables {
+            for (at, column) in table.table.columns.iter().enumerate() {
+                let sql_type = &column.sql_type;
+                let length = match sql_type {
+                    sql::SqlType::Varchar(Some(length)) | sql::SqlType::Char(Some(length)) => {
+                        Value::Int(i64::from(*length))
+                    }
+                    _ => Value::Null,
+                };
+                let default = column.default.as_ref().filter(|own| has_default(Some(own)));
+                let default = default
+                    .map(|own| text(default_text(&table.table, own, &sql_type.base().name())));
+                let base = match sql_type {
+                    sql::SqlType::Char(_) => "character".to_owned(),
+                    other => type_name(&other.base()),
+                };
+                rows.push(self.row(&[
+                    ("table_catalog", text(&self.world.database)),
+                    ("table_schema", text("public")),
+                    ("table_name", text(&table.table.name)),
+                    ("column_name", text(&column.name)),
+                    ("ordinal_position", Value::Int(at as i64 + 1)),
+                    ("column_default", default.unwrap_or(Value::Null)),
+                    ("is_nullable", text(if column.nullable { "YES" } else { "NO" })),
+                    ("data_type", text(base)),
+                    ("character_maximum_length", length),
+                    ("is_identity", text("NO")),
+                    ("is_generated", text("NEVER")),
+                    ("is_updatable", text("YES")),
+                ]));
+            }
+        }
+        rows
+    }
+
+    fn schemata(&self) -> Vec<Row> {
+        let row = |name: &str| {
+            self.row(&[
+                ("catalog_name", text(&self.world.database)),
+                ("schema_name", text(name)),
+                ("schema_owner", text(&self.world.user)),
+            ])
+        };
+        ["pg_catalog", "public", "information_schema"].into_iter().map(row).collect()
+    }
+
+    fn table_constraints(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for table in &self.world.tables {
+            for constraint in table.constraints() {
+                let kind = match constraint.kind {
+                    "p" => "PRIMARY KEY",
+                    "u" => "UNIQUE",
+                    "f" => "FOREIGN KEY",
+                    _ => "CHECK",
+                };
+                rows.push(self.row(&[
+                    ("constraint_schema", text("public")),
+                    ("constraint_name", text(&constraint.name)),
+                    ("table_schema", text("public")),
+                    ("table_name", text(&table.table.name)),
+                    ("constraint_type", text(kind)),
+                    ("is_deferrable", text("NO")),
+                    ("enforced", text("YES")),
+                ]));
+            }
+        }
+        rows
+    }
+
+    fn key_columns(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for table in &self.world.tables {
+            for constraint in table.constraints() {
+                for (at, column) in constraint.columns.iter().enumerate() {
+                    let name = table.table.columns.get(*column).map(|column| column.name.as_str());
+                    rows.push(self.row(&[
+                        ("constraint_schema", text("public")),
+                        ("constraint_name", text(&constraint.name)),
+                        ("table_schema", text("public")),
+                        ("table_name", text(&table.table.name)),
+                        ("column_name", text(name.unwrap_or_default())),
+                        ("ordinal_position", Value::Int(at as i64 + 1)),
+                    ]));
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// The number of a relation. Those of `information_schema` follow their place in the list.
+pub fn relation_oid(relation: &Relation) -> i64 {
+    if relation.oid != 0 {
+        return relation.oid;
+    }
+    let mut all = relations::all().iter();
+    let at = all.position(|other| std::ptr::eq(other, relation)).expect("it is in the list");
+    INFORMATION_SCHEMA + 1 + at as i64
+}
+
+fn has_default(default: Option<&Expr>) -> bool {
+    default.is_some_and(|default| !matches!(default.kind, ExprKind::Null))
+}
+
+/// A default value as PostgreSQL prints it: a text has its type behind it.
+fn default_text(table: &Table, default: &Expr, type_name: &str) -> String {
+    let mut literal = default;
+    while let ExprKind::Cast { operand, .. } = &literal.kind {
+        literal = operand;
+    }
+    match &literal.kind {
+        ExprKind::Text(text) => format!("'{}'::{type_name}", text.replace('\'', "''")),
+        ExprKind::Integer(number) => number.to_string(),
+        _ => table_expression(table, default),
+    }
+}
+
+/// The schema of a relation.
+pub fn namespace_of(oid: i64, world: &World) -> Option<&'static str> {
+    if world.table(oid).is_some() || world.index(oid).is_some() {
+        return Some("public");
+    }
+    relations::all().iter().find(|one| relation_oid(one) == oid).map(|relation| relation.schema)
+}
+
+/// The name of a relation, index or catalog relation with this number, as `regclass` prints it.
+pub fn class_name(oid: i64, world: &World) -> Option<String> {
+    if let Some(table) = world.table(oid) {
+        return Some(quoted(&table.table.name));
+    }
+    if let Some((_, index)) = world.index(oid) {
+        return Some(quoted(index.name));
+    }
+    let relation = relations::all().iter().find(|relation| relation_oid(relation) == oid)?;
+    Some(match relation.schema {
+        "pg_catalog" => relation.name.to_owned(),
+        schema => format!("{schema}.{}", relation.name),
+    })
+}
+
+/// The number of a relation or index by its name, which may have a schema and quotes.
+pub fn class_oid(name: &str, world: &World) -> Option<i64> {
+    let parts: Vec<String> = split_name(name);
+    let (schema, name) = match parts.as_slice() {
+        [name] => (None, name),
+        [schema, name] => (Some(schema.as_str()), name),
+        _ => return None,
+    };
+    if matches!(schema, None | Some("public")) {
+        let named = |table: &&TableInfo| table.table.name == *name;
+        if let Some(table) = world.tables.iter().find(named) {
+            return Some(table.oid);
+        }
+        let indexes = world.tables.iter().flat_map(TableInfo::indexes);
+        if let Some(index) = indexes.into_iter().find(|index| index.name == name.as_str()) {
+            return Some(index.oid);
+        }
+    }
+    relations::find(schema, name).map(relation_oid)
+}
+
+/// The parts of a name, folded to lower case outside of double quotes.
+fn split_name(name: &str) -> Vec<String> {
+    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
+    for letter in name.trim().chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '.' if !is_quoted => parts.push(std::mem::take(&mut part)),
+            letter if is_quoted => part.push(letter),
+            letter => part.extend(letter.to_lowercase()),
+        }
+    }
+    parts.push(part);
+    parts
+}
+
+/// The row of `pg_type` with this number or name.
+pub fn type_row(oid: Option<i64>, name: &str) -> Option<(i64, &'static str)> {
+    let found = types().iter().find(|row| match oid {
+        Some(oid) => row[0] == Value::Int(oid),
+        None => row[1].as_text() == Some(name),
+    })?;
+    Some((found[0].as_int()?, found[1].as_text()?))
+}

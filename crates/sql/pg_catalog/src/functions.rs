@@ -1,0 +1,428 @@
+//! PostgreSQL's functions on the catalog.
+
+use crate::evaluate::{Context, Layout, unsupported};
+use crate::fill;
+use crate::operators::{bool_of, elements_of, int_of, text_of};
+use crate::types::{self, folded};
+use crate::world::World;
+use sql_session::SqlError;
+use sql_value::Value;
+use sqlparser::ast::{self, Expr};
+
+/// The name of a function, without `pg_catalog`.
+pub fn name(function: &ast::Function) -> String {
+    let last = function.name.0.last().and_then(|part| part.as_ident());
+    last.map(folded).unwrap_or_default()
+}
+
+/// The arguments of a call; none for `*`.
+pub fn arguments(function: &ast::Function) -> Result<Vec<&Expr>, SqlError> {
+    let ast::FunctionArguments::List(list) = &function.args else { return Ok(Vec::new()) };
+    let mut arguments = Vec::new();
+    for argument in &list.args {
+        match argument {
+            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression)) => {
+                arguments.push(expression);
+            }
+            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => {}
+            other => return Err(unsupported(format!("the argument `{other}`"))),
+        }
+    }
+    Ok(arguments)
+}
+
+/// Functions that return a set of rows.
+pub fn returns_set(name: &str) -> bool {
+    matches!(
+        name,
+        "unnest"
+            | "generate_series"
+            | "generate_subscripts"
+            | "pg_partition_ancestors"
+            | "pg_options_to_table"
+            | "aclexplode"
+            | "_pg_expandarray"
+            | "pg_show_all_settings"
+    )
+}
+
+/// The rows of a function of [`returns_set`]; each has one value.
+pub fn set(name: &str, values: &[Value]) -> Result<Vec<Value>, SqlError> {
+    let number = |at: usize| values.get(at).and_then(int_of);
+    Ok(match name {
+        "unnest" => values.first().and_then(elements_of).unwrap_or_default(),
+        "generate_series" => match (number(0), number(1), number(2).unwrap_or(1)) {
+            (Some(from), Some(to), step) if step != 0 => {
+                let count = ((to - from) / step).saturating_add(1).clamp(0, 1_000_000);
+                (0..count).map(|at| Value::Int(from + at * step)).collect()
+            }
+            _ => Vec::new(),
+        },
+        "generate_subscripts" => {
+            let count = values.first().and_then(elements_of).map_or(0, |elements| elements.len());
+            (1..=count as i64).map(Value::Int).collect()
+        }
+        // No table has partitions; a table is its own ancestor only if it is partitioned.
+        _ => Vec::new(),
+    })
+}
+
+/// Functions that PostgreSQL allows without parentheses.
+pub fn without_parentheses(name: &str, world: &World) -> Option<Value> {
+    Some(match name {
+        "current_user" | "session_user" | "user" | "current_role" => Value::text(&world.user),
+        "current_catalog" => Value::text(&world.database),
+        "current_schema" => Value::text("public"),
+        _ => return None,
+    })
+}
+
+/// Calls a function that returns one value.
+pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError> {
+    let text = |at: usize| values.get(at).and_then(text_of);
+    let number = |at: usize| values.get(at).and_then(int_of);
+    let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
+    Ok(match name {
+        "current_database" | "current_catalog" => Value::text(&world.database),
+        "current_user" | "session_user" | "user" => Value::text(&world.user),
+        "current_schema" => Value::text("public"),
+        "current_schemas" => {
+            let implicit = values.first().and_then(bool_of) == Some(true);
+            let schemas = if implicit { &["pg_catalog", "public"][..] } else { &["public"] };
+            Value::Array(schemas.iter().map(|schema| Value::text(schema)).collect())
+        }
+        "version" => {
+            let version = world.settings.iter().find(|(name, _)| name == "server_version");
+            let version = version.map_or("15", |(_, value)| value.as_str());
+            Value::text(&format!("PostgreSQL {version} (namdb)"))
+        }
+        "current_setting" => {
+            let wanted = text(0).unwrap_or_default().to_lowercase();
+            let found = world.settings.iter().find(|(name, _)| name.to_lowercase() == wanted);
+            match (found, values.get(1).and_then(bool_of)) {
+                (Some((_, value)), _) => Value::text(value),
+                (None, Some(true)) => Value::Null,
+                (None, _) => {
+                    let message = format!("unrecognized configuration parameter \"{wanted}\"");
+                    return Err(SqlError::new("42704", message));
+                }
+            }
+        }
+        "format_type" => texts(number(0).and_then(|oid| format_type(oid, number(1)))),
+        "pg_get_userbyid" => Value::text(match number(0) {
+            Some(fill::OWNER) => &world.user,
+            _ => "unknown (OID=0)",
+        }),
+        "pg_encoding_to_char" => Value::text(if number(0) == Some(6) { "UTF8" } else { "" }),
+        "pg_get_expr" => texts(text(0)),
+        "pg_get_indexdef" => match (number(0), number(1).unwrap_or(0)) {
+            (Some(oid), 0) => texts(world.index_definition(oid)),
+            (Some(oid), column) => texts(index_column(oid, column, world)),
+            (None, _) => Value::Null,
+        },
+        "pg_get_constraintdef" => texts(number(0).and_then(|oid| world.constraint_definition(oid))),
+        "pg_table_is_visible" => match number(0) {
+            Some(oid) => match fill::namespace_of(oid, world) {
+                Some(schema) => Value::Bool(schema != "information_schema"),
+                None => Value::Null,
+            },
+            None => Value::Null,
+        },
+        "pg_type_is_visible"
+        | "pg_function_is_visible"
+        | "pg_collation_is_visible"
+        | "pg_operator_is_visible"
+        | "pg_opclass_is_visible"
+        | "pg_opfamily_is_visible"
+        | "pg_conversion_is_visible"
+        | "pg_statistics_obj_is_visible"
+        | "pg_ts_config_is_visible" => Value::Bool(true),
+        "has_table_privilege"
+        | "has_schema_privilege"
+        | "has_database_privilege"
+        | "has_column_privilege"
+        | "has_any_column_privilege"
+        | "has_sequence_privilege"
+        | "has_function_privilege"
+        | "pg_has_role" => Value::Bool(true),
+        "pg_relation_is_publishable" | "pg_is_in_recovery" | "pg_is_other_temp_schema" => {
+            Value::Bool(false)
+        }
+        "pg_my_temp_schema" => Value::Int(0),
+        "pg_backend_pid" => Value::Int(i64::from(std::process::id())),
+        "pg_table_size"
+        | "pg_relation_size"
+        | "pg_total_relation_size"
+        | "pg_database_size"
+        | "pg_indexes_size"
+        | "pg_tablespace_size" => Value::Int(0),
+        "pg_size_pretty" => texts(number(0).map(|bytes| format!("{bytes} bytes"))),
+        "obj_description"
+        | "col_description"
+        | "shobj_description"
+        | "pg_get_viewdef"
+        | "pg_get_ruledef"
+        | "pg_get_triggerdef"
+        | "pg_get_functiondef"
+        | "pg_get_function_arguments"
+        | "pg_get_function_result"
+        | "pg_get_function_identity_arguments"
+        | "pg_get_statisticsobjdef_columns"
+        | "pg_get_serial_sequence"
+        | "pg_get_partkeydef"
+        | "pg_tablespace_location"
+        | "pg_get_partition_constraintdef"
+        | "pg_char_to_encoding"
+        | "pg_get_keywords"
+        | "pg_stat_get_live_tuples"
+        | "inet_server_addr"
+        | "inet_client_addr" => Value::Null,
+        "to_regclass" => {
+            text(0).and_then(|name| fill::class_oid(&name, world)).map_or(Value::Null, Value::Int)
+        }
+        "to_regtype" => text(0).and_then(|name| type_oid(&name)).map_or(Value::Null, Value::Int),
+        "to_regnamespace" => {
+            text(0).and_then(|name| namespace_oid(&name)).map_or(Value::Null, Value::Int)
+        }
+        "quote_ident" => texts(text(0).map(|name| crate::world::quoted(&name))),
+        _ => general(name, values)?,
+    })
+}
+
+/// Functions on values of any kind.
+fn general(name: &str, values: &[Value]) -> Result<Value, SqlError> {
+    let text = |at: usize| values.get(at).and_then(text_of);
+    let number = |at: usize| values.get(at).and_then(int_of);
+    let array = |at: usize| values.get(at).and_then(elements_of);
+    let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
+    Ok(match name {
+        "coalesce" => values.iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null),
+        "nullif" => match (values.first(), values.get(1)) {
+            (Some(one), Some(other))
+                if crate::operators::compare(one, other) == Some(std::cmp::Ordering::Equal) =>
+            {
+                Value::Null
+            }
+            (Some(one), _) => one.clone(),
+            _ => Value::Null,
+        },
+        "lower" => texts(text(0).map(|text| text.to_lowercase())),
+        "upper" => texts(text(0).map(|text| text.to_uppercase())),
+        "length" | "char_length" => {
+            text(0).map_or(Value::Null, |text| Value::Int(text.chars().count() as i64))
+        }
+        "concat" => Value::text(&values.iter().filter_map(text_of).collect::<String>()),
+        "replace" => texts(
+            text(0).zip(text(1)).zip(text(2)).map(|((own, from), to)| own.replace(&from, &to)),
+        ),
+        "left" => texts(
+            text(0)
+                .zip(number(1))
+                .map(|(text, count)| text.chars().take(count.max(0) as usize).collect()),
+        ),
+        "substring" | "substr" => match text(0) {
+            Some(text) => substring(&text, number(1).unwrap_or(1), number(2)),
+            None => Value::Null,
+        },
+        "strpos" => text(0).zip(text(1)).map_or(Value::Null, |(own, part)| {
+            Value::Int(own.find(&part).map_or(0, |at| own[..at].chars().count() as i64 + 1))
+        }),
+        "array_to_string" => match array(0) {
+            Some(elements) => {
+                let parts: Vec<String> = elements.iter().filter_map(text_of).collect();
+                Value::text(&parts.join(&text(1).unwrap_or_default()))
+            }
+            None => Value::Null,
+        },
+        "array_upper" | "array_length" | "cardinality" => match array(0) {
+            Some(elements) if !elements.is_empty() => Value::Int(elements.len() as i64),
+            _ => Value::Null,
+        },
+        "array_lower" => array(0).map_or(Value::Null, |_| Value::Int(1)),
+        "array_position" => match (array(0), values.get(1)) {
+            (Some(elements), Some(wanted)) => {
+                let is_it = |one: &Value| {
+                    crate::operators::compare(one, wanted) == Some(std::cmp::Ordering::Equal)
+                };
+                elements.iter().position(is_it).map_or(Value::Null, |at| Value::Int(at as i64 + 1))
+            }
+            _ => Value::Null,
+        },
+        "array_append" | "array_cat" => crate::evaluate::operate(
+            values.first().unwrap_or(&Value::Null),
+            &ast::BinaryOperator::StringConcat,
+            values.get(1).unwrap_or(&Value::Null),
+        )?,
+        name => {
+            let message =
+                format!("function {name} is not supported in queries on the system catalog");
+            return Err(SqlError::new("0A000", message));
+        }
+    })
+}
+
+/// `count` characters from `from` on, counted from 1.
+pub fn substring(text: &str, from: i64, count: Option<i64>) -> Value {
+    let end = count.map_or(i64::MAX, |count| from.saturating_add(count));
+    let letters = text.chars().zip(1_i64..).filter(|(_, at)| *at >= from && *at < end);
+    Value::text(&letters.map(|(letter, _)| letter).collect::<String>())
+}
+
+fn index_column(oid: i64, column: i64, world: &World) -> Option<String> {
+    let (table, index) = world.index(oid)?;
+    let at = index.columns.get(usize::try_from(column - 1).ok()?)?;
+    Some(crate::world::quoted(&table.table.columns.get(*at)?.name))
+}
+
+/// The type of a call's result.
+pub fn result_type(
+    function: &ast::Function,
+    of: impl Fn(&Expr) -> u32,
+    layouts: &[&Layout],
+    context: &Context<'_>,
+) -> u32 {
+    let arguments = arguments(function).unwrap_or_default();
+    let first = || arguments.first().map_or(types::TEXT, |argument| of(argument));
+    match name(function).as_str() {
+        "count" | "sum" => types::INT8,
+        "array" => match &function.args {
+            ast::FunctionArguments::Subquery(query) => {
+                let shape = crate::select::shape(query, layouts, context);
+                let element = shape.ok().and_then(|columns| columns.first().map(|one| one.oid));
+                if element == Some(types::NAME) { types::NAME_ARRAY } else { types::TEXT_ARRAY }
+            }
+            _ => types::TEXT_ARRAY,
+        },
+        "max" | "min" | "coalesce" | "nullif" => first(),
+        "array_agg" => match first() {
+            types::NAME => types::NAME_ARRAY,
+            types::OID => 1028,
+            types::INT4 => 1007,
+            _ => types::TEXT_ARRAY,
+        },
+        "unnest" => types::element_of(first()),
+        "current_database"
+        | "current_user"
+        | "session_user"
+        | "current_schema"
+        | "pg_get_userbyid"
+        | "pg_encoding_to_char" => types::NAME,
+        "current_schemas" => types::NAME_ARRAY,
+        "to_regclass" => types::REGCLASS,
+        "to_regtype" => types::REGTYPE,
+        "to_regnamespace" => types::REGNAMESPACE,
+        "pg_partition_ancestors" => types::REGCLASS,
+        "pg_my_temp_schema" => types::OID,
+        "array_upper"
+        | "array_lower"
+        | "array_length"
+        | "array_position"
+        | "length"
+        | "char_length"
+        | "strpos"
+        | "generate_series"
+        | "generate_subscripts"
+        | "cardinality"
+        | "pg_backend_pid" => types::INT4,
+        "pg_table_size"
+        | "pg_relation_size"
+        | "pg_total_relation_size"
+        | "pg_database_size"
+        | "pg_indexes_size" => types::INT8,
+        name if name.starts_with("has_")
+            || name.ends_with("_is_visible")
+            || name.starts_with("pg_is_")
+            || matches!(
+                name,
+                "pg_has_role" | "pg_relation_is_publishable" | "bool_and" | "bool_or"
+            ) =>
+        {
+            types::BOOL
+        }
+        _ => types::TEXT,
+    }
+}
+
+/// The name of a type with its modifier, as PostgreSQL prints it.
+pub fn format_type(oid: i64, modifier: Option<i64>) -> Option<String> {
+    let (_, internal) = fill::type_row(Some(oid), "")?;
+    if let Some(element) = internal.strip_prefix('_')
+        && let Some((element, _)) = fill::type_row(None, element)
+    {
+        return format_type(element, modifier).map(|name| name + "[]");
+    }
+    let modifier = modifier.filter(|modifier| *modifier >= 4).map(|modifier| modifier - 4);
+    let with_length = |name: &str| match modifier {
+        Some(length) => format!("{name}({length})"),
+        None => name.to_owned(),
+    };
+    Some(match internal {
+        "bool" => "boolean".to_owned(),
+        "int2" => "smallint".to_owned(),
+        "int4" => "integer".to_owned(),
+        "int8" => "bigint".to_owned(),
+        "float4" => "real".to_owned(),
+        "float8" => "double precision".to_owned(),
+        "varchar" => with_length("character varying"),
+        "bpchar" if modifier.is_some() => with_length("character"),
+        "numeric" => match modifier {
+            Some(both) => format!("numeric({},{})", both >> 16, both & 0xffff),
+            None => "numeric".to_owned(),
+        },
+        "timestamp" => "timestamp without time zone".to_owned(),
+        "timestamptz" => "timestamp with time zone".to_owned(),
+        "time" => "time without time zone".to_owned(),
+        "char" => "\"char\"".to_owned(),
+        name => name.to_owned(),
+    })
+}
+
+/// The number of a type by its name, internal or of SQL.
+pub fn type_oid(name: &str) -> Option<i64> {
+    let name = name.trim().to_lowercase();
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    if let Some(element) = name.strip_suffix("[]") {
+        let (_, internal) = fill::type_row(type_oid(element), "")?;
+        return fill::type_row(None, &format!("_{internal}")).map(|(oid, _)| oid);
+    }
+    let bare = name.split('(').next().unwrap_or(name).trim();
+    let internal = fill::type_row(None, bare).map(|(oid, _)| oid);
+    internal.or_else(|| types::by_name(bare).map(i64::from))
+}
+
+pub fn namespace_oid(name: &str) -> Option<i64> {
+    Some(match name {
+        "pg_catalog" => fill::PG_CATALOG,
+        "public" => fill::PUBLIC,
+        "information_schema" => fill::INFORMATION_SCHEMA,
+        _ => return None,
+    })
+}
+
+pub fn namespace_name(oid: i64) -> Option<String> {
+    let names = ["pg_catalog", "public", "information_schema"];
+    names.into_iter().find(|name| namespace_oid(name) == Some(oid)).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_the_names_of_sql() {
+        for (oid, modifier, name) in [
+            (23, None, "integer"),
+            (1043, Some(14), "character varying(10)"),
+            (1042, Some(7), "character(3)"),
+            (1700, Some((12 << 16 | 2) + 4), "numeric(12,2)"),
+            (1007, None, "integer[]"),
+            (18, None, "\"char\""),
+        ] {
+            assert_eq!(format_type(oid, modifier).as_deref(), Some(name));
+        }
+        for (name, oid) in [("integer", 23), ("int4", 23), ("text[]", 1009), ("varchar(3)", 1043)] {
+            assert_eq!(type_oid(name), Some(oid), "{name}");
+        }
+        assert_eq!(type_oid("hstore"), None);
+    }
+}

@@ -1,0 +1,29 @@
+//! PostgreSQL's system catalog, `pg_catalog` and `information_schema`, for tools that look into it.
+//!
+//! Clients such as psql and drivers send long queries on the catalog, in more SQL than the planner
+//! has. They read small relations, so an evaluator of its own runs them directly on the syntax
+//! tree: it is slow for many rows and knows much syntax. It does not read user tables.
+//!
+//! ```text
+//! route      which statements are catalog queries    relations  names and columns
+//! world      the user's tables, as the catalog needs fill       rows of the relations
+//! select     FROM, WHERE, GROUP BY, ORDER BY         evaluate   expressions
+//! functions  PostgreSQL's functions                  types      types of expressions
+//! ```
+//!
+//! Decision: docs/decisions/0331-catalog-queries-have-an-evaluator-of-their-own.md
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod evaluate;
+mod fill;
+mod functions;
+mod operators;
+mod relations;
+mod route;
+mod select;
+mod types;
+mod world;
+
+pub use route::{CatalogQuery, OutputColumn};
+pub use world::{TableInfo, World};

@@ -1,0 +1,742 @@
+//! Queries: FROM, WHERE, GROUP BY, HAVING, DISTINCT, ORDER BY, LIMIT, and set operations.
+
+use crate::aggregate::{self, by_keys};
+use crate::evaluate::{Context, Layout, LayoutColumn, Scope, unsupported};
+use crate::fill;
+use crate::functions;
+use crate::operators::{bool_of, compare, int_of, sort_order};
+use crate::relations::{self, Relation};
+use crate::route::OutputColumn;
+use crate::types::{self, folded};
+use sql_session::SqlError;
+use sql_value::Value;
+use sqlparser::ast::{
+    self, BinaryOperator, Expr, JoinConstraint, JoinOperator, SelectItem, SetExpr, SetOperator,
+    SetQuantifier, TableFactor,
+};
+use std::cmp::Ordering;
+
+pub type Row = Vec<Value>;
+
+/// Rows that a step of a query may have; a catalog query with more is not one for this evaluator.
+const ROWS_MAX: usize = 5_000_000;
+
+/// The columns of a query's result.
+pub fn shape(
+    query: &ast::Query,
+    outer: &[&Layout],
+    context: &Context<'_>,
+) -> Result<Vec<OutputColumn>, SqlError> {
+    if query.with.is_some() {
+        return Err(unsupported("WITH"));
+    }
+    shape_of(&query.body, outer, context)
+}
+
+fn shape_of(
+    body: &SetExpr,
+    outer: &[&Layout],
+    context: &Context<'_>,
+) -> Result<Vec<OutputColumn>, SqlError> {
+    match body {
+        SetExpr::Select(select) => {
+            let layout = from_layout(&select.from, outer, context)?;
+            let layouts: Vec<&Layout> =
+                std::iter::once(&layout).chain(outer.iter().copied()).collect();
+            let mut columns = Vec::new();
+            for (name, expression) in outputs(&select.projection, &layout)? {
+                let oid = match expression {
+                    Output::Column(at) => layout.columns[at].oid,
+                    Output::Expression(expression) => types::of(expression, &layouts, context),
+                };
+                columns.push(OutputColumn { name, oid });
+            }
+            Ok(columns)
+        }
+        SetExpr::Query(query) => shape(query, outer, context),
+        SetExpr::SetOperation { left, .. } => shape_of(left, outer, context),
+        SetExpr::Values(values) => {
+            let first = values.rows.first().map(|row| row.content.as_slice()).unwrap_or_default();
+            let column = |(at, expression): (usize, &Expr)| OutputColumn {
+                name: format!("column{}", at + 1),
+                oid: types::of(expression, outer, context),
+            };
+            Ok(first.iter().enumerate().map(column).collect())
+        }
+        _ => Err(unsupported("this statement")),
+    }
+}
+
+/// The rows of a query's result.
+pub fn run(
+    query: &ast::Query,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    let order = match query.order_by.as_ref().map(|order| &order.kind) {
+        Some(ast::OrderByKind::Expressions(order)) => order.as_slice(),
+        Some(ast::OrderByKind::All(_)) => return Err(unsupported("ORDER BY ALL")),
+        None => &[],
+    };
+    let mut rows = match query.body.as_ref() {
+        SetExpr::Select(select) => run_select(select, order, outer, context)?,
+        body => {
+            let layouts = outer.map(Scope::layouts).unwrap_or_default();
+            let columns = shape_of(body, &layouts, context)?;
+            let mut rows = run_body(body, outer, context)?;
+            sort_by_outputs(&mut rows, &columns, order)?;
+            rows
+        }
+    };
+    let number = |expression: &Expr| -> Result<Option<usize>, SqlError> {
+        let layout = Layout::default();
+        let scope = Scope { layout: &layout, row: &[], group: None, outer };
+        Ok(int_of(&context.value(expression, &scope)?).map(|number| number.max(0) as usize))
+    };
+    if let Some(ast::LimitClause::LimitOffset { limit, offset, .. }) = &query.limit_clause {
+        if let Some(offset) = offset {
+            let skipped = number(&offset.value)?.unwrap_or(0).min(rows.len());
+            rows.drain(..skipped);
+        }
+        if let Some(limit) = limit
+            && let Some(limit) = number(limit)?
+        {
+            rows.truncate(limit);
+        }
+    }
+    Ok(rows)
+}
+
+fn run_body(
+    body: &SetExpr,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    match body {
+        SetExpr::Select(select) => run_select(select, &[], outer, context),
+        SetExpr::Query(query) => run(query, outer, context),
+        SetExpr::Values(values) => {
+            let layout = Layout::default();
+            let scope = Scope { layout: &layout, row: &[], group: None, outer };
+            let row = |row: &ast::Parens<Vec<Expr>>| {
+                row.content.iter().map(|expression| context.value(expression, &scope)).collect()
+            };
+            values.rows.iter().map(row).collect()
+        }
+        SetExpr::SetOperation { left, op, set_quantifier, right } => {
+            let mut rows = run_body(left, outer, context)?;
+            let others = run_body(right, outer, context)?;
+            let is_among = |row: &Row, rows: &[Row]| rows.iter().any(|other| is_same(row, other));
+            match op {
+                SetOperator::Union => rows.extend(others),
+                SetOperator::Intersect => rows.retain(|row| is_among(row, &others)),
+                SetOperator::Except => rows.retain(|row| !is_among(row, &others)),
+                other => return Err(unsupported(other)),
+            }
+            if *set_quantifier != SetQuantifier::All {
+                remove_duplicates(&mut rows);
+            }
+            Ok(rows)
+        }
+        _ => Err(unsupported("this statement")),
+    }
+}
+
+fn is_same(one: &[Value], other: &[Value]) -> bool {
+    one.iter().zip(other).all(|(one, other)| sort_order(one, other) == Ordering::Equal)
+}
+
+fn remove_duplicates(rows: &mut Vec<Row>) {
+    let mut kept: Vec<Row> = Vec::new();
+    for row in rows.drain(..) {
+        if !kept.iter().any(|other| is_same(&row, other)) {
+            kept.push(row);
+        }
+    }
+    *rows = kept;
+}
+
+/// A column of a result.
+enum Output<'q> {
+    /// A column of the FROM clause.
+    Column(usize),
+    Expression(&'q Expr),
+}
+
+fn outputs<'q>(
+    projection: &'q [SelectItem],
+    layout: &Layout,
+) -> Result<Vec<(String, Output<'q>)>, SqlError> {
+    let mut outputs = Vec::new();
+    for item in projection {
+        match item {
+            SelectItem::UnnamedExpr(expression) => {
+                outputs.push((types::column_name(expression), Output::Expression(expression)));
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                outputs.push((folded(alias), Output::Expression(expr)));
+            }
+            SelectItem::Wildcard(_) => {
+                let all = layout.columns.iter().enumerate();
+                outputs.extend(all.map(|(at, column)| (column.name.clone(), Output::Column(at))));
+            }
+            SelectItem::QualifiedWildcard(
+                ast::SelectItemQualifiedWildcardKind::ObjectName(name),
+                _,
+            ) => {
+                let source = name.0.last().and_then(|part| part.as_ident()).map(folded);
+                let own = layout.columns.iter().enumerate();
+                let own = own.filter(|(_, column)| Some(&column.source) == source.as_ref());
+                outputs.extend(own.map(|(at, column)| (column.name.clone(), Output::Column(at))));
+            }
+            other => return Err(unsupported(format!("`{other}`"))),
+        }
+    }
+    Ok(outputs)
+}
+
+fn run_select(
+    select: &ast::Select,
+    order: &[ast::OrderByExpr],
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    let (layout, inputs) = from(select, outer, context)?;
+    let outputs = outputs(&select.projection, &layout)?;
+    let groups = groups(select, &layout, inputs, outer, context)?;
+    // Each result with its sort keys.
+    let mut results: Vec<(Row, Row)> = Vec::new();
+    for (row, group) in &groups {
+        let scope = Scope { layout: &layout, row, group: group.as_deref(), outer };
+        if let Some(having) = &select.having
+            && bool_of(&context.value(having, &scope)?) != Some(true)
+        {
+            continue;
+        }
+        for result in result_rows(&outputs, &scope, context)? {
+            let keys =
+                order.iter().map(|by| sort_key(&by.expr, &outputs, &result, &scope, context));
+            let keys = keys.collect::<Result<Row, _>>()?;
+            results.push((result, keys));
+        }
+    }
+    if select.distinct.is_some() {
+        let mut kept: Vec<(Row, Row)> = Vec::new();
+        for result in results {
+            if !kept.iter().any(|(other, _)| is_same(&result.0, other)) {
+                kept.push(result);
+            }
+        }
+        results = kept;
+    }
+    results.sort_by(|(_, left), (_, right)| by_keys(left, right, order));
+    let mut rows: Vec<Row> = results.into_iter().map(|(row, _)| row).collect();
+    print_references(&mut rows, &outputs, &layout, outer, context);
+    Ok(rows)
+}
+
+/// Numbers of objects of types such as `regclass` become names at the outermost query.
+fn print_references(
+    rows: &mut [Row],
+    outputs: &[(String, Output<'_>)],
+    layout: &Layout,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) {
+    if outer.is_some() {
+        return;
+    }
+    for (at, (_, output)) in outputs.iter().enumerate() {
+        let oid = match output {
+            Output::Column(column) => layout.columns[*column].oid,
+            Output::Expression(expression) => types::of(expression, &[layout], context),
+        };
+        if types::is_reference(oid) {
+            for row in rows.iter_mut() {
+                row[at] = context.printed_reference(&row[at], oid);
+            }
+        }
+    }
+}
+
+/// The rows of one input row: several if a column is a function that returns a set.
+fn result_rows(
+    outputs: &[(String, Output<'_>)],
+    scope: &Scope<'_>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    let mut row = Vec::with_capacity(outputs.len());
+    let mut sets: Vec<(usize, Vec<Value>)> = Vec::new();
+    for (_, output) in outputs {
+        row.push(match output {
+            Output::Column(at) => scope.row.get(*at).cloned().unwrap_or(Value::Null),
+            Output::Expression(Expr::Function(function))
+                if functions::returns_set(&functions::name(function)) =>
+            {
+                let arguments = functions::arguments(function)?;
+                let values = arguments.iter().map(|argument| context.value(argument, scope));
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                sets.push((row.len(), functions::set(&functions::name(function), &values)?));
+                Value::Null
+            }
+            Output::Expression(expression) => context.value(expression, scope)?,
+        });
+    }
+    let Some(count) = sets.iter().map(|(_, values)| values.len()).max() else {
+        return Ok(vec![row]);
+    };
+    let expand = |number: usize| {
+        let mut row = row.clone();
+        for (at, values) in &sets {
+            row[*at] = values.get(number).cloned().unwrap_or(Value::Null);
+        }
+        row
+    };
+    Ok((0..count).map(expand).collect())
+}
+
+/// A key of ORDER BY: the number or name of an output, or an expression over the inputs.
+fn sort_key(
+    expression: &Expr,
+    outputs: &[(String, Output<'_>)],
+    result: &[Value],
+    scope: &Scope<'_>,
+    context: &Context<'_>,
+) -> Result<Value, SqlError> {
+    if let Some(at) = output_position(expression, outputs.iter().map(|(name, _)| name.as_str())) {
+        return at.map(|at| result[at].clone());
+    }
+    context.value(expression, scope)
+}
+
+/// The output that a key of ORDER BY names; an error if its number is out of range.
+fn output_position<'n>(
+    expression: &Expr,
+    names: impl ExactSizeIterator<Item = &'n str>,
+) -> Option<Result<usize, SqlError>> {
+    let count = names.len();
+    match expression {
+        Expr::Value(value) => {
+            let ast::Value::Number(digits, _) = &value.value else { return None };
+            let at = digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            Some(at.filter(|at| *at < count).ok_or_else(|| {
+                SqlError::new("42P10", format!("ORDER BY position {digits} is not in select list"))
+            }))
+        }
+        Expr::Identifier(name) => {
+            let name = folded(name);
+            let mut names = names;
+            names.position(|own| own == name).map(Ok)
+        }
+        _ => None,
+    }
+}
+
+fn sort_by_outputs(
+    rows: &mut [Row],
+    columns: &[OutputColumn],
+    order: &[ast::OrderByExpr],
+) -> Result<(), SqlError> {
+    let mut positions = Vec::new();
+    for by in order {
+        let names = columns.iter().map(|column| column.name.as_str());
+        let position = output_position(&by.expr, names);
+        positions.push(position.ok_or_else(|| unsupported("this ORDER BY"))??);
+    }
+    let keys = |row: &Row| -> Row { positions.iter().map(|at| row[*at].clone()).collect() };
+    rows.sort_by(|left, right| by_keys(&keys(left), &keys(right), order));
+    Ok(())
+}
+
+type Group = (Row, Option<Vec<Row>>);
+
+/// The rows that results are computed from, with the group of each if there are aggregates.
+fn groups(
+    select: &ast::Select,
+    layout: &Layout,
+    inputs: Vec<Row>,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Group>, SqlError> {
+    let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else {
+        return Err(unsupported("GROUP BY ALL"));
+    };
+    let expressions = select.projection.iter().filter_map(|item| match item {
+        SelectItem::UnnamedExpr(expression) => Some(expression),
+        SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
+    });
+    let has_aggregates = expressions.chain(&select.having).any(aggregate::is_in);
+    if keys.is_empty() && !has_aggregates {
+        return Ok(inputs.into_iter().map(|row| (row, None)).collect());
+    }
+    if keys.is_empty() {
+        let first = inputs.first().cloned().unwrap_or_default();
+        return Ok(vec![(first, Some(inputs))]);
+    }
+    let mut groups: Vec<(Row, Vec<Row>)> = Vec::new();
+    for row in inputs {
+        let scope = Scope { layout, row: &row, group: None, outer };
+        let outputs = outputs(&select.projection, layout)?;
+        let key = keys.iter().map(|key| {
+            let position = output_position(key, outputs.iter().map(|(name, _)| name.as_str()));
+            match position.transpose()?.map(|at| &outputs[at].1) {
+                Some(Output::Expression(expression)) => context.value(expression, &scope),
+                Some(Output::Column(at)) => Ok(row[*at].clone()),
+                None => context.value(key, &scope),
+            }
+        });
+        let key = key.collect::<Result<Row, SqlError>>()?;
+        match groups.iter_mut().find(|(other, _)| is_same(&key, other)) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    Ok(groups.into_iter().map(|(_, rows)| (rows[0].clone(), Some(rows))).collect())
+}
+
+/// The conditions that AND connects.
+fn conjuncts<'q>(condition: &'q Expr, all: &mut Vec<&'q Expr>) {
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            conjuncts(left, all);
+            conjuncts(right, all);
+        }
+        Expr::Nested(inner) => conjuncts(inner, all),
+        other => all.push(other),
+    }
+}
+
+/// The joined rows of the FROM clause that satisfy WHERE. Each condition is tested as soon as its
+/// columns are there.
+fn from(
+    select: &ast::Select,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<(Layout, Vec<Row>), SqlError> {
+    let mut conditions = Vec::new();
+    if let Some(selection) = &select.selection {
+        conjuncts(selection, &mut conditions);
+    }
+    let (mut layout, mut rows) = (Layout::default(), vec![Vec::new()]);
+    for (at, tables) in select.from.iter().enumerate() {
+        let is_last = at + 1 == select.from.len();
+        let factors = std::iter::once((&tables.relation, None))
+            .chain(tables.joins.iter().map(|join| (&join.relation, Some(&join.join_operator))));
+        let count = tables.joins.len() + 1;
+        for (number, (factor, operator)) in factors.enumerate() {
+            (layout, rows) = joined(layout, rows, factor, operator, outer, context)?;
+            // An outer join later may not lose rows by a condition on its own side, so conditions
+            // with columns of what is there are safe: left rows stay left rows.
+            let is_end = is_last && number + 1 == count;
+            let ready = |condition: &&Expr| is_end || is_ready(condition, &layout);
+            let (now, later): (Vec<&Expr>, Vec<&Expr>) =
+                conditions.iter().partition(|one| ready(one));
+            conditions = later;
+            rows = filtered(rows, &now, &layout, outer, context)?;
+        }
+    }
+    rows = filtered(rows, &conditions, &layout, outer, context)?;
+    Ok((layout, rows))
+}
+
+fn filtered(
+    rows: Vec<Row>,
+    conditions: &[&Expr],
+    layout: &Layout,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    if conditions.is_empty() {
+        return Ok(rows);
+    }
+    let mut kept = Vec::new();
+    'rows: for row in rows {
+        let scope = Scope { layout, row: &row, group: None, outer };
+        for condition in conditions {
+            if bool_of(&context.value(condition, &scope)?) != Some(true) {
+                continue 'rows;
+            }
+        }
+        kept.push(row);
+    }
+    Ok(kept)
+}
+
+/// Whether all columns of a simple condition are there. Others wait for the whole FROM clause.
+fn is_ready(condition: &Expr, layout: &Layout) -> bool {
+    match condition {
+        Expr::Identifier(name) => layout.find(&[name]).is_some(),
+        Expr::CompoundIdentifier(parts) => layout.find(&parts.iter().collect::<Vec<_>>()).is_some(),
+        Expr::Value(_) => true,
+        Expr::Nested(inner)
+        | Expr::Collate { expr: inner, .. }
+        | Expr::Cast { expr: inner, .. }
+        | Expr::UnaryOp { expr: inner, .. } => is_ready(inner, layout),
+        Expr::BinaryOp { left, right, .. } => is_ready(left, layout) && is_ready(right, layout),
+        Expr::InList { expr, list, .. } => {
+            is_ready(expr, layout) && list.iter().all(|one| is_ready(one, layout))
+        }
+        _ => false,
+    }
+}
+
+/// Joins rows with a table.
+fn joined(
+    left: Layout,
+    rows: Vec<Row>,
+    factor: &TableFactor,
+    operator: Option<&JoinOperator>,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<(Layout, Vec<Row>), SqlError> {
+    let (is_left, constraint) = match operator {
+        None => (false, None),
+        Some(JoinOperator::Join(own) | JoinOperator::Inner(own) | JoinOperator::CrossJoin(own)) => {
+            (false, Some(own))
+        }
+        Some(JoinOperator::Left(own) | JoinOperator::LeftOuter(own)) => (true, Some(own)),
+        Some(_) => return Err(unsupported("this kind of join")),
+    };
+    let outer_layouts = outer.map(Scope::layouts).unwrap_or_default();
+    let lateral: Vec<&Layout> = std::iter::once(&left).chain(outer_layouts).collect();
+    let own = factor_layout(factor, &lateral, context)?;
+    let (width, mut layout) = (own.columns.len(), left.clone());
+    layout.columns.extend(own.columns.iter().cloned());
+    let mut conditions = Vec::new();
+    let mut equal = Vec::new();
+    match constraint {
+        Some(JoinConstraint::On(condition)) => conjuncts(condition, &mut conditions),
+        Some(JoinConstraint::Using(names)) => {
+            for name in names {
+                let name = name.0.last().and_then(|part| part.as_ident());
+                let name = name.ok_or_else(|| unsupported("this USING"))?;
+                let sides = left.find(&[name]).zip(own.find(&[name]));
+                let (one, other) = sides.ok_or_else(|| unsupported("this USING"))?;
+                equal.push((one, left.columns.len() + other));
+            }
+        }
+        Some(JoinConstraint::Natural) => return Err(unsupported("NATURAL JOIN")),
+        Some(JoinConstraint::None) | None => {}
+    }
+    let is_fixed = !is_lateral(factor);
+    let fixed = match is_fixed {
+        true => factor_rows(factor, outer, context)?,
+        false => Vec::new(),
+    };
+    let mut result = Vec::new();
+    for row in rows {
+        let scope = Scope { layout: &left, row: &row, group: None, outer };
+        let own;
+        let others = match is_fixed {
+            true => &fixed,
+            false => {
+                own = factor_rows(factor, Some(&scope), context)?;
+                &own
+            }
+        };
+        let mut is_matched = false;
+        for other in others {
+            let mut both = row.clone();
+            both.extend(other.iter().cloned());
+            let is_equal = |(one, other): &(usize, usize)| {
+                compare(&both[*one], &both[*other]) == Some(Ordering::Equal)
+            };
+            if !equal.iter().all(is_equal) {
+                continue;
+            }
+            let scope = Scope { layout: &layout, row: &both, group: None, outer };
+            let mut holds = true;
+            for condition in &conditions {
+                if bool_of(&context.value(condition, &scope)?) != Some(true) {
+                    holds = false;
+                    break;
+                }
+            }
+            if holds {
+                is_matched = true;
+                result.push(both);
+            }
+        }
+        if is_left && !is_matched {
+            let mut alone = row.clone();
+            alone.extend(std::iter::repeat_n(Value::Null, width));
+            result.push(alone);
+        }
+        if result.len() > ROWS_MAX {
+            let message = format!("a query on the system catalog joins more than {ROWS_MAX} rows");
+            return Err(SqlError::new("54000", message));
+        }
+    }
+    Ok((layout, result))
+}
+
+/// Whether the rows depend on the tables to the left.
+fn is_lateral(factor: &TableFactor) -> bool {
+    match factor {
+        TableFactor::Table { args, .. } => args.is_some(),
+        TableFactor::Derived { lateral, .. } => *lateral,
+        TableFactor::Function { .. } | TableFactor::UNNEST { .. } => true,
+        _ => false,
+    }
+}
+
+/// The layout of a FROM clause.
+fn from_layout(
+    from: &[ast::TableWithJoins],
+    outer: &[&Layout],
+    context: &Context<'_>,
+) -> Result<Layout, SqlError> {
+    let mut layout = Layout::default();
+    for tables in from {
+        let joins = tables.joins.iter().map(|join| &join.relation);
+        for factor in std::iter::once(&tables.relation).chain(joins) {
+            let lateral: Vec<&Layout> =
+                std::iter::once(&layout).chain(outer.iter().copied()).collect();
+            let own = factor_layout(factor, &lateral, context)?;
+            layout.columns.extend(own.columns);
+        }
+    }
+    Ok(layout)
+}
+
+/// The relation that a name without arguments names.
+pub fn relation(name: &ast::ObjectName) -> Option<&'static Relation> {
+    let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(folded).collect();
+    match parts.as_slice() {
+        [name] => relations::find(None, name),
+        [schema, name] => relations::find(Some(schema), name),
+        _ => None,
+    }
+}
+
+fn factor_layout(
+    factor: &TableFactor,
+    outer: &[&Layout],
+    context: &Context<'_>,
+) -> Result<Layout, SqlError> {
+    let alias_of =
+        |alias: &Option<ast::TableAlias>| alias.as_ref().map(|alias| folded(&alias.name));
+    let (source, mut columns, alias) = match factor {
+        TableFactor::Table { name, alias, args: None, .. } => {
+            let relation = relation(name).ok_or_else(|| unknown(name))?;
+            (
+                alias_of(alias).unwrap_or_else(|| relation.name.to_owned()),
+                relation.columns.clone(),
+                alias,
+            )
+        }
+        TableFactor::Derived { subquery, alias, .. } => {
+            let shape = shape(subquery, outer, context)?;
+            let columns = shape.into_iter().map(|column| (column.name, column.oid)).collect();
+            (alias_of(alias).unwrap_or_default(), columns, alias)
+        }
+        TableFactor::Table { name, alias, args: Some(_), .. }
+        | TableFactor::Function { name, alias, .. } => {
+            let function = name.0.last().and_then(|part| part.as_ident()).map(folded);
+            let function = function.unwrap_or_default();
+            let source = alias_of(alias).unwrap_or_else(|| function.clone());
+            let oid = match function.as_str() {
+                "generate_series" | "generate_subscripts" => types::INT4,
+                "pg_partition_ancestors" => types::REGCLASS,
+                _ => types::TEXT,
+            };
+            let mut columns = vec![(source.clone(), oid)];
+            if let TableFactor::Function { with_ordinality: true, .. }
+            | TableFactor::Table { with_ordinality: true, .. } = factor
+            {
+                columns.push(("ordinality".to_owned(), types::INT8));
+            }
+            (source, columns, alias)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } => {
+            let source = alias_of(alias).unwrap_or_else(|| "unnest".to_owned());
+            let element = |one: &Expr| types::element_of(types::of(one, outer, context));
+            let mut columns: Vec<(String, u32)> =
+                array_exprs.iter().map(|one| (source.clone(), element(one))).collect();
+            if *with_ordinality {
+                columns.push(("ordinality".to_owned(), types::INT8));
+            }
+            (source, columns, alias)
+        }
+        other => return Err(unsupported(format!("`{other}` in FROM"))),
+    };
+    if let Some(alias) = alias {
+        for (column, named) in columns.iter_mut().zip(&alias.columns) {
+            column.0 = folded(&named.name);
+        }
+    }
+    let columns = columns.into_iter();
+    let columns = columns.map(|(name, oid)| LayoutColumn { source: source.clone(), name, oid });
+    Ok(Layout { columns: columns.collect() })
+}
+
+fn unknown(name: &ast::ObjectName) -> SqlError {
+    SqlError::new("42P01", format!("relation \"{name}\" does not exist"))
+}
+
+fn factor_rows(
+    factor: &TableFactor,
+    scope: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    let layout = Layout::default();
+    let empty = Scope { layout: &layout, row: &[], group: None, outer: None };
+    let scope_of = scope.unwrap_or(&empty);
+    let numbered = |values: Vec<Value>, with_ordinality: bool| {
+        let row = |(at, value): (usize, Value)| match with_ordinality {
+            true => vec![value, Value::Int(at as i64 + 1)],
+            false => vec![value],
+        };
+        values.into_iter().enumerate().map(row).collect()
+    };
+    match factor {
+        TableFactor::Table { name, args: None, .. } => {
+            let relation = relation(name).ok_or_else(|| unknown(name))?;
+            Ok(fill::rows(relation, context.world))
+        }
+        TableFactor::Derived { subquery, .. } => run(subquery, scope, context),
+        TableFactor::Table { name, args: Some(args), with_ordinality, .. } => {
+            let values = call_arguments(&args.args, scope_of, context)?;
+            Ok(numbered(set_of(name, &values, context)?, *with_ordinality))
+        }
+        TableFactor::Function { name, args, with_ordinality, .. } => {
+            let values = call_arguments(args, scope_of, context)?;
+            Ok(numbered(set_of(name, &values, context)?, *with_ordinality))
+        }
+        TableFactor::UNNEST { array_exprs, with_ordinality, .. } => {
+            let [array] = array_exprs.as_slice() else {
+                return Err(unsupported("unnest of several arrays"));
+            };
+            let value = context.value(array, scope_of)?;
+            Ok(numbered(functions::set("unnest", &[value])?, *with_ordinality))
+        }
+        other => Err(unsupported(format!("`{other}` in FROM"))),
+    }
+}
+
+fn set_of(
+    name: &ast::ObjectName,
+    values: &[Value],
+    context: &Context<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let name = name.0.last().and_then(|part| part.as_ident()).map(folded).unwrap_or_default();
+    match functions::returns_set(&name) {
+        true => functions::set(&name, values),
+        false => Ok(vec![functions::call(&name, values, context.world)?]),
+    }
+}
+
+fn call_arguments(
+    arguments: &[ast::FunctionArg],
+    scope: &Scope<'_>,
+    context: &Context<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let value = |argument: &ast::FunctionArg| match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression)) => {
+            context.value(expression, scope)
+        }
+        other => Err(unsupported(format!("the argument `{other}`"))),
+    };
+    arguments.iter().map(value).collect()
+}

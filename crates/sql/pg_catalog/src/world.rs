@@ -1,0 +1,196 @@
+//! The user's tables, as the catalog shows them.
+
+use procedure::table_expression;
+use sql::{SqlType, Table};
+
+/// A database with its session.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    pub tables: Vec<TableInfo>,
+    pub user: String,
+    pub database: String,
+    /// Settings with their values.
+    pub settings: Vec<(String, String)>,
+}
+
+/// A table with the numbers of its objects.
+#[derive(Clone, Debug)]
+pub struct TableInfo {
+    pub oid: i64,
+    pub table: Table,
+}
+
+/// An index of a table, the primary key's included.
+pub(crate) struct IndexInfo<'w> {
+    pub oid: i64,
+    pub name: &'w str,
+    pub columns: &'w [usize],
+    pub is_unique: bool,
+    pub is_primary: bool,
+    pub is_hash: bool,
+}
+
+/// A constraint of a table.
+pub(crate) struct ConstraintInfo {
+    pub oid: i64,
+    pub name: String,
+    /// `p`, `u`, `f` or `c`.
+    pub kind: &'static str,
+    pub columns: Vec<usize>,
+    /// The index behind it; 0 without one.
+    pub index: i64,
+    /// The referenced table, by position, and its columns.
+    pub references: Option<(usize, Vec<usize>)>,
+}
+
+/// Numbers of indexes and constraints begin here; each table has a range of its own.
+const DERIVED_OIDS: i64 = 1 << 30;
+/// Indexes and constraints of a table at most.
+const RANGE: i64 = 256;
+const CONSTRAINTS_FROM: i64 = 128;
+
+impl TableInfo {
+    fn derived(&self, number: usize) -> i64 {
+        DERIVED_OIDS + (self.oid - 16_384) * RANGE + number as i64
+    }
+
+    /// All indexes: the primary key first.
+    pub(crate) fn indexes(&self) -> Vec<IndexInfo<'_>> {
+        let table = &self.table;
+        let primary = (!table.primary_key.is_empty()).then(|| IndexInfo {
+            oid: self.derived(0),
+            name: &table.primary_key_name,
+            columns: &table.primary_key,
+            is_unique: true,
+            is_primary: true,
+            is_hash: false,
+        });
+        let others = table.indexes.iter().enumerate().map(|(at, index)| IndexInfo {
+            oid: self.derived(at + 1),
+            name: &index.name,
+            columns: &index.columns,
+            is_unique: index.unique,
+            is_primary: false,
+            is_hash: format!("{:?}", index.kind).starts_with("Hash"),
+        });
+        primary.into_iter().chain(others).collect()
+    }
+
+    /// All constraints.
+    pub(crate) fn constraints(&self) -> Vec<ConstraintInfo> {
+        let table = &self.table;
+        let mut found = Vec::new();
+        for index in self.indexes() {
+            // A unique index counts as a constraint only if its name is that of one.
+            if index.is_primary || index.is_unique && index.name.ends_with("_key") {
+                found.push(ConstraintInfo {
+                    oid: 0,
+                    name: index.name.to_owned(),
+                    kind: if index.is_primary { "p" } else { "u" },
+                    columns: index.columns.to_vec(),
+                    index: index.oid,
+                    references: None,
+                });
+            }
+        }
+        for key in &table.foreign_keys {
+            found.push(ConstraintInfo {
+                oid: 0,
+                name: key.name.clone(),
+                kind: "f",
+                columns: key.columns.clone(),
+                index: 0,
+                references: Some((key.table, key.references.clone())),
+            });
+        }
+        for check in &table.checks {
+            found.push(ConstraintInfo {
+                oid: 0,
+                name: check.name.clone(),
+                kind: "c",
+                columns: Vec::new(),
+                index: 0,
+                references: None,
+            });
+        }
+        for (at, constraint) in found.iter_mut().enumerate() {
+            constraint.oid = self.derived(at) + CONSTRAINTS_FROM;
+        }
+        found
+    }
+
+    /// Names of columns, separated by commas.
+    pub(crate) fn column_names(&self, columns: &[usize]) -> String {
+        let names = columns.iter().filter_map(|at| self.table.columns.get(*at));
+        names.map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl World {
+    /// The table with this number.
+    pub(crate) fn table(&self, oid: i64) -> Option<&TableInfo> {
+        self.tables.iter().find(|table| table.oid == oid)
+    }
+
+    /// Table and index with this number.
+    pub(crate) fn index(&self, oid: i64) -> Option<(&TableInfo, IndexInfo<'_>)> {
+        self.tables.iter().find_map(|table| {
+            table.indexes().into_iter().find(|index| index.oid == oid).map(|index| (table, index))
+        })
+    }
+
+    /// The definition of a constraint, as `ALTER TABLE ADD` takes it.
+    pub(crate) fn constraint_definition(&self, oid: i64) -> Option<String> {
+        let (table, constraint) = self.tables.iter().find_map(|table| {
+            let mut all = table.constraints().into_iter();
+            all.find(|constraint| constraint.oid == oid).map(|constraint| (table, constraint))
+        })?;
+        let columns = table.column_names(&constraint.columns);
+        Some(match (constraint.kind, &constraint.references) {
+            ("p", _) => format!("PRIMARY KEY ({columns})"),
+            ("u", _) => format!("UNIQUE ({columns})"),
+            ("f", Some((other, keys))) => {
+                let other = &self.tables[*other];
+                let name = quoted(&other.table.name);
+                format!("FOREIGN KEY ({columns}) REFERENCES {name}({})", other.column_names(keys))
+            }
+            _ => {
+                let mut checks = table.table.checks.iter();
+                let check = checks.find(|check| check.name == constraint.name)?;
+                format!("CHECK {}", parenthesized(table_expression(&table.table, &check.condition)))
+            }
+        })
+    }
+
+    /// The statement that creates an index.
+    pub(crate) fn index_definition(&self, oid: i64) -> Option<String> {
+        let (table, index) = self.index(oid)?;
+        let unique = if index.is_unique { "UNIQUE " } else { "" };
+        let method = if index.is_hash { "hash" } else { "btree" };
+        let columns = table.column_names(index.columns);
+        let (name, on) = (quoted(index.name), quoted(&table.table.name));
+        Some(format!("CREATE {unique}INDEX {name} ON public.{on} USING {method} ({columns})"))
+    }
+}
+
+/// A condition in parentheses.
+fn parenthesized(condition: String) -> String {
+    if condition.starts_with('(') && condition.ends_with(')') {
+        return condition;
+    }
+    format!("({condition})")
+}
+
+/// A name, in double quotes if it needs them.
+pub(crate) fn quoted(name: &str) -> String {
+    let is_plain = name
+        .chars()
+        .all(|letter| letter == '_' || letter.is_ascii_digit() || letter.is_ascii_lowercase())
+        && !name.starts_with(|letter: char| letter.is_ascii_digit());
+    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// A type with its modifier, as `format_type` prints it.
+pub(crate) fn type_name(sql_type: &SqlType) -> String {
+    sql_type.name()
+}

@@ -1,0 +1,71 @@
+//! `WITH`: each use of a named query is resolved as a sub-select in `FROM`.
+
+use super::from::FromClause;
+use super::{Resolver, ident_name, object_parts};
+use crate::error::Result;
+use crate::query::{FromKind, Join};
+use crate::types::Field;
+use sqlparser::ast::{self, ObjectName, SetExpr, Spanned, TableAlias};
+use sqlparser::tokenizer::Span;
+use std::rc::Rc;
+
+/// A query with a name.
+pub(crate) struct NamedQuery {
+    name: String,
+    /// New names of its first columns.
+    columns: Vec<String>,
+    query: ast::Query,
+}
+
+impl Resolver<'_> {
+    /// Makes the queries of `WITH` visible.
+    pub(super) fn name_queries(&mut self, query: &ast::Query) -> Result<()> {
+        let Some(with) = &query.with else { return Ok(()) };
+        let span = query.span();
+        let advice = "write the query as a sub-select in FROM, or one statement after the other";
+        self.refuse(!self.names.is_session, span, "WITH", advice)?;
+        self.refuse(with.recursive, span, "WITH RECURSIVE", "loop over the rows in the client")?;
+        for named in &with.cte_tables {
+            let changes = matches!(
+                &*named.query.body,
+                SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_)
+            );
+            let advice = "write one statement after the other";
+            self.refuse(changes, span, "a change of rows in WITH", advice)?;
+            self.check_name(&named.alias.name)?;
+            self.named_queries.push(Rc::new(NamedQuery {
+                name: ident_name(&named.alias.name),
+                columns: named.alias.columns.iter().map(|one| ident_name(&one.name)).collect(),
+                query: (*named.query).clone(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Adds a query of `WITH` to `FROM`; `None` if no visible one has this name.
+    pub(super) fn named_source(
+        &mut self,
+        clause: &mut FromClause<'_>,
+        name: &ObjectName,
+        alias: Option<&TableAlias>,
+        span: Span,
+    ) -> Option<Result<Join>> {
+        let parts = object_parts(name)?;
+        let [own] = &parts[..] else { return None };
+        let own = ident_name(own);
+        let at = self.named_queries.iter().rposition(|named| named.name == own)?;
+        // It sees the queries before it, and not itself.
+        let behind = self.named_queries.split_off(at);
+        let named = behind[0].clone();
+        let query = self.with_aggregates(None, |resolver| resolver.select(None, &named.query));
+        self.named_queries.extend(behind);
+        Some(query.and_then(|query| {
+            let mut columns: Vec<Field> = query.fields();
+            for (column, name) in columns.iter_mut().zip(&named.columns) {
+                column.name = name.clone();
+            }
+            let kind = FromKind::Query(Box::new(query));
+            self.add_source(clause, kind, columns, Some(own), alias, span)
+        }))
+    }
+}

@@ -1,0 +1,54 @@
+//! The SQL catalog: definitions as text, and the tables that they make.
+//!
+//! The database stores one row for each definition, in a table of its own ([`store`]). A
+//! [`Version`] is the catalog that these definitions make; it is never changed. A change builds the
+//! next version from the changed definitions ([`change`]).
+//!
+//! Decision: docs/decisions/0325-the-sql-catalog-is-rows-of-definitions.md
+
+pub(crate) mod change;
+pub(crate) mod design;
+pub(crate) mod sequences;
+pub(crate) mod snapshot;
+pub(crate) mod store;
+pub(crate) mod version;
+
+pub(crate) use change::Change;
+pub(crate) use store::Store;
+pub(crate) use version::Version;
+
+/// The first number of a user's object, as in PostgreSQL.
+pub(crate) const FIRST_OID: i64 = 16_384;
+
+/// The kind of a definition, with its number in the stored rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DefinitionKind {
+    Table = 1,
+    Index = 2,
+    /// A constraint that `ALTER TABLE` has added.
+    Constraint = 3,
+    Routine = 4,
+    Sequence = 5,
+}
+
+impl DefinitionKind {
+    pub fn of_number(number: i64) -> Option<Self> {
+        let all = [Self::Table, Self::Index, Self::Constraint, Self::Routine, Self::Sequence];
+        all.into_iter().find(|kind| *kind as i64 == number)
+    }
+}
+
+/// An object of the catalog.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Definition {
+    /// From [`FIRST_OID`] on; later definitions have larger numbers.
+    pub id: i64,
+    pub kind: DefinitionKind,
+    /// The table that it belongs to; itself for a table, 0 for a routine.
+    pub table: i64,
+    pub name: String,
+    /// The engine's name of a table. It changes when the table is rewritten.
+    pub physical: String,
+    /// The statement that defines it.
+    pub body: String,
+}

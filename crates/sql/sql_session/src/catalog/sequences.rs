@@ -1,0 +1,232 @@
+//! Sequences.
+//!
+//! A sequence is no part of a transaction: a value that was drawn is not drawn again, also after a
+//! roll-back. The database stores a bound that no process has passed; a process raises it ahead, by
+//! a transaction of its own, and draws the values below it from memory. A crash leaves a gap.
+//!
+//! Decision: docs/decisions/0327-sequences-are-drawn-ahead.md
+
+use super::{Definition, DefinitionKind, Version};
+use crate::database::SqlDatabase;
+use crate::error::SqlError;
+use crate::host::Host;
+use crate::lexer::{Kind, tokens};
+use fabric::{Fabric, run_now};
+use interpreter::Sequences;
+use sql::Catalog;
+use sql::expression::ExprKind;
+use sql::function::Function;
+use sql_value::Value;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Number of values that a process takes first; it takes twice as many each further time.
+const AHEAD_MIN: i64 = 32;
+/// Maximum number of values that a process takes together.
+const AHEAD_MAX: i64 = 8_192;
+
+/// A sequence of a version of the catalog.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sequence {
+    pub place: SequencePlace,
+    pub start: i64,
+}
+
+/// The number of the definition of a sequence or of its table, and the number of its column from 1;
+/// 0 for a sequence of its own.
+pub(crate) type SequencePlace = (i64, i64);
+
+/// The sequences of a catalog, by name: those of columns, and those with a definition.
+pub(crate) fn sequences(
+    catalog: &Catalog,
+    definitions: &[Definition],
+    table_definitions: &[usize],
+) -> BTreeMap<String, Sequence> {
+    let mut found = BTreeMap::new();
+    for (table, &at) in catalog.tables.iter().zip(table_definitions) {
+        for (column, place) in table.columns.iter().zip(1..) {
+            let own = format!("{}_{}_seq", table.name, column.name);
+            let is_own = column.default.as_ref().is_some_and(|default| draws_from(default, &own));
+            if is_own {
+                found.insert(own, Sequence { place: (definitions[at].id, place), start: 1 });
+            }
+        }
+    }
+    for one in definitions.iter().filter(|one| one.kind == DefinitionKind::Sequence) {
+        let start = start_of(&one.body);
+        found.insert(one.name.clone(), Sequence { place: (one.id, 0), start });
+    }
+    found
+}
+
+fn draws_from(default: &sql::expression::Expr, sequence: &str) -> bool {
+    let mut found = false;
+    default.visit(&mut |part| {
+        if let ExprKind::Function { function: Function::NextValue, arguments } = &part.kind {
+            found |= arguments
+                .iter()
+                .any(|argument| matches!(&argument.kind, ExprKind::Text(name) if name == sequence));
+        }
+    });
+    found
+}
+
+/// The value of `START WITH` in the text of `CREATE SEQUENCE`.
+fn start_of(body: &str) -> i64 {
+    let tokens = tokens(body).unwrap_or_default();
+    let at = tokens.iter().position(|token| token.is_word("START"));
+    let number = at.and_then(|at| tokens[at + 1..].iter().find(|one| one.kind == Kind::Number));
+    number.and_then(|number| number.text.parse().ok()).unwrap_or(1)
+}
+
+/// The values that a process may draw.
+#[derive(Default)]
+pub(crate) struct Ranges {
+    ranges: Mutex<BTreeMap<SequencePlace, Range>>,
+}
+
+#[derive(Clone, Copy)]
+struct Range {
+    next: i64,
+    /// The last value that was taken.
+    last: i64,
+    taken: i64,
+}
+
+impl Ranges {
+    /// Draws a value; `take` raises the stored bound by a number, and returns it.
+    fn draw(
+        &self,
+        place: SequencePlace,
+        take: impl FnOnce(i64) -> Result<i64, SqlError>,
+    ) -> Result<i64, SqlError> {
+        let mut ranges = self.ranges.lock().expect("no holder panics");
+        let empty = Range { next: 1, last: 0, taken: AHEAD_MIN / 2 };
+        let range = ranges.entry(place).or_insert(empty);
+        if range.next > range.last {
+            let count = (range.taken * 2).min(AHEAD_MAX);
+            let last = take(count)?;
+            *range = Range { next: last - count + 1, last, taken: count };
+        }
+        range.next += 1;
+        Ok(range.next - 1)
+    }
+
+    fn forget(&self, place: SequencePlace) {
+        self.ranges.lock().expect("no holder panics").remove(&place);
+    }
+}
+
+/// The sequences as a session sees them.
+pub(crate) struct SessionSequences<H: Host> {
+    database: SqlDatabase<H>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The version of the catalog of the running statement.
+    version: Arc<Version>,
+    /// The last values that the session has drawn.
+    current: BTreeMap<SequencePlace, i64>,
+    last: Option<SequencePlace>,
+}
+
+impl<H: Host> SessionSequences<H> {
+    pub fn new(database: SqlDatabase<H>) -> Self {
+        let state = State { version: database.version(), current: BTreeMap::new(), last: None };
+        Self { database, state: Mutex::new(state) }
+    }
+
+    pub fn set_version(&self, version: &Arc<Version>) {
+        let mut state = self.state();
+        if state.version.serial != version.serial {
+            state.version = version.clone();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    fn find(&self, name: &str) -> Result<Sequence, SqlError> {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let plain = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+            Some(quoted) => quoted.to_owned(),
+            None => name.to_lowercase(),
+        };
+        let found = self.state().version.sequences.get(&plain).copied();
+        found.ok_or_else(|| SqlError::new("42P01", format!("relation \"{plain}\" does not exist")))
+    }
+
+    fn next(&self, name: &str) -> Result<i64, SqlError> {
+        let sequence = self.find(name)?;
+        let take = |count| self.store(sequence, &|stored| stored + count);
+        let value = self.database.ranges().draw(sequence.place, take)?;
+        let mut state = self.state();
+        state.current.insert(sequence.place, value);
+        state.last = Some(sequence.place);
+        Ok(value)
+    }
+
+    fn set(&self, name: &str, value: i64, is_called: bool) -> Result<i64, SqlError> {
+        let sequence = self.find(name)?;
+        self.store(sequence, &|_| if is_called { value } else { value - 1 })?;
+        self.database.ranges().forget(sequence.place);
+        self.state().current.insert(sequence.place, value);
+        Ok(value)
+    }
+
+    /// Changes the stored bound.
+    fn store(&self, sequence: Sequence, change: &dyn Fn(i64) -> i64) -> Result<i64, SqlError> {
+        if !<H::Env as Fabric>::IMMEDIATE {
+            return Err(SqlError::unsupported("sequences over a network are not supported"));
+        }
+        run_now(self.database.change_sequence(sequence, change))
+    }
+
+    fn current_of(&self, place: Option<SequencePlace>, name: &str) -> Result<i64, SqlError> {
+        let known = place.and_then(|place| self.state().current.get(&place).copied());
+        known.ok_or_else(|| {
+            let message = match name {
+                "" => "lastval is not yet defined in this session".to_owned(),
+                name => {
+                    format!("currval of sequence \"{name}\" is not yet defined in this session")
+                }
+            };
+            SqlError::new("55000", message)
+        })
+    }
+
+    fn called(&self, function: Function, arguments: &[Value]) -> Result<i64, SqlError> {
+        let name = arguments.first().and_then(Value::as_text).unwrap_or_default();
+        match (function, &arguments[arguments.len().min(1)..]) {
+            (Function::NextValue, _) => self.next(name),
+            (Function::CurrentValue, _) => self.current_of(Some(self.find(name)?.place), name),
+            (Function::SetValue, [Value::Int(value)]) => self.set(name, *value, true),
+            (Function::SetValue, [Value::Int(value), is_called]) => {
+                self.set(name, *value, is_called.is_true())
+            }
+            _ => {
+                let last = self.state().last;
+                self.current_of(last, "")
+            }
+        }
+    }
+}
+
+impl<H: Host> Sequences for SessionSequences<H> {
+    fn call(&self, function: Function, arguments: &[Value]) -> sql_value::Result<Value> {
+        if arguments.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        let called = self.called(function, arguments);
+        called.map(Value::Int).map_err(|error| {
+            Box::new(sql_value::Error {
+                sqlstate: error.sqlstate.clone(),
+                message: error.message.clone(),
+                detail: error.detail.clone(),
+                hint: error.hint.clone(),
+            })
+        })
+    }
+}

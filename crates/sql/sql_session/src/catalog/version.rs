@@ -1,0 +1,193 @@
+//! A version of the SQL catalog.
+
+use super::sequences::{Sequence, sequences};
+use super::{Definition, DefinitionKind};
+use crate::error::SqlError;
+use crate::parse_error::{parse_error, schema_error};
+use fabric::Env;
+use interpreter::{Routine, Tables};
+use layout::Schema;
+use planner::{Costs, Knowledge, Statistics, TableOrder, TableStatistics, plan_program};
+use sql::{Catalog, Procedure, Program, Source};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use txn::Database;
+
+/// Statistics that `ANALYZE` has collected, by the number of the table.
+pub(crate) type Analyzed = BTreeMap<i64, TableStatistics>;
+
+/// A version of the catalog. Statements that were planned for another one must be planned again.
+pub(crate) struct Version {
+    /// Distinguishes all versions of this process.
+    pub serial: u64,
+    /// The number of committed changes before it.
+    pub epoch: i64,
+    /// In the order of their numbers.
+    pub definitions: Vec<Definition>,
+    pub catalog: Catalog,
+    /// The definitions of the tables of `catalog`, by position in `definitions`.
+    pub table_definitions: Vec<usize>,
+    pub tables: Arc<Tables>,
+    pub statistics: Statistics,
+    pub costs: Costs,
+    pub routines: Vec<VersionRoutine>,
+    /// By name.
+    pub sequences: BTreeMap<String, Sequence>,
+}
+
+/// A function or procedure.
+pub(crate) struct VersionRoutine {
+    /// The number of its definition.
+    pub id: i64,
+    pub signature: Procedure,
+    /// The error says why it cannot be called, such as a table that was dropped.
+    pub compiled: Result<Routine, SqlError>,
+}
+
+/// The catalog that definitions make, without its tables in the engine.
+pub(crate) struct Parsed {
+    pub catalog: Catalog,
+    pub table_definitions: Vec<usize>,
+}
+
+impl Parsed {
+    /// Reads definitions. `new` is the number of the last ones, which a statement with the text
+    /// `statement` adds: an error's position is in that text.
+    pub fn read(definitions: &[Definition], statement: &str) -> Result<Self, SqlError> {
+        let mut text = String::new();
+        let mut last_line = 1;
+        let is_of_schema = |one: &&Definition| {
+            !matches!(one.kind, DefinitionKind::Routine | DefinitionKind::Sequence)
+        };
+        for definition in definitions.iter().filter(is_of_schema) {
+            last_line = text.matches('\n').count() as u32 + 1;
+            text.push_str(&definition.body);
+            text.push_str("\n;\n");
+        }
+        let source = Source::new("statement", &text);
+        let mut catalog = sql::read_definitions(&source)
+            .map_err(|errors| schema_error(errors.first(), statement, last_line))?;
+        let mut table_definitions = Vec::with_capacity(catalog.tables.len());
+        for table in &mut catalog.tables {
+            let is_it =
+                |one: &Definition| one.kind == DefinitionKind::Table && one.name == table.name;
+            let at = definitions.iter().position(is_it);
+            let at = at.ok_or_else(|| SqlError::internal("a table has no definition"))?;
+            let columns = table.schema.columns().to_vec();
+            let key = table.schema.key().to_vec();
+            let schema = Schema::new(&definitions[at].physical, columns, &key);
+            table.schema = schema.map_err(|error| SqlError::unsupported(error.to_string()))?;
+            table_definitions.push(at);
+        }
+        Ok(Self { catalog, table_definitions })
+    }
+}
+
+impl Version {
+    /// Binds a parsed catalog to the engine's tables.
+    pub fn bind<E: Env>(
+        database: &Database<E>,
+        epoch: i64,
+        definitions: Vec<Definition>,
+        parsed: Parsed,
+        analyzed: &Analyzed,
+    ) -> Result<Self, SqlError> {
+        static SERIAL: AtomicU64 = AtomicU64::new(1);
+        let Parsed { catalog, table_definitions } = parsed;
+        let tables = Tables::bind(database, &catalog)
+            .map_err(|error| SqlError::new("XX000", error.to_string()))?;
+        let statistics = (0..catalog.tables.len()).map(|at| {
+            let known = analyzed.get(&definitions[table_definitions[at]].id);
+            let order = TableOrder::Stored(tables.named_by_ranges(at));
+            TableStatistics { order, ..known.cloned().unwrap_or_default() }
+        });
+        let statistics = Statistics { tables: statistics.collect() };
+        let costs = costs::<E>();
+        let knowledge = Knowledge { catalog: &catalog, statistics: &statistics, costs };
+        let routines = definitions.iter().filter(|one| one.kind == DefinitionKind::Routine);
+        let routines = routines.filter_map(|one| routine(knowledge, &tables, one));
+        let routines = routines.collect();
+        let sequences = sequences(&catalog, &definitions, &table_definitions);
+        Ok(Self {
+            serial: SERIAL.fetch_add(1, Relaxed),
+            epoch,
+            table_definitions,
+            tables: Arc::new(tables),
+            statistics,
+            costs,
+            routines,
+            sequences,
+            catalog,
+            definitions,
+        })
+    }
+
+    pub fn knowledge(&self) -> Knowledge<'_> {
+        Knowledge { catalog: &self.catalog, statistics: &self.statistics, costs: self.costs }
+    }
+
+    /// The definition of a table, by its position in the catalog.
+    pub fn definition_of(&self, table: usize) -> &Definition {
+        &self.definitions[self.table_definitions[table]]
+    }
+
+    /// Position and definition of the table with this name.
+    pub fn table(&self, name: &str) -> Option<(usize, &Definition)> {
+        let at = self.catalog.position(name)?;
+        Some((at, self.definition_of(at)))
+    }
+
+    /// The signatures of its routines.
+    pub fn signatures(&self) -> Vec<&Procedure> {
+        self.routines.iter().map(|routine| &routine.signature).collect()
+    }
+
+    /// The number of the next definition.
+    pub fn next_id(&self) -> i64 {
+        self.definitions.last().map_or(super::FIRST_OID, |last| last.id + 1)
+    }
+}
+
+/// A routine with plans for a catalog. A definition was valid when it was stored.
+fn routine(
+    knowledge: Knowledge<'_>,
+    tables: &Tables,
+    definition: &Definition,
+) -> Option<VersionRoutine> {
+    let Definition { id, body, .. } = definition;
+    let source = Source::new("statement", body);
+    let (signature, compiled) = match sql::read_procedures(&source, knowledge.catalog) {
+        Ok(read) => {
+            let signature = read.into_iter().next()?;
+            let compiled = compile_routine(knowledge, tables, signature.clone());
+            (signature, compiled)
+        }
+        Err(errors) => {
+            // The header may name tables that are gone, too: such a routine does not exist.
+            let signature = sql::read_signature(&source, knowledge.catalog)?;
+            (signature, Err(parse_error(errors.first(), body)))
+        }
+    };
+    Some(VersionRoutine { id: *id, signature, compiled })
+}
+
+fn compile_routine(
+    knowledge: Knowledge<'_>,
+    tables: &Tables,
+    routine: Procedure,
+) -> Result<Routine, SqlError> {
+    let program = Program { catalog: knowledge.catalog.clone(), procedures: vec![routine] };
+    let planned = plan_program(&program, knowledge.statistics, knowledge.costs)
+        .map_err(|error| SqlError::unsupported(error.to_string()))?;
+    Routine::compile(&planned.procedures[0], tables)
+        .map_err(|error| SqlError::unsupported(error.to_string()))
+}
+
+/// Costs of verbs: in memory of this process a round trip is a cache miss or two.
+fn costs<E: Env>() -> Costs {
+    match E::IMMEDIATE {
+        true => Costs { round_trip: 300.0, byte: 0.1, ..Costs::default() },
+        false => Costs::default(),
+    }
+}

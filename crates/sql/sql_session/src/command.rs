@@ -1,0 +1,794 @@
+//! Recognises the commands that are no queries.
+
+use crate::copy::{CopyStatement, parse_copy};
+use crate::error::SqlError;
+use crate::lexer::{Kind, Token, characters, tokens};
+use txn::Isolation;
+
+/// A statement by its kind.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Command {
+    Empty,
+    /// `SELECT`, `VALUES`, `INSERT`, `UPDATE`, `DELETE`.
+    Query,
+    Begin(Characteristics),
+    Commit {
+        chain: bool,
+    },
+    Rollback {
+        chain: bool,
+    },
+    Savepoint(String),
+    Release(String),
+    RollbackTo(String),
+    SetTransaction(Characteristics),
+    SetSessionCharacteristics(Characteristics),
+    Set {
+        is_local: bool,
+        name: String,
+        value: Option<String>,
+    },
+    Show(String),
+    Reset(Option<String>),
+    DiscardAll,
+    Prepare {
+        name: String,
+        types: Vec<String>,
+        text: String,
+    },
+    /// The arguments as a list of expressions.
+    Execute {
+        name: String,
+        arguments: String,
+    },
+    /// `None` for all.
+    Deallocate(Option<String>),
+    CreateTable {
+        name: String,
+        if_not_exists: bool,
+    },
+    CreateIndex {
+        name: Option<String>,
+        table: String,
+        if_not_exists: bool,
+    },
+    CreateRoutine {
+        name: String,
+        replaces: bool,
+    },
+    CreateSequence {
+        name: String,
+        if_not_exists: bool,
+    },
+    AlterTable {
+        table: String,
+        if_exists: bool,
+    },
+    Drop {
+        kind: DropKind,
+        names: Vec<String>,
+        if_exists: bool,
+        cascade: bool,
+    },
+    Truncate {
+        tables: Vec<String>,
+        cascade: bool,
+    },
+    Copy(Box<CopyStatement>),
+    Explain {
+        options: ExplainOptions,
+        text: String,
+        at: usize,
+    },
+    /// `CALL`; a call of a function in a query is found by the resolver.
+    Call,
+    /// The tables; empty means all.
+    Analyze {
+        tables: Vec<String>,
+        tag: &'static str,
+    },
+    /// A command without effect, with its tag.
+    Ignored(String),
+}
+
+/// The kind of a dropped object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DropKind {
+    Table,
+    Index,
+    Routine,
+    Sequence,
+}
+
+/// The characteristics of a transaction that `BEGIN` and `SET TRANSACTION` give.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Characteristics {
+    pub isolation: Option<IsolationLevel>,
+    pub is_read_only: Option<bool>,
+}
+
+/// The isolation levels of SQL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum IsolationLevel {
+    ReadUncommitted,
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+impl IsolationLevel {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadUncommitted => "read uncommitted",
+            Self::ReadCommitted => "read committed",
+            Self::RepeatableRead => "repeatable read",
+            Self::Serializable => "serializable",
+        }
+    }
+
+    /// The level with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all =
+            [Self::ReadUncommitted, Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
+        all.into_iter().find(|level| level.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether programs expect no serialization failures at this level.
+    pub const fn hides_conflicts(self) -> bool {
+        matches!(self, Self::ReadUncommitted | Self::ReadCommitted)
+    }
+
+    pub const fn of_engine(self) -> Isolation {
+        match self {
+            Self::Serializable => Isolation::Serializable,
+            _ => Isolation::Snapshot,
+        }
+    }
+}
+
+/// The options of `EXPLAIN`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ExplainOptions {
+    pub analyze: bool,
+    pub costs: bool,
+    pub timing: bool,
+    pub summary: bool,
+}
+
+/// Recognises a statement.
+///
+/// # Errors
+/// The command is malformed, or none of PostgreSQL's.
+pub(crate) fn parse(text: &str) -> Result<Command, SqlError> {
+    let tokens = tokens(text)?;
+    let end = tokens.iter().rposition(|token| token.kind != Kind::Sign(';')).map_or(0, |at| at + 1);
+    Parser { text, tokens: &tokens[..end], at: 0 }.command()
+}
+
+/// A position in the tokens of a command.
+pub(crate) struct Parser<'t> {
+    pub text: &'t str,
+    pub tokens: &'t [Token<'t>],
+    pub at: usize,
+}
+
+type Result2<T> = Result<T, SqlError>;
+
+impl<'t> Parser<'t> {
+    pub fn peek(&self) -> Option<&'t Token<'t>> {
+        self.tokens.get(self.at)
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.at >= self.tokens.len()
+    }
+
+    pub fn is_word(&self, word: &str) -> bool {
+        self.peek().is_some_and(|token| token.is_word(word))
+    }
+
+    pub fn accept(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Takes all the words, or none of them.
+    pub fn accept_all(&mut self, words: &[&str]) -> bool {
+        let rest = &self.tokens[self.at.min(self.tokens.len())..];
+        let found = rest.len() >= words.len()
+            && words.iter().zip(rest).all(|(word, token)| token.is_word(word));
+        self.at += if found { words.len() } else { 0 };
+        found
+    }
+
+    pub fn accept_sign(&mut self, sign: char) -> bool {
+        let found = self.peek().is_some_and(|token| token.kind == Kind::Sign(sign));
+        self.at += usize::from(found);
+        found
+    }
+
+    pub fn expect(&mut self, word: &str) -> Result2<()> {
+        if self.accept(word) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    pub fn expect_sign(&mut self, sign: char) -> Result2<()> {
+        if self.accept_sign(sign) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    /// A syntax error at the next token.
+    pub fn unexpected(&self) -> SqlError {
+        match self.peek() {
+            Some(token) => {
+                let message = format!("syntax error at or near \"{}\"", token.text);
+                SqlError::new("42601", message).at(characters(self.text, token.at) + 1)
+            }
+            None => {
+                let end = characters(self.text, self.text.len()) + 1;
+                SqlError::new("42601", "syntax error at end of input").at(end)
+            }
+        }
+    }
+
+    pub fn expect_end(&self) -> Result2<()> {
+        if self.is_at_end() { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    pub fn name(&mut self) -> Result2<String> {
+        let name = self.peek().and_then(Token::name).ok_or_else(|| self.unexpected())?;
+        self.at += 1;
+        Ok(name)
+    }
+
+    /// A name that the schema `public` may precede.
+    pub fn relation(&mut self) -> Result2<String> {
+        let first = self.name()?;
+        if !self.accept_sign('.') {
+            return Ok(first);
+        }
+        if first != "public" && first != "pg_catalog" {
+            let message = format!("schema \"{first}\" does not exist");
+            return Err(SqlError::new("3F000", message));
+        }
+        self.name()
+    }
+
+    pub fn relations(&mut self) -> Result2<Vec<String>> {
+        let mut names = Vec::new();
+        loop {
+            self.accept("ONLY");
+            names.push(self.relation()?);
+            self.accept_sign('*');
+            if !self.accept_sign(',') {
+                return Ok(names);
+            }
+        }
+    }
+
+    /// The text from the next token to the end.
+    pub fn rest(&self) -> (&'t str, usize) {
+        match (self.peek(), self.tokens.last()) {
+            (Some(first), Some(last)) => (&self.text[first.at..last.end()], first.at),
+            _ => ("", self.text.len()),
+        }
+    }
+
+    fn cascade(&mut self) -> bool {
+        let cascade = self.accept("CASCADE");
+        self.accept("RESTRICT");
+        cascade
+    }
+
+    fn command(&mut self) -> Result2<Command> {
+        let Some(first) = self.peek() else { return Ok(Command::Empty) };
+        if first.kind == Kind::Sign('(') {
+            return Ok(Command::Query);
+        }
+        if first.kind != Kind::Word {
+            return Err(self.unexpected());
+        }
+        let word = first.text.to_ascii_uppercase();
+        match &*word {
+            "SELECT" | "VALUES" | "INSERT" | "UPDATE" | "DELETE" | "WITH" | "TABLE" => {
+                return Ok(Command::Query);
+            }
+            "CALL" => return Ok(Command::Call),
+            _ => self.at += 1,
+        }
+        let command = match &*word {
+            "BEGIN" => {
+                let _ = self.accept("WORK") || self.accept("TRANSACTION");
+                Command::Begin(self.characteristics()?)
+            }
+            "START" => {
+                self.expect("TRANSACTION")?;
+                Command::Begin(self.characteristics()?)
+            }
+            "COMMIT" | "END" => Command::Commit { chain: self.chain()? },
+            "ROLLBACK" | "ABORT" => self.rollback()?,
+            "SAVEPOINT" => Command::Savepoint(self.name()?),
+            "RELEASE" => {
+                self.accept("SAVEPOINT");
+                Command::Release(self.name()?)
+            }
+            "SET" => self.set()?,
+            "SHOW" => Command::Show(self.shown()?),
+            "RESET" => match self.shown()? {
+                all if all == "all" => Command::Reset(None),
+                name => Command::Reset(Some(name)),
+            },
+            "DISCARD" => {
+                let all = self.name()?;
+                if all == "all" { Command::DiscardAll } else { ignored("DISCARD") }
+            }
+            "PREPARE" => self.prepare()?,
+            "EXECUTE" => self.execute()?,
+            "DEALLOCATE" => {
+                self.accept("PREPARE");
+                let name = self.name()?;
+                Command::Deallocate((name != "all").then_some(name))
+            }
+            "CREATE" => return self.create(),
+            "DROP" => self.drop()?,
+            "ALTER" => return self.alter(),
+            "TRUNCATE" => {
+                self.accept("TABLE");
+                let tables = self.relations()?;
+                let _ = self.accept_all(&["RESTART", "IDENTITY"])
+                    || self.accept_all(&["CONTINUE", "IDENTITY"]);
+                Command::Truncate { tables, cascade: self.cascade() }
+            }
+            "COPY" => return parse_copy(self).map(|copy| Command::Copy(Box::new(copy))),
+            "EXPLAIN" => return self.explain(),
+            "VACUUM" => return self.vacuum(),
+            "ANALYZE" | "ANALYSE" => return self.analyze("ANALYZE"),
+            _ => return self.others(&word),
+        };
+        self.expect_end()?;
+        Ok(command)
+    }
+
+    /// Commands that are accepted without effect, or unknown.
+    fn others(&mut self, word: &str) -> Result2<Command> {
+        match word {
+            "GRANT" | "REVOKE" | "COMMENT" | "CHECKPOINT" | "CLUSTER" | "REINDEX" => {
+                Ok(ignored(word))
+            }
+            "LOCK" => Ok(ignored("LOCK TABLE")),
+            "LISTEN" | "UNLISTEN" | "NOTIFY" | "DECLARE" | "FETCH" | "MOVE" | "CLOSE" | "DO"
+            | "MERGE" | "REFRESH" | "IMPORT" | "LOAD" | "REASSIGN" | "SECURITY" => {
+                Err(SqlError::unsupported(format!("{word} is not supported")))
+            }
+            _ => {
+                self.at -= 1;
+                Err(self.unexpected())
+            }
+        }
+    }
+
+    fn chain(&mut self) -> Result2<bool> {
+        let _ = self.accept("WORK") || self.accept("TRANSACTION");
+        if self.is_word("PREPARED") {
+            return Err(SqlError::unsupported("prepared transactions are not supported"));
+        }
+        let no_chain = self.accept_all(&["AND", "NO", "CHAIN"]);
+        Ok(!no_chain && self.accept_all(&["AND", "CHAIN"]))
+    }
+
+    fn rollback(&mut self) -> Result2<Command> {
+        let _ = self.accept("WORK") || self.accept("TRANSACTION");
+        if self.accept("TO") {
+            self.accept("SAVEPOINT");
+            return Ok(Command::RollbackTo(self.name()?));
+        }
+        Ok(Command::Rollback { chain: self.chain()? })
+    }
+
+    fn characteristics(&mut self) -> Result2<Characteristics> {
+        let mut found = Characteristics::default();
+        loop {
+            if self.accept_all(&["ISOLATION", "LEVEL"]) {
+                let first = self.name()?;
+                let level = match &*first {
+                    "serializable" => IsolationLevel::Serializable,
+                    "repeatable" if self.accept("READ") => IsolationLevel::RepeatableRead,
+                    "read" if self.accept("COMMITTED") => IsolationLevel::ReadCommitted,
+                    "read" if self.accept("UNCOMMITTED") => IsolationLevel::ReadUncommitted,
+                    _ => return Err(self.unexpected()),
+                };
+                found.isolation = Some(level);
+            } else if self.accept_all(&["READ", "ONLY"]) {
+                found.is_read_only = Some(true);
+            } else if self.accept_all(&["READ", "WRITE"]) {
+                found.is_read_only = Some(false);
+            } else if !self.accept("DEFERRABLE") && !self.accept_all(&["NOT", "DEFERRABLE"]) {
+                return Ok(found);
+            }
+            self.accept_sign(',');
+        }
+    }
+
+    fn set(&mut self) -> Result2<Command> {
+        if self.accept("TRANSACTION") {
+            return Ok(Command::SetTransaction(self.characteristics()?));
+        }
+        if self.accept_all(&["SESSION", "CHARACTERISTICS", "AS", "TRANSACTION"]) {
+            return Ok(Command::SetSessionCharacteristics(self.characteristics()?));
+        }
+        if self.accept("CONSTRAINTS") {
+            self.at = self.tokens.len();
+            return Ok(ignored("SET CONSTRAINTS"));
+        }
+        let is_local = self.accept("LOCAL");
+        if !is_local {
+            self.accept("SESSION");
+        }
+        let name = if self.accept_all(&["TIME", "ZONE"]) {
+            "timezone".to_owned()
+        } else if self.accept("NAMES") {
+            "client_encoding".to_owned()
+        } else if self.accept("ROLE") {
+            "role".to_owned()
+        } else {
+            let name = self.dotted()?;
+            if !self.accept("TO") {
+                self.expect_sign('=')?;
+            }
+            name
+        };
+        Ok(Command::Set { is_local, name, value: self.value()? })
+    }
+
+    fn dotted(&mut self) -> Result2<String> {
+        let mut name = self.name()?;
+        while self.accept_sign('.') {
+            name = format!("{name}.{}", self.name()?);
+        }
+        Ok(name)
+    }
+
+    /// The value of a setting; `None` for `DEFAULT`.
+    fn value(&mut self) -> Result2<Option<String>> {
+        if self.accept("DEFAULT") {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        loop {
+            let sign = if self.accept_sign('-') { "-" } else { "" };
+            let token = self.peek().ok_or_else(|| self.unexpected())?;
+            let part = match token.kind {
+                Kind::Text => token.string().unwrap_or_default(),
+                Kind::Word => token.text.to_lowercase(),
+                Kind::Quoted => token.name().unwrap_or_default(),
+                Kind::Number => token.text.to_owned(),
+                _ => return Err(self.unexpected()),
+            };
+            self.at += 1;
+            parts.push(format!("{sign}{part}"));
+            if !self.accept_sign(',') {
+                return Ok(Some(parts.join(", ")));
+            }
+        }
+    }
+
+    fn shown(&mut self) -> Result2<String> {
+        if self.accept_all(&["TIME", "ZONE"]) {
+            return Ok("timezone".to_owned());
+        }
+        if self.accept_all(&["TRANSACTION", "ISOLATION", "LEVEL"]) {
+            return Ok("transaction_isolation".to_owned());
+        }
+        if self.accept_all(&["SESSION", "AUTHORIZATION"]) {
+            return Ok("session_authorization".to_owned());
+        }
+        self.dotted()
+    }
+
+    fn prepare(&mut self) -> Result2<Command> {
+        let name = self.name()?;
+        let mut types = Vec::new();
+        if self.accept_sign('(') {
+            let mut depth = 0;
+            let mut from = self.at;
+            loop {
+                let token = self.peek().ok_or_else(|| self.unexpected())?;
+                let ends = depth == 0 && matches!(token.kind, Kind::Sign(',' | ')'));
+                if ends {
+                    let of = self.tokens[from..self.at].iter().map(|token| token.text);
+                    types.push(of.collect::<Vec<_>>().join(" "));
+                    from = self.at + 1;
+                }
+                depth += i32::from(token.kind == Kind::Sign('('));
+                depth -= i32::from(token.kind == Kind::Sign(')') && !ends);
+                self.at += 1;
+                if ends && token.kind == Kind::Sign(')') {
+                    break;
+                }
+            }
+        }
+        self.expect("AS")?;
+        let text = self.rest().0.to_owned();
+        self.at = self.tokens.len();
+        Ok(Command::Prepare { name, types, text })
+    }
+
+    fn execute(&mut self) -> Result2<Command> {
+        let name = self.name()?;
+        let mut arguments = String::new();
+        if self.accept_sign('(') {
+            let last = self.tokens.last().filter(|last| last.kind == Kind::Sign(')'));
+            let last = last.ok_or_else(|| self.unexpected())?;
+            let from = self.peek().map_or(last.at, |token| token.at);
+            arguments = self.text[from..last.at].trim().to_owned();
+            self.at = self.tokens.len();
+        }
+        Ok(Command::Execute { name, arguments })
+    }
+
+    fn create(&mut self) -> Result2<Command> {
+        let replaces = self.accept_all(&["OR", "REPLACE"]);
+        let _ = self.accept("UNLOGGED");
+        if self.accept("FUNCTION") || self.accept("PROCEDURE") {
+            return Ok(Command::CreateRoutine { name: self.relation()?, replaces });
+        }
+        if self.accept("TABLE") {
+            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+            return Ok(Command::CreateTable { name: self.relation()?, if_not_exists });
+        }
+        if self.accept("SEQUENCE") {
+            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+            return Ok(Command::CreateSequence { name: self.relation()?, if_not_exists });
+        }
+        self.accept("UNIQUE");
+        if self.accept("INDEX") {
+            self.accept("CONCURRENTLY");
+            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+            let name = if self.is_word("ON") { None } else { Some(self.name()?) };
+            self.expect("ON")?;
+            self.accept("ONLY");
+            return Ok(Command::CreateIndex { name, table: self.relation()?, if_not_exists });
+        }
+        let what = self.peek().map_or("", |token| token.text).to_uppercase();
+        match &*what {
+            "TABLESPACE" | "EXTENSION" | "STATISTICS" | "SCHEMA" => {
+                Ok(ignored(&format!("CREATE {what}")))
+            }
+            "TEMP" | "TEMPORARY" | "GLOBAL" | "LOCAL" => {
+                Err(SqlError::unsupported("temporary tables are not supported"))
+            }
+            _ => Err(SqlError::unsupported(format!("CREATE {what} is not supported"))),
+        }
+    }
+
+    fn drop(&mut self) -> Result2<Command> {
+        let kind = if self.accept("TABLE") {
+            DropKind::Table
+        } else if self.accept("INDEX") {
+            self.accept("CONCURRENTLY");
+            DropKind::Index
+        } else if self.accept("FUNCTION") || self.accept("PROCEDURE") || self.accept("ROUTINE") {
+            DropKind::Routine
+        } else if self.accept("SEQUENCE") {
+            DropKind::Sequence
+        } else {
+            let what = self.peek().map_or("", |token| token.text).to_uppercase();
+            self.at = self.tokens.len();
+            let is_harmless = ["TABLESPACE", "EXTENSION", "STATISTICS", "SCHEMA", "OWNED"];
+            return match is_harmless.contains(&&*what) {
+                true => Ok(ignored(&format!("DROP {what}"))),
+                false => Err(SqlError::unsupported(format!("DROP {what} is not supported"))),
+            };
+        };
+        let if_exists = self.accept_all(&["IF", "EXISTS"]);
+        let mut names = Vec::new();
+        loop {
+            names.push(self.relation()?);
+            if kind == DropKind::Routine && self.accept_sign('(') {
+                while !self.is_at_end() && !self.accept_sign(')') {
+                    self.at += 1;
+                }
+            }
+            if !self.accept_sign(',') {
+                break;
+            }
+        }
+        Ok(Command::Drop { kind, names, if_exists, cascade: self.cascade() })
+    }
+
+    fn alter(&mut self) -> Result2<Command> {
+        if self.accept("SEQUENCE") {
+            return match self.tokens.iter().any(|token| token.is_word("OWNED")) {
+                true => Ok(ignored("ALTER SEQUENCE")),
+                false => Err(SqlError::unsupported("ALTER SEQUENCE is not supported")
+                    .hint("Write SELECT setval('sequence', value).")),
+            };
+        }
+        if !self.accept("TABLE") {
+            let what = self.peek().map_or("", |token| token.text).to_uppercase();
+            return Err(SqlError::unsupported(format!("ALTER {what} is not supported")));
+        }
+        let if_exists = self.accept_all(&["IF", "EXISTS"]);
+        self.accept("ONLY");
+        let table = self.relation()?;
+        let is_harmless = self.is_word("OWNER")
+            || self.is_word("SET") && !self.tokens.iter().any(|token| token.is_word("SCHEMA"))
+            || self.is_word("CLUSTER")
+            || self.is_word("RESET");
+        if is_harmless {
+            return Ok(ignored("ALTER TABLE"));
+        }
+        Ok(Command::AlterTable { table, if_exists })
+    }
+
+    fn explain(&mut self) -> Result2<Command> {
+        let mut options =
+            ExplainOptions { analyze: false, costs: true, timing: true, summary: false };
+        if self.accept_sign('(') {
+            self.explain_options(&mut options)?;
+        } else {
+            options.analyze = self.accept("ANALYZE") || self.accept("ANALYSE");
+            self.accept("VERBOSE");
+            options.summary = options.analyze;
+        }
+        let (text, at) = self.rest();
+        Ok(Command::Explain { options, text: text.to_owned(), at })
+    }
+
+    fn explain_options(&mut self, options: &mut ExplainOptions) -> Result2<()> {
+        let mut summary = None;
+        loop {
+            let name = self.name()?;
+            let value = match self.peek().map(|token| token.kind) {
+                Some(Kind::Word | Kind::Number | Kind::Text) => {
+                    let value = self.peek().map(|token| token.text.to_lowercase());
+                    self.at += 1;
+                    value.unwrap_or_default()
+                }
+                _ => "on".to_owned(),
+            };
+            let is_on = matches!(&*value, "on" | "true" | "1");
+            match &*name {
+                "analyze" => options.analyze = is_on,
+                "costs" => options.costs = is_on,
+                "timing" => options.timing = is_on,
+                "summary" => summary = Some(is_on),
+                "verbose" | "buffers" | "wal" | "settings" | "generic_plan" => {}
+                "format" if value == "text" => {}
+                "format" => {
+                    let message = format!("EXPLAIN in the format {value} is not supported");
+                    return Err(SqlError::unsupported(message));
+                }
+                _ => {
+                    let message = format!("unrecognized EXPLAIN option \"{name}\"");
+                    return Err(SqlError::new("42601", message));
+                }
+            }
+            if self.accept_sign(')') {
+                options.summary = summary.unwrap_or(options.analyze);
+                return Ok(());
+            }
+            self.expect_sign(',')?;
+        }
+    }
+
+    fn vacuum(&mut self) -> Result2<Command> {
+        let mut analyzes = false;
+        if self.accept_sign('(') {
+            while !self.is_at_end() && !self.accept_sign(')') {
+                analyzes |= self.is_word("ANALYZE");
+                self.at += 1;
+            }
+        }
+        for word in ["FULL", "FREEZE", "VERBOSE"] {
+            self.accept(word);
+        }
+        analyzes |= self.accept("ANALYZE") || self.accept("ANALYSE");
+        if analyzes {
+            return self.analyze("VACUUM");
+        }
+        Ok(ignored("VACUUM"))
+    }
+
+    fn analyze(&mut self, tag: &'static str) -> Result2<Command> {
+        self.accept("VERBOSE");
+        let mut tables = Vec::new();
+        while !self.is_at_end() {
+            tables.push(self.relation()?);
+            if self.accept_sign('(') {
+                while !self.is_at_end() && !self.accept_sign(')') {
+                    self.at += 1;
+                }
+            }
+            if !self.accept_sign(',') {
+                break;
+            }
+        }
+        self.expect_end()?;
+        Ok(Command::Analyze { tables, tag })
+    }
+}
+
+fn ignored(tag: &str) -> Command {
+    Command::Ignored(tag.to_owned())
+}
+
+/// Whether a statement may run in a failed transaction block.
+pub(crate) fn ends_transaction(text: &str) -> bool {
+    let tokens = tokens(text).unwrap_or_default();
+    let words = ["COMMIT", "END", "ROLLBACK", "ABORT"];
+    tokens.is_empty() || words.iter().any(|word| tokens[0].is_word(word))
+}
+
+/// Splits a list of expressions at its commas.
+pub(crate) fn arguments(list: &str) -> Result<Vec<&str>, SqlError> {
+    let tokens = tokens(list)?;
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
+    for token in &tokens {
+        match token.kind {
+            Kind::Sign('(' | '[') => depth += 1,
+            Kind::Sign(')' | ']') => depth -= 1,
+            Kind::Sign(',') if depth == 0 => {
+                parts.push(list[from..token.at].trim());
+                from = token.end();
+            }
+            _ => {}
+        }
+    }
+    if !tokens.is_empty() {
+        parts.push(list[from..].trim());
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_recognised() {
+        let parsed = |text: &str| parse(text).expect("it is a command");
+        assert_eq!(parsed(""), Command::Empty);
+        assert_eq!(parsed("select 1;"), Command::Query);
+        let isolation = Some(IsolationLevel::RepeatableRead);
+        let characteristics = Characteristics { isolation, is_read_only: Some(true) };
+        let text = "begin work isolation level repeatable read, read only";
+        assert_eq!(parsed(text), Command::Begin(characteristics));
+        assert_eq!(parsed("END"), Command::Commit { chain: false });
+        assert_eq!(parsed("rollback to savepoint \"A\""), Command::RollbackTo("A".into()));
+        let set = |value: Option<&str>| Command::Set {
+            is_local: false,
+            name: "search_path".into(),
+            value: value.map(str::to_owned),
+        };
+        assert_eq!(parsed("SET search_path TO a, 'B'"), set(Some("a, B")));
+        assert_eq!(parsed("set session search_path = default"), set(None));
+        let types = vec!["int".to_owned(), "numeric ( 3 , 1 )".to_owned()];
+        let text = "SELECT $1".to_owned();
+        let prepare = Command::Prepare { name: "p".into(), types, text };
+        assert_eq!(parsed("PREPARE p (int, numeric(3,1)) AS SELECT $1"), prepare);
+        let execute = Command::Execute { name: "p".into(), arguments: "1, f(2, 3)".into() };
+        assert_eq!(parsed("EXECUTE p (1, f(2, 3))"), execute);
+        let tables = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(parsed("truncate a, public.b"), Command::Truncate { tables, cascade: false });
+        let names = vec!["t".to_owned()];
+        let drop = Command::Drop { kind: DropKind::Table, names, if_exists: true, cascade: true };
+        assert_eq!(parsed("drop table if exists t cascade"), drop);
+    }
+
+    #[test]
+    fn errors_have_their_place() {
+        let error = parse("COMIT").expect_err("it is misspelled");
+        assert_eq!(error.message, "syntax error at or near \"COMIT\"");
+        assert_eq!((&*error.sqlstate, error.position), ("42601", Some(1)));
+        let error = parse("SET x").expect_err("it has no value");
+        assert_eq!(error.message, "syntax error at end of input");
+        let error = parse("BEGIN 1").expect_err("that is no characteristic");
+        assert_eq!((&*error.message, error.position), ("syntax error at or near \"1\"", Some(7)));
+    }
+
+    #[test]
+    fn arguments_are_split_at_commas() {
+        assert_eq!(arguments("1, f(2, 3), 'a,b'").expect("fine"), ["1", "f(2, 3)", "'a,b'"]);
+        assert_eq!(arguments(" ").expect("fine"), [""; 0]);
+    }
+}

@@ -1,0 +1,31 @@
+//! Functions without arguments whose values belong to a session.
+
+use crate::session::SessionOptions;
+use crate::session::settings::SERVER_VERSION;
+use sql::SqlType;
+use sql::expression::{Expr, ExprKind};
+use std::sync::Arc;
+
+/// The functions of a session, by name.
+pub(crate) fn constants(options: &SessionOptions) -> Arc<[(String, Expr)]> {
+    let text = |text: &str| Expr { kind: ExprKind::Text(text.to_owned()), sql_type: SqlType::Text };
+    let truth = |truth| Expr { kind: ExprKind::Bool(truth), sql_type: SqlType::Bool };
+    let number = |number| Expr { kind: ExprKind::Integer(number), sql_type: SqlType::Int4 };
+    let null = Expr { kind: ExprKind::Null, sql_type: SqlType::Text };
+    let version = format!("PostgreSQL {SERVER_VERSION} (namdb {})", env!("CARGO_PKG_VERSION"));
+    let values = [
+        ("version", text(&version)),
+        ("current_database", text(&options.database)),
+        ("current_catalog", text(&options.database)),
+        ("current_user", text(&options.user)),
+        ("session_user", text(&options.user)),
+        ("current_role", text(&options.user)),
+        ("user", text(&options.user)),
+        ("current_schema", text("public")),
+        ("pg_is_in_recovery", truth(false)),
+        ("pg_backend_pid", number(i64::from(std::process::id()))),
+        ("inet_server_addr", null.clone()),
+        ("inet_client_addr", null),
+    ];
+    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

@@ -1,0 +1,223 @@
+//! The state that all SQL sessions of a process share.
+
+use crate::catalog::sequences::{Ranges, Sequence};
+use crate::catalog::snapshot::CatalogSnapshot;
+use crate::catalog::version::{Analyzed, Parsed};
+use crate::catalog::{Definition, Store, Version};
+use crate::error::{SqlError, abort_error, catalog_error};
+use crate::host::Host;
+use crate::locks::{TableLocks, WAIT};
+use crate::session::{Ended, SessionOptions, SqlSession, ended};
+use interpreter::{Attempts, Retries, Runner};
+use std::sync::{Arc, Condvar, Mutex, RwLock};
+use txn::{Database, Isolation};
+
+/// A database with its SQL catalog. Clones share it.
+#[derive(Clone)]
+pub struct SqlDatabase<H: Host> {
+    shared: Arc<Shared<H>>,
+}
+
+struct Shared<H> {
+    host: H,
+    store: Store,
+    current: RwLock<Arc<Version>>,
+    analyzed: Mutex<Analyzed>,
+    locks: TableLocks,
+    ranges: Ranges,
+    /// Whether a session changes the catalog.
+    is_changing: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl<H: Host> SqlDatabase<H> {
+    /// Reads the SQL catalog that is stored in the database; creates an empty one if the database
+    /// has none.
+    ///
+    /// # Errors
+    /// The catalog cannot be read or created.
+    pub async fn open(host: H) -> Result<Self, SqlError> {
+        let database = host.handle();
+        let store = Store::open(&database).await?;
+        let (epoch, definitions) = read(&host, &database, &store).await?;
+        let version = build(&database, epoch, definitions, &Analyzed::default())?;
+        let shared = Shared {
+            host,
+            store,
+            current: RwLock::new(Arc::new(version)),
+            analyzed: Mutex::default(),
+            locks: TableLocks::default(),
+            ranges: Ranges::default(),
+            is_changing: Mutex::new(false),
+            changed: Condvar::new(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// A session, which stays on the calling thread.
+    pub fn session(&self, options: SessionOptions) -> SqlSession<H> {
+        SqlSession::new(self.clone(), options)
+    }
+
+    pub fn host(&self) -> &H {
+        &self.shared.host
+    }
+
+    /// Reads the stored catalog again, if another process has changed it.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub async fn refresh(&self) -> Result<(), SqlError> {
+        let database = self.host().handle();
+        let (epoch, definitions) = read(self.host(), &database, self.store()).await?;
+        if epoch != self.version().epoch {
+            let analyzed = self.shared.analyzed.lock().expect("no holder panics").clone();
+            self.publish(Arc::new(build(&database, epoch, definitions, &analyzed)?));
+        }
+        Ok(())
+    }
+
+    /// The committed catalog.
+    pub fn catalog(&self) -> CatalogSnapshot {
+        CatalogSnapshot::new(self.version())
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    pub(crate) fn locks(&self) -> &TableLocks {
+        &self.shared.locks
+    }
+
+    pub(crate) fn ranges(&self) -> &Ranges {
+        &self.shared.ranges
+    }
+
+    /// Changes the bound of a sequence by a transaction of its own; returns the new one.
+    pub(crate) async fn change_sequence(
+        &self,
+        sequence: Sequence,
+        change: &dyn Fn(i64) -> i64,
+    ) -> Result<i64, SqlError> {
+        let host = self.host();
+        let database = host.handle();
+        let mut runner = Runner::new(database.env(), host.sql_time_us());
+        let mut attempts = Attempts::new(database.env(), Retries::default());
+        loop {
+            let ended = self.try_change_sequence(&mut runner, sequence, change).await;
+            let (abort, error) = match ended {
+                Ok(last) => return Ok(last),
+                Err(Ended::Failed(error)) => return Err(error),
+                Err(Ended::Aborted(abort, error)) => (abort, error),
+            };
+            if !attempts.again(database.env(), abort).await {
+                return Err(error);
+            }
+        }
+    }
+
+    async fn try_change_sequence(
+        &self,
+        runner: &mut Runner,
+        sequence: Sequence,
+        change: &dyn Fn(i64) -> i64,
+    ) -> Result<i64, Ended> {
+        let host = self.host();
+        let lane = host.borrow_lane()?;
+        let mut transaction = match lane.begin_owned(Isolation::Snapshot).await {
+            Ok(transaction) => transaction,
+            Err((lane, abort)) => {
+                host.give_back_lane(lane);
+                return Err(Ended::Aborted(abort, abort_error(abort)));
+            }
+        };
+        let statement = &mut transaction.statement();
+        let changed = self.store().change_sequence(runner, statement, sequence, change).await;
+        match changed {
+            Ok(last) => {
+                // A later commit with a value of the sequence is behind this one on the disk.
+                let committed = host.commit(transaction, false).await;
+                ended(host, committed)?;
+                Ok(last)
+            }
+            Err(error) => {
+                host.give_back_lane(transaction.abort_and_rest().await);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// The committed version of the catalog.
+    pub(crate) fn version(&self) -> Arc<Version> {
+        self.shared.current.read().expect("no holder panics").clone()
+    }
+
+    pub(crate) fn publish(&self, version: Arc<Version>) {
+        *self.shared.current.write().expect("no holder panics") = version;
+    }
+
+    pub(crate) fn analyzed(&self) -> Analyzed {
+        self.shared.analyzed.lock().expect("no holder panics").clone()
+    }
+
+    pub(crate) fn set_analyzed(&self, table: i64, statistics: planner::TableStatistics) {
+        self.shared.analyzed.lock().expect("no holder panics").insert(table, statistics);
+    }
+
+    /// Waits until no other session changes the catalog, and begins a change.
+    pub(crate) fn begin_change(&self) -> Result<(), SqlError> {
+        let changing = self.shared.is_changing.lock().expect("no holder panics");
+        let waited = self.shared.changed.wait_timeout_while(changing, WAIT, |changing| *changing);
+        let (mut changing, result) = waited.expect("no holder panics");
+        if result.timed_out() {
+            let message = "another transaction changes the catalog";
+            return Err(SqlError::new("55P03", message).hint("Retry when it has ended."));
+        }
+        *changing = true;
+        Ok(())
+    }
+
+    pub(crate) fn end_change(&self) {
+        *self.shared.is_changing.lock().expect("no holder panics") = false;
+        self.shared.changed.notify_one();
+    }
+}
+
+async fn read<H: Host>(
+    host: &H,
+    database: &Database<H::Env>,
+    store: &Store,
+) -> Result<(i64, Vec<Definition>), SqlError> {
+    database.refresh().await.map_err(|error| catalog_error(&error))?;
+    let mut runner = Runner::new(database.env(), host.sql_time_us());
+    let lane = host.borrow_lane()?;
+    let mut transaction = match lane.begin_owned(Isolation::Snapshot).await {
+        Ok(transaction) => transaction,
+        Err((lane, abort)) => {
+            host.give_back_lane(lane);
+            return Err(abort_error(abort));
+        }
+    };
+    runner.begin(database.env());
+    let read = store.read(&mut runner, &mut transaction.statement()).await;
+    host.give_back_lane(transaction.abort_and_rest().await);
+    read
+}
+
+fn build<E: fabric::Env>(
+    database: &Database<E>,
+    epoch: i64,
+    definitions: Vec<Definition>,
+    analyzed: &Analyzed,
+) -> Result<Version, SqlError> {
+    let parsed = Parsed::read(&definitions, "")?;
+    Version::bind(database, epoch, definitions, parsed, analyzed)
+}
+
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<SqlDatabase<crate::LocalHost>>();
+    const fn is_sent<T: Send>() {}
+    is_sent::<SqlSession<crate::LocalHost>>();
+};

@@ -1,0 +1,48 @@
+//! SQL sessions over the engine: what a server for SQL clients, or a prompt, needs beside the
+//! network.
+//!
+//! [`SqlDatabase`] is shared by all sessions of a process. [`SqlSession`] is the state of one
+//! connection: [`SqlSession::prepare`] resolves and plans a statement, [`SqlSession::execute`] runs
+//! it. [`Host`] connects both to a database.
+//!
+//! ```text
+//! lexer      tokens with their places
+//! statement  splits a text into statements
+//! command    recognises the commands that are no queries
+//! error      errors as PostgreSQL reports them; parse_error: those of the parser
+//! oid        numbers of types, as clients know them
+//! host       where lanes come from
+//! catalog    definitions, stored in the database, and the tables that they make
+//! planned    statements with their plans
+//! constants  functions whose values belong to a session
+//! database   the state that sessions share
+//! locks      locks of whole tables
+//! session    the state of a connection
+//! copy       COPY
+//! outcome    results: rows, command tags, copies
+//! ```
+#![forbid(unsafe_code)]
+
+mod catalog;
+mod command;
+mod constants;
+mod copy;
+mod database;
+mod error;
+mod host;
+mod lexer;
+mod locks;
+pub mod oid;
+mod outcome;
+mod parse_error;
+mod planned;
+mod session;
+mod statement;
+
+pub use catalog::snapshot::{CatalogSnapshot, CatalogTable};
+pub use database::SqlDatabase;
+pub use error::{ErrorFields, Severity, SqlError};
+pub use host::{Committed, Host, LocalHost};
+pub use outcome::{ColumnDescription, CopyDirection, CopyFormat, Notice, Outcome, RowSet};
+pub use session::{Prepared, SessionOptions, SqlSession, StatementKind, TransactionStatus};
+pub use statement::{StatementText, statements};

@@ -1,0 +1,122 @@
+//! Types by the numbers, sizes and modifiers that PostgreSQL's clients know.
+
+use sql::{Numeric, SqlType};
+
+/// The object number of a type in PostgreSQL's catalog; 705 (`unknown`) for types without one.
+pub fn of_type(sql_type: &SqlType) -> u32 {
+    match sql_type {
+        SqlType::Unknown => 705,
+        SqlType::Bool => 16,
+        SqlType::Bytes => 17,
+        SqlType::Int8 => 20,
+        SqlType::Int2 => 21,
+        SqlType::Int4 => 23,
+        SqlType::Text => 25,
+        SqlType::Float8 => 701,
+        SqlType::Char(_) => 1042,
+        SqlType::Varchar(_) => 1043,
+        SqlType::Date => 1082,
+        SqlType::Timestamp => 1114,
+        SqlType::TimestampTz => 1184,
+        SqlType::Interval => 1186,
+        SqlType::Numeric(_) => 1700,
+        SqlType::Record(_) => 2249,
+        SqlType::Void => 2278,
+        SqlType::Array(element) => match **element {
+            SqlType::Bool => 1000,
+            SqlType::Bytes => 1001,
+            SqlType::Int2 => 1005,
+            SqlType::Int4 => 1007,
+            SqlType::Text => 1009,
+            SqlType::Char(_) => 1014,
+            SqlType::Varchar(_) => 1015,
+            SqlType::Int8 => 1016,
+            SqlType::Float8 => 1022,
+            SqlType::Timestamp => 1115,
+            SqlType::Date => 1182,
+            SqlType::TimestampTz => 1185,
+            SqlType::Interval => 1187,
+            SqlType::Numeric(_) => 1231,
+            _ => 2277,
+        },
+    }
+}
+
+/// The type with this number; `None` if there is none, or namdb does not have it. Types that
+/// clients declare for texts of any kind (`unknown`, `name`, `json`) count as unknown: the
+/// statement decides.
+pub fn to_type(oid: u32) -> Option<SqlType> {
+    let array = |element| Some(SqlType::Array(Box::new(element)));
+    Some(match oid {
+        0 | 705 => SqlType::Unknown,
+        16 => SqlType::Bool,
+        17 => SqlType::Bytes,
+        20 => SqlType::Int8,
+        21 => SqlType::Int2,
+        23 => SqlType::Int4,
+        19 | 25 => SqlType::Text,
+        701 => SqlType::Float8,
+        1042 => SqlType::Char(None),
+        1043 => SqlType::Varchar(None),
+        1082 => SqlType::Date,
+        1114 => SqlType::Timestamp,
+        1184 => SqlType::TimestampTz,
+        1186 => SqlType::Interval,
+        1700 => SqlType::Numeric(Numeric::Open),
+        1000 => return array(SqlType::Bool),
+        1005 => return array(SqlType::Int2),
+        1007 => return array(SqlType::Int4),
+        1009 => return array(SqlType::Text),
+        1015 => return array(SqlType::Varchar(None)),
+        1016 => return array(SqlType::Int8),
+        1022 => return array(SqlType::Float8),
+        1231 => return array(SqlType::Numeric(Numeric::Open)),
+        _ => return None,
+    })
+}
+
+/// Bytes of a value; -1 if they vary.
+pub fn length(sql_type: &SqlType) -> i16 {
+    match sql_type {
+        SqlType::Bool => 1,
+        SqlType::Int2 => 2,
+        SqlType::Int4 | SqlType::Date | SqlType::Void => 4,
+        SqlType::Int8 | SqlType::Float8 | SqlType::Timestamp | SqlType::TimestampTz => 8,
+        SqlType::Interval => 16,
+        SqlType::Unknown => -2,
+        _ => -1,
+    }
+}
+
+/// The declared length or precision as PostgreSQL encodes it; -1 without one.
+pub fn modifier(sql_type: &SqlType) -> i32 {
+    match sql_type {
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => *length as i32 + 4,
+        SqlType::Numeric(Numeric::Declared { precision, scale }) => {
+            (i32::from(*precision) << 16 | i32::from(*scale)) + 4
+        }
+        _ => -1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_lead_back_to_their_types() {
+        for oid in [16, 17, 20, 21, 23, 25, 701, 1042, 1043, 1082, 1114, 1184, 1186, 1700, 1007] {
+            let sql_type = to_type(oid).expect("it is a type of ours");
+            assert_eq!(of_type(&sql_type), oid);
+        }
+        assert_eq!(to_type(600), None);
+    }
+
+    #[test]
+    fn modifiers_are_those_of_postgresql() {
+        assert_eq!(modifier(&SqlType::Varchar(Some(24))), 28);
+        let money = SqlType::Numeric(Numeric::Declared { precision: 12, scale: 2 });
+        assert_eq!(modifier(&money), 786_438);
+        assert_eq!(modifier(&SqlType::Text), -1);
+    }
+}

@@ -1,0 +1,361 @@
+//! Runs `COPY`.
+//!
+//! A transaction of the engine changes a limited number of rows. Rows of a table whose storage
+//! nobody else knows, because the same transaction has created or truncated the table, are inserted
+//! by several transactions of the engine: they become visible when the catalog mentions the
+//! storage, all at once. Outside of a transaction block, `COPY` gives an empty table such storage
+//! itself.
+
+use super::rewrite::{CHUNK_ROWS, insert_text, quoted};
+use super::{Block, Prepared, SqlSession};
+use crate::catalog::Version;
+use crate::command::Command;
+use crate::copy::{CopyOptions, CopySource, CopyStatement, Decoder, encode_row};
+use crate::error::SqlError;
+use crate::host::Host;
+use crate::outcome::{CopyDirection, CopyFormat, Outcome, RowSet};
+use crate::planned::compile_text;
+use interpreter::{Rows, SingleStatement};
+use sql::SqlType;
+use sql_value::{Value, input, output};
+use std::sync::Arc;
+
+/// Bytes of data that are handed out together.
+const OUT_BYTES: usize = 32 << 10;
+
+/// A copy in progress.
+pub(super) enum Copying {
+    In(Box<CopyIn>),
+    Out(Box<CopyOut>),
+}
+
+pub(super) struct CopyIn {
+    decoder: Decoder,
+    table: String,
+    /// Names of the columns.
+    columns: Vec<String>,
+    version: Arc<Version>,
+    insert: SingleStatement,
+    /// The types of its parameters.
+    types: Vec<SqlType>,
+    /// Whether the rows may be inserted by several transactions of the engine.
+    is_divided: bool,
+    /// Rows that wait, if so.
+    waiting: Rows,
+    values: Vec<Value>,
+    count: u64,
+    /// Whether the copy is a transaction of its own.
+    is_alone: bool,
+}
+
+pub(super) struct CopyOut {
+    options: CopyOptions,
+    rows: RowSet,
+    types: Vec<SqlType>,
+    header: Option<Vec<String>>,
+    at: usize,
+}
+
+impl<H: Host> SqlSession<H> {
+    pub(super) async fn begin_copy(&mut self, copy: &CopyStatement) -> Result<Outcome, SqlError> {
+        match copy.direction {
+            CopyDirection::In => self.begin_copy_in(copy).await,
+            CopyDirection::Out => self.begin_copy_out(copy).await,
+        }
+    }
+
+    async fn begin_copy_out(&mut self, copy: &CopyStatement) -> Result<Outcome, SqlError> {
+        let text = match &copy.source {
+            CopySource::Query(text) => text.clone(),
+            CopySource::Table { name, columns: None } => format!("SELECT * FROM {}", quoted(name)),
+            CopySource::Table { name, columns: Some(columns) } => {
+                let columns: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+                format!("SELECT {} FROM {}", columns.join(", "), quoted(name))
+            }
+        };
+        let query = Prepared::new(&text, &[], &self.version(), &self.constants)?;
+        let Outcome::Rows { rows, .. } = self.run_query(&query, &[]).await? else {
+            return Err(SqlError::unsupported("COPY query must return rows"));
+        };
+        let columns = query.columns().unwrap_or_default();
+        let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type.clone()).collect();
+        let options = copy.options.clone();
+        let names = || columns.iter().map(|column| column.name.clone()).collect();
+        let header = options.has_header.then(names);
+        let format = format(CopyDirection::Out, types.len());
+        let out = CopyOut { options, rows, types, header, at: 0 };
+        self.copying = Some(Copying::Out(Box::new(out)));
+        Ok(Outcome::CopyOut(format))
+    }
+
+    /// Appends the next data after [`Outcome::CopyOut`] to `data`, one or more whole rows; returns
+    /// the command tag when all data was delivered.
+    ///
+    /// # Errors
+    /// No such copy is in progress.
+    pub async fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>, SqlError> {
+        let Some(Copying::Out(out)) = &mut self.copying else { return Err(no_copy()) };
+        if let Some(header) = out.header.take() {
+            encode_row(&out.options, header.iter().map(Some), data);
+        }
+        if out.at == out.rows.len() {
+            let tag = format!("COPY {}", out.rows.len());
+            self.copying = None;
+            return Ok(Some(tag));
+        }
+        while out.at < out.rows.len() && data.len() < OUT_BYTES {
+            let row = out.rows.row(out.at).iter().zip(&out.types);
+            let text = |(value, sql_type): (&Value, &SqlType)| {
+                (!value.is_null()).then(|| output::text(value, sql_type))
+            };
+            encode_row(&out.options, row.map(text), data);
+            out.at += 1;
+        }
+        Ok(None)
+    }
+
+    async fn begin_copy_in(&mut self, copy: &CopyStatement) -> Result<Outcome, SqlError> {
+        let CopySource::Table { name, columns } = &copy.source else { return Err(no_copy()) };
+        let is_alone = self.block.is_none();
+        if is_alone {
+            self.begin_implicit();
+        }
+        let mut block = self.block.take().expect("it was begun");
+        let begun = self.copy_into(&mut block, (name, columns.as_deref()), copy, is_alone).await;
+        self.block = Some(block);
+        match begun {
+            Ok(begun) => {
+                let format = format(CopyDirection::In, begun.columns.len());
+                self.copying = Some(Copying::In(Box::new(begun)));
+                Ok(Outcome::CopyIn(format))
+            }
+            Err(error) => {
+                if is_alone {
+                    // The first error is the one to report.
+                    let _ = self.end_implicit(true).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn copy_into(
+        &mut self,
+        block: &mut Block<H::Env>,
+        (name, columns): (&str, Option<&[String]>),
+        copy: &CopyStatement,
+        is_alone: bool,
+    ) -> Result<CopyIn, SqlError> {
+        if block.is_read_only {
+            let message = "cannot execute COPY FROM in a read-only transaction";
+            return Err(SqlError::new("25006", message));
+        }
+        let mut version = block.version.clone().unwrap_or_else(|| self.database.version());
+        let (at, _) = version.table(name).ok_or_else(|| no_relation(name))?;
+        let table = &version.catalog.tables[at];
+        let positions = match columns {
+            None => (0..table.columns.len()).collect(),
+            Some(names) => positions(table, names)?,
+        };
+        if is_alone && self.is_empty(block, &version, name).await? {
+            let truncate = Command::Truncate { tables: vec![name.to_owned()], cascade: true };
+            self.change(block, &truncate, "").await?;
+            version = block.version.clone().expect("a change has a version");
+        }
+        block.version.get_or_insert_with(|| version.clone());
+        let (at, definition) = version.table(name).ok_or_else(|| no_relation(name))?;
+        let is_new =
+            |change: &crate::catalog::Change| change.created.contains(&definition.physical);
+        let is_divided = block.change.as_ref().is_some_and(is_new) && !block.has_written;
+        if is_divided {
+            // Later statements of this transaction must see the rows.
+            self.stop_in_block(block).await;
+        }
+        block.locks.share(self.database.locks(), definition.id)?;
+        let table = &version.catalog.tables[at];
+        let text = insert_text(table, &positions);
+        let (insert, types) = compile_text(version.knowledge(), &version.tables, &text)?;
+        let names = positions.iter().map(|&column| table.columns[column].name.clone());
+        Ok(CopyIn {
+            decoder: Decoder::new(copy.options.clone()),
+            table: name.to_owned(),
+            columns: names.collect(),
+            waiting: Rows::new(positions.len()),
+            insert,
+            types,
+            version: version.clone(),
+            is_divided,
+            values: Vec::new(),
+            count: 0,
+            is_alone,
+        })
+    }
+
+    async fn is_empty(
+        &mut self,
+        block: &mut Block<H::Env>,
+        version: &Version,
+        name: &str,
+    ) -> Result<bool, SqlError> {
+        let text = format!("SELECT 1 FROM {} LIMIT 1", quoted(name));
+        let (select, _) = compile_text(version.knowledge(), &version.tables, &text)?;
+        let rows = self.run_once(&version.tables, &select).await?;
+        self.stop_in_block(block).await;
+        Ok(rows.is_empty())
+    }
+
+    /// Data of the client after [`Outcome::CopyIn`], in pieces of any size.
+    ///
+    /// # Errors
+    /// A row is malformed or violates a constraint. The copy has then ended.
+    pub async fn copy_data(&mut self, data: &[u8]) -> Result<(), SqlError> {
+        let Some(Copying::In(mut copy)) = self.copying.take() else { return Err(no_copy()) };
+        let taken = match copy.decoder.push(data) {
+            Ok(()) => self.take_rows(&mut copy, false).await,
+            refused => refused,
+        };
+        match taken {
+            Ok(()) => {
+                self.copying = Some(Copying::In(copy));
+                Ok(())
+            }
+            Err(error) => Err(self.stop_copy(&copy, error).await),
+        }
+    }
+
+    /// The end of the client's data; returns the command tag.
+    ///
+    /// # Errors
+    /// As [`SqlSession::copy_data`], and those of the commit.
+    pub async fn copy_done(&mut self) -> Result<String, SqlError> {
+        let Some(Copying::In(mut copy)) = self.copying.take() else { return Err(no_copy()) };
+        let mut taken = self.take_rows(&mut copy, true).await;
+        if taken.is_ok() && copy.is_divided {
+            taken = self.insert_waiting(&mut copy).await;
+        }
+        if let Err(error) = taken {
+            return Err(self.stop_copy(&copy, error).await);
+        }
+        if copy.is_alone {
+            self.end_implicit(false).await?;
+        }
+        Ok(format!("COPY {}", copy.count))
+    }
+
+    /// The client has given up its copy, with this message; returns the error to report.
+    pub async fn copy_fail(&mut self, message: &str) -> SqlError {
+        let error = SqlError::new("57014", format!("COPY from stdin failed: {message}"));
+        match self.copying.take() {
+            Some(Copying::In(copy)) => self.stop_copy(&copy, error).await,
+            _ => error,
+        }
+    }
+
+    async fn stop_copy(&mut self, copy: &CopyIn, mut error: SqlError) -> SqlError {
+        if error.detail.is_none() {
+            let line = copy.decoder.line;
+            error.detail = Some(format!("COPY {}, line {line}", copy.table));
+        }
+        self.fail();
+        if copy.is_alone {
+            // The first error is the one to report.
+            let _ = self.end_implicit(true).await;
+        }
+        error
+    }
+
+    /// Inserts all rows that have arrived.
+    async fn take_rows(&mut self, copy: &mut CopyIn, is_last: bool) -> Result<(), SqlError> {
+        while let Some(fields) = copy.decoder.next(is_last)? {
+            if fields.len() != copy.columns.len() {
+                let message = match fields.get(copy.columns.len()) {
+                    Some(_) => "extra data after last expected column".to_owned(),
+                    None => format!("missing data for column \"{}\"", copy.columns[fields.len()]),
+                };
+                return Err(SqlError::new("22P04", message));
+            }
+            copy.values.clear();
+            for (field, sql_type) in fields.into_iter().zip(&copy.types) {
+                copy.values.push(match field {
+                    None => Value::Null,
+                    Some(text) => {
+                        input::read(&text, sql_type).map_err(|error| SqlError::from(*error))?
+                    }
+                });
+            }
+            copy.count += 1;
+            if copy.is_divided {
+                copy.waiting.push_values(&copy.values);
+                if copy.waiting.len() == CHUNK_ROWS {
+                    self.insert_waiting(copy).await?;
+                }
+            } else {
+                self.insert_row(copy).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn insert_waiting(&mut self, copy: &mut CopyIn) -> Result<(), SqlError> {
+        let rows = std::mem::replace(&mut copy.waiting, Rows::new(copy.columns.len()));
+        self.sequences.set_version(&copy.version);
+        self.insert_in_parts(&copy.version.tables, &copy.insert, &rows).await
+    }
+
+    /// Inserts a row in the transaction of the block.
+    async fn insert_row(&mut self, copy: &CopyIn) -> Result<(), SqlError> {
+        let mut block = self.block.take().ok_or_else(no_copy)?;
+        let statement = &copy.insert;
+        let started = self.start_in_block(&mut block, statement.is_guarded()).await;
+        let ran = match (started, &mut block.engine) {
+            (Ok(()), Some(transaction)) => {
+                block.has_written = true;
+                block.writes += 1;
+                block.log.lose();
+                let transaction = &mut transaction.statement();
+                let tables = &copy.version.tables;
+                self.sequences.set_version(&copy.version);
+                let (values, rows) = (&copy.values, &mut self.rows);
+                let ran = self.runner.run(transaction, tables, statement, values, false, rows);
+                ran.await.map(drop).map_err(SqlError::from)
+            }
+            (started, _) => started.map_err(SqlError::from),
+        };
+        self.block = Some(block);
+        ran.map_err(|error| match &*error.sqlstate {
+            "54000" => error.hint(
+                "COPY more rows into a table that the same transaction has created or truncated, or into an empty table outside of a transaction block.",
+            ),
+            _ => error,
+        })
+    }
+}
+
+fn format(direction: CopyDirection, columns: usize) -> CopyFormat {
+    CopyFormat { direction, columns, is_binary: false }
+}
+
+fn no_copy() -> SqlError {
+    SqlError::new("08P01", "no COPY is in progress")
+}
+
+fn no_relation(name: &str) -> SqlError {
+    SqlError::new("42P01", format!("relation \"{name}\" does not exist"))
+}
+
+fn positions(table: &sql::Table, names: &[String]) -> Result<Vec<usize>, SqlError> {
+    let mut positions = Vec::new();
+    for name in names {
+        let position = table.column(name).ok_or_else(|| {
+            let message =
+                format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+            SqlError::new("42703", message)
+        })?;
+        if positions.contains(&position) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(SqlError::new("42701", message));
+        }
+        positions.push(position);
+    }
+    Ok(positions)
+}

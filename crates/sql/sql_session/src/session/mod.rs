@@ -1,0 +1,291 @@
+//! The state of a connection.
+//!
+//! ```text
+//! prepared      statements with their plans
+//! cache         statements that were prepared before
+//! block         the transaction of several statements
+//! transaction   BEGIN, COMMIT, ROLLBACK, implicit transactions
+//! query         SELECT, INSERT, UPDATE, DELETE
+//! replay        repeats the statements of a transaction; savepoints
+//! utility       all other commands
+//! definition    CREATE, DROP, ALTER, TRUNCATE
+//! rewrite       rows of tables whose storage or constraints change
+//! copying       COPY
+//! explain       EXPLAIN
+//! analyze       ANALYZE
+//! settings      SET, SHOW, RESET
+//! view          tables and settings for the system catalog
+//! ```
+
+mod analyze;
+mod block;
+mod cache;
+mod copying;
+mod definition;
+mod explain;
+mod prepared;
+mod query;
+mod replay;
+mod rewrite;
+pub(crate) mod settings;
+mod transaction;
+mod utility;
+mod view;
+
+pub(crate) use block::{Block, BlockKind};
+pub use prepared::{Prepared, StatementKind};
+pub(crate) use query::{Ended, ended};
+
+use crate::catalog::Version;
+use crate::catalog::sequences::SessionSequences;
+use crate::catalog::snapshot::CatalogSnapshot;
+use crate::command::Command;
+use crate::constants::constants;
+use crate::database::SqlDatabase;
+use crate::error::{Severity, SqlError};
+use crate::host::Host;
+use crate::outcome::{Notice, Outcome};
+use cache::Cache;
+use copying::Copying;
+use explain::Measured;
+use fabric::Fabric;
+use interpreter::{Rows, Runner};
+use prepared::Constants;
+use settings::Settings;
+use sql_value::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The state of a session's transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionStatus {
+    /// Outside of a transaction block.
+    Idle,
+    /// Inside of one.
+    InTransaction,
+    /// Inside of one that has failed: only its end is accepted.
+    Failed,
+}
+
+/// The start of a session.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SessionOptions {
+    /// The name of the user, for `current_user`.
+    pub user: String,
+    /// The name of the database, for `current_database()`.
+    pub database: String,
+    /// Settings of the start-up message, such as `application_name`.
+    pub settings: Vec<(String, String)>,
+}
+
+/// A session.
+pub struct SqlSession<H: Host> {
+    database: SqlDatabase<H>,
+    options: SessionOptions,
+    settings: Settings,
+    runner: Runner,
+    rows: Rows,
+    block: Option<Block<H::Env>>,
+    /// The statements of `PREPARE`.
+    named: BTreeMap<String, Prepared>,
+    notices: Vec<Notice>,
+    copying: Option<Copying>,
+    constants: Constants,
+    sequences: Arc<SessionSequences<H>>,
+    /// Measurements of the last statement, if they are wanted.
+    measured: Option<Measured>,
+    cache: Cache,
+}
+
+impl<H: Host> SqlSession<H> {
+    pub(crate) fn new(database: SqlDatabase<H>, options: SessionOptions) -> Self {
+        let settings = Settings::new(&options.user, &options.settings);
+        let constants = constants(&options);
+        let handle = database.host().handle();
+        let mut runner = Runner::new(handle.env(), database.host().sql_time_us());
+        let sequences = Arc::new(SessionSequences::new(database.clone()));
+        runner.set_sequences(sequences.clone());
+        Self {
+            database,
+            options,
+            settings,
+            runner,
+            rows: Rows::new(0),
+            block: None,
+            named: BTreeMap::new(),
+            notices: Vec::new(),
+            copying: None,
+            constants,
+            sequences,
+            measured: None,
+            cache: Cache::default(),
+        }
+    }
+
+    pub fn database(&self) -> &SqlDatabase<H> {
+        &self.database
+    }
+
+    /// The catalog that the next statement sees, with the changes of an open transaction.
+    pub fn catalog(&self) -> CatalogSnapshot {
+        CatalogSnapshot::new(self.version())
+    }
+
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    pub fn status(&self) -> TransactionStatus {
+        match &self.block {
+            Some(block) if block.kind == BlockKind::Explicit && block.has_failed => {
+                TransactionStatus::Failed
+            }
+            Some(block) if block.kind == BlockKind::Explicit => TransactionStatus::InTransaction,
+            _ => TransactionStatus::Idle,
+        }
+    }
+
+    /// Resolves and plans one statement, and does not run it. `types` are the numbers of the
+    /// client's parameter types; 0, or a shorter list, means that the statement decides.
+    ///
+    /// # Errors
+    /// Those that PostgreSQL reports for Parse, and `0A000` for SQL that namdb does not support. A
+    /// transaction block has then failed.
+    pub async fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Prepared, SqlError> {
+        let prepared = self.prepare_now(text, types);
+        self.noted(prepared)
+    }
+
+    fn prepare_now(&mut self, text: &str, types: &[u32]) -> Result<Prepared, SqlError> {
+        let version = self.version();
+        let has_failed = self.block.as_ref().is_some_and(|block| block.has_failed);
+        if has_failed && !crate::command::ends_transaction(text) {
+            return Err(failed_block());
+        }
+        if let Some(prepared) = self.cache.find(text, types, version.serial) {
+            return Ok(prepared);
+        }
+        if types.is_empty()
+            && let Some(prepared) = self.prepare_shape(text, &version)
+        {
+            return Ok(prepared);
+        }
+        let prepared = Prepared::new(text, types, &version, &self.constants)?;
+        self.cache.keep(text, types, version.serial, &prepared);
+        match &prepared.inner.command {
+            Command::Execute { name, .. } => Ok(prepared.executing(self.find_named(name)?)),
+            _ => Ok(prepared),
+        }
+    }
+
+    /// A statement that differs from earlier ones in constants only.
+    fn prepare_shape(&mut self, text: &str, version: &Version) -> Option<Prepared> {
+        let shape = cache::shape(text)?;
+        let prepared = match self.cache.find(&shape.text, &shape.types, version.serial) {
+            Some(prepared) => prepared,
+            None => {
+                let new = Prepared::new(&shape.text, &shape.types, version, &self.constants);
+                let new = new.ok()?;
+                self.cache.keep(&shape.text, &shape.types, version.serial, &new);
+                new
+            }
+        };
+        let values = shape.values(prepared.all_parameters())?;
+        Some(prepared.with_constants(values))
+    }
+
+    /// Runs a prepared statement to its end. Outside of a transaction block and of
+    /// [`SqlSession::begin_implicit`] it is a transaction of its own, which is retried after
+    /// conflicts.
+    ///
+    /// # Errors
+    /// Those of the statement, and of the commit. A transaction block has then failed.
+    pub async fn execute(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, SqlError> {
+        let has_failed = self.block.as_ref().is_some_and(|block| block.has_failed);
+        let command = &prepared.inner.command;
+        let ends = matches!(
+            command,
+            Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_)
+        );
+        if has_failed && !ends {
+            return Err(failed_block());
+        }
+        if parameters.len() != prepared.parameters().len() {
+            let message = format!(
+                "bind message supplies {} parameters, but prepared statement requires {}",
+                parameters.len(),
+                prepared.parameters().len()
+            );
+            let refused = Err(SqlError::new("08P01", message));
+            return self.noted(refused);
+        }
+        let parameters = prepared.constants().unwrap_or(parameters);
+        let outcome = match command {
+            Command::Query | Command::Call => self.run_query(prepared, parameters).await,
+            _ => Box::pin(self.run_command(prepared)).await,
+        };
+        self.noted(outcome)
+    }
+
+    /// Makes a transaction block fail if there is an error.
+    fn noted<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        if result.is_err() {
+            self.fail();
+        }
+        result
+    }
+
+    /// The server has refused something inside of a transaction block, such as a message of the
+    /// client: the block has failed. Does nothing outside of one.
+    pub fn fail(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.has_failed = true;
+        }
+    }
+
+    /// Takes the notices since the last call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    pub(crate) fn notice(&mut self, severity: Severity, sqlstate: &str, message: String) {
+        let sqlstate = sqlstate.to_owned();
+        self.notices.push(Notice { severity, sqlstate, message, detail: None, hint: None });
+    }
+
+    /// Takes the settings whose changes a server reports to its client (`ParameterStatus`), with
+    /// their new values.
+    pub fn take_changed_settings(&mut self) -> Vec<(String, String)> {
+        self.settings.take_changed()
+    }
+
+    /// The value of a setting, as `SHOW` prints it; `None` if there is no such setting.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.settings.get(name).map(str::to_owned)
+    }
+}
+
+impl<H: Host> Drop for SqlSession<H> {
+    /// Rolls back. Where verbs take time, the lane goes home to its database; call
+    /// [`SqlSession::close`] to return it to its host.
+    fn drop(&mut self) {
+        if <H::Env as Fabric>::IMMEDIATE {
+            fabric::run_now(self.close());
+        }
+        if let Some(mut block) = self.block.take() {
+            block.locks.release(self.database.locks());
+            if block.change.is_some() {
+                self.database.end_change();
+            }
+        }
+    }
+}
+
+fn failed_block() -> SqlError {
+    let message = "current transaction is aborted, commands ignored until end of transaction block";
+    SqlError::new("25P02", message)
+}

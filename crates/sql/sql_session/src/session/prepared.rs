@@ -1,0 +1,387 @@
+//! Prepared statements.
+
+use crate::catalog::Version;
+use crate::command::{Command, parse};
+use crate::error::SqlError;
+use crate::oid;
+use crate::outcome::ColumnDescription;
+use crate::planned::{Planned, PlannedAction, plan_text};
+use sql::expression::{Expr, ExprKind};
+use sql::procedure::{ParameterMode, Procedure, Returns};
+use sql::query::{FromKind, Output, Query, SelectBody};
+use sql::{Call, CallForm, Field, SqlType, Surroundings};
+use sql_value::Value;
+use std::sync::{Arc, Mutex};
+
+/// The kind of a statement: what a server must know before it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StatementKind {
+    Empty,
+    /// It returns rows.
+    Rows,
+    /// It changes rows and returns none.
+    Change,
+    /// It begins or ends a transaction, or handles a savepoint.
+    Transaction,
+    /// It copies rows from or to the client.
+    Copy,
+    /// Any other command.
+    Utility,
+}
+
+/// A prepared statement. Clones share it.
+#[derive(Clone)]
+pub struct Prepared {
+    pub(crate) inner: Arc<PreparedInner>,
+    /// The values of all parameters, if they were constants in the client's text.
+    constants: Option<Arc<[Value]>>,
+}
+
+pub(crate) struct PreparedInner {
+    pub text: String,
+    pub command: Command,
+    pub kind: StatementKind,
+    /// The types that the client has declared.
+    declared: Vec<SqlType>,
+    parameters: Vec<SqlType>,
+    columns: Option<Vec<ColumnDescription>>,
+    /// The plan, with the serial number of the catalog's version that it was made for.
+    plans: Mutex<Option<(u64, Plans)>>,
+    constants: Constants,
+}
+
+const HOLDERS: &str = "no holder panics";
+
+/// The plans of a statement.
+#[derive(Clone)]
+struct Plans {
+    exact: Arc<Planned>,
+    /// A cheaper plan, for parameters that fit these types. Clients declare `bigint` for a key of
+    /// type `integer`, and an index cannot find the key by a wider number.
+    narrow: Option<(Vec<SqlType>, Arc<Planned>)>,
+}
+
+impl Plans {
+    fn choose(&self, parameters: &[Value]) -> Arc<Planned> {
+        let fits = |(value, sql_type): (&Value, &SqlType)| match (value, sql_type) {
+            (Value::Int(number), SqlType::Int2) => i16::try_from(*number).is_ok(),
+            (Value::Int(number), SqlType::Int4) => i32::try_from(*number).is_ok(),
+            _ => true,
+        };
+        match &self.narrow {
+            Some((types, narrow)) if parameters.iter().zip(types).all(fits) => narrow.clone(),
+            _ => self.exact.clone(),
+        }
+    }
+}
+
+/// Functions of a session and their values.
+pub(crate) type Constants = Arc<[(String, Expr)]>;
+
+impl Prepared {
+    pub fn kind(&self) -> StatementKind {
+        self.inner.kind
+    }
+
+    /// The types of `$1`, `$2`, ...
+    pub fn parameters(&self) -> &[SqlType] {
+        match self.constants {
+            Some(_) => &[],
+            None => &self.inner.parameters,
+        }
+    }
+
+    /// As [`Prepared::parameters`], with those that were constants in the client's text.
+    pub(crate) fn all_parameters(&self) -> &[SqlType] {
+        &self.inner.parameters
+    }
+
+    pub(crate) fn with_constants(&self, values: Vec<Value>) -> Self {
+        Self { inner: self.inner.clone(), constants: Some(values.into()) }
+    }
+
+    pub(crate) fn constants(&self) -> Option<&[Value]> {
+        self.constants.as_deref()
+    }
+
+    /// The columns of its rows; `None` if it returns no rows.
+    pub fn columns(&self) -> Option<&[ColumnDescription]> {
+        self.inner.columns.as_deref()
+    }
+
+    /// Prepares a statement for a version of the catalog.
+    pub(crate) fn new(
+        text: &str,
+        types: &[u32],
+        version: &Version,
+        constants: &Constants,
+    ) -> Result<Self, SqlError> {
+        let command = parse(text)?;
+        let declared = types.iter().map(|&oid| declared_type(oid));
+        let declared = declared.collect::<Result<Vec<_>, _>>()?;
+        match command {
+            Command::Query | Command::Call => Self::query(text, declared, version, constants),
+            command => Ok(Self::utility(text, command)),
+        }
+    }
+
+    fn query(
+        text: &str,
+        declared: Vec<SqlType>,
+        version: &Version,
+        constants: &Constants,
+    ) -> Result<Self, SqlError> {
+        let plans = plans(text, &declared, version, constants)?;
+        let planned = &plans.exact;
+        let columns = planned_columns(planned, version);
+        let has_rows = columns.is_some();
+        let inner = PreparedInner {
+            text: text.to_owned(),
+            command: Command::Query,
+            kind: if has_rows { StatementKind::Rows } else { StatementKind::Change },
+            declared,
+            parameters: planned.parameters.clone(),
+            columns,
+            plans: Mutex::new(Some((version.serial, plans))),
+            constants: constants.clone(),
+        };
+        Ok(Self { inner: Arc::new(inner), constants: None })
+    }
+
+    fn utility(text: &str, command: Command) -> Self {
+        let (kind, columns) = match &command {
+            Command::Empty => (StatementKind::Empty, None),
+            Command::Begin(_)
+            | Command::Commit { .. }
+            | Command::Rollback { .. }
+            | Command::Savepoint(_)
+            | Command::Release(_)
+            | Command::RollbackTo(_) => (StatementKind::Transaction, None),
+            Command::Copy(_) => (StatementKind::Copy, None),
+            Command::Show(name) => (StatementKind::Rows, Some(shown_columns(name))),
+            Command::Explain { .. } => (StatementKind::Rows, Some(vec![text_column("QUERY PLAN")])),
+            _ => (StatementKind::Utility, None),
+        };
+        let inner = PreparedInner {
+            text: text.to_owned(),
+            command,
+            kind,
+            declared: Vec::new(),
+            parameters: Vec::new(),
+            columns,
+            plans: Mutex::default(),
+            constants: Arc::default(),
+        };
+        Self { inner: Arc::new(inner), constants: None }
+    }
+
+    /// An `EXECUTE` of this statement: its rows have the statement's columns.
+    pub(crate) fn executing(&self, named: &Self) -> Self {
+        let inner = PreparedInner {
+            text: self.inner.text.clone(),
+            command: self.inner.command.clone(),
+            kind: named.inner.kind,
+            declared: Vec::new(),
+            parameters: Vec::new(),
+            columns: named.inner.columns.clone(),
+            plans: Mutex::default(),
+            constants: Arc::default(),
+        };
+        Self { inner: Arc::new(inner), constants: None }
+    }
+
+    /// The plan for a version of the catalog and these parameters; plans again if the version is
+    /// another one.
+    ///
+    /// # Errors
+    /// Those of planning, or the statement's columns have changed since it was prepared.
+    pub(crate) fn plan_for(
+        &self,
+        version: &Version,
+        parameters: &[Value],
+    ) -> Result<Arc<Planned>, SqlError> {
+        let inner = &self.inner;
+        if let Some((serial, plans)) = &*inner.plans.lock().expect(HOLDERS)
+            && *serial == version.serial
+        {
+            return Ok(plans.choose(parameters));
+        }
+        let plans = plans(&inner.text, &inner.declared, version, &inner.constants)?;
+        let is_same = same_columns(&planned_columns(&plans.exact, version), &inner.columns);
+        if !is_same || plans.exact.parameters != inner.parameters {
+            let message = "cached plan must not change result type";
+            return Err(SqlError::unsupported(message));
+        }
+        let chosen = plans.choose(parameters);
+        *inner.plans.lock().expect(HOLDERS) = Some((version.serial, plans));
+        Ok(chosen)
+    }
+}
+
+/// Whether rows have the same columns.
+fn same_columns(
+    found: &Option<Vec<ColumnDescription>>,
+    expected: &Option<Vec<ColumnDescription>>,
+) -> bool {
+    let is_same = |(one, other): (&ColumnDescription, &ColumnDescription)| {
+        one.name == other.name && one.sql_type == other.sql_type
+    };
+    match (found, expected) {
+        (Some(found), Some(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(is_same)
+        }
+        (found, expected) => found.is_none() && expected.is_none(),
+    }
+}
+
+/// Plans a statement for the types that the client has declared, and for narrower ones.
+fn plans(
+    text: &str,
+    declared: &[SqlType],
+    version: &Version,
+    constants: &Constants,
+) -> Result<Plans, SqlError> {
+    let exact = Arc::new(plan(text, declared, version, constants)?);
+    let narrow = narrow(text, declared, &exact, version, constants);
+    Ok(Plans { exact, narrow })
+}
+
+fn narrow(
+    text: &str,
+    declared: &[SqlType],
+    exact: &Planned,
+    version: &Version,
+    constants: &Constants,
+) -> Option<(Vec<SqlType>, Arc<Planned>)> {
+    if !declared.iter().any(|sql_type| matches!(sql_type, SqlType::Int8 | SqlType::Int4)) {
+        return None;
+    }
+    let free: Vec<SqlType> = declared
+        .iter()
+        .map(|sql_type| if sql_type.is_integer() { SqlType::Unknown } else { sql_type.clone() })
+        .collect();
+    let free = plan(text, &free, version, constants).ok()?;
+    let bytes = |sql_type: &SqlType| match sql_type.is_integer() {
+        true => oid::length(sql_type),
+        false => i16::MAX,
+    };
+    let pairs = exact.parameters.iter().zip(&free.parameters);
+    let types = pairs.map(|(own, other)| if bytes(other) < bytes(own) { other } else { own });
+    let types: Vec<SqlType> = types.cloned().collect();
+    if types == exact.parameters {
+        return None;
+    }
+    let narrow = plan(text, &types, version, constants).ok()?;
+    let is_same =
+        same_columns(&planned_columns(&narrow, version), &planned_columns(exact, version));
+    let is_cheaper = narrow.cost() < exact.cost();
+    (is_same && is_cheaper).then(|| (types, Arc::new(narrow)))
+}
+
+fn declared_type(oid: u32) -> Result<SqlType, SqlError> {
+    oid::to_type(oid).ok_or_else(|| {
+        SqlError::unsupported(format!("parameters of the type with OID {oid} are not supported"))
+    })
+}
+
+fn plan(
+    text: &str,
+    declared: &[SqlType],
+    version: &Version,
+    constants: &Constants,
+) -> Result<Planned, SqlError> {
+    let routines = version.signatures();
+    let surroundings = Surroundings { routines: &routines, constants };
+    plan_text(version.knowledge(), &version.tables, surroundings, text, declared)
+}
+
+pub(crate) fn text_column(name: &str) -> ColumnDescription {
+    ColumnDescription { name: name.to_owned(), sql_type: SqlType::Text, table: 0, attribute: 0 }
+}
+
+fn shown_columns(name: &str) -> Vec<ColumnDescription> {
+    match name {
+        "all" => ["name", "setting", "description"].map(text_column).into(),
+        name => vec![text_column(name)],
+    }
+}
+
+/// The columns of a statement's rows; `None` if it returns none.
+fn planned_columns(planned: &Planned, version: &Version) -> Option<Vec<ColumnDescription>> {
+    match &planned.action {
+        PlannedAction::Query(query) => {
+            let columns = columns(&query.query, version);
+            let has_rows = matches!(query.query, Query::Select(_)) || !columns.is_empty();
+            has_rows.then_some(columns)
+        }
+        PlannedAction::Call(call) => call_columns(call, &version.routines[call.routine].signature),
+    }
+}
+
+/// The columns of a call's rows.
+fn call_columns(call: &Call, routine: &Procedure) -> Option<Vec<ColumnDescription>> {
+    let column = |name: &str, sql_type: &SqlType| ColumnDescription {
+        name: call.alias.clone().unwrap_or_else(|| name.to_owned()),
+        sql_type: sql_type.clone(),
+        table: 0,
+        attribute: 0,
+    };
+    let all = |fields: &[Field]| {
+        let name = |field: &Field| match field.name.is_empty() {
+            true => routine.name.clone(),
+            false => field.name.clone(),
+        };
+        fields.iter().map(|field| column(&name(field), &field.sql_type)).collect()
+    };
+    match (&routine.returns, call.form) {
+        (Returns::Nothing, CallForm::Call) => None,
+        (Returns::Nothing, _) => Some(vec![column(&routine.name, &SqlType::Void)]),
+        (Returns::Value(sql_type), CallForm::Call) => {
+            let output = routine.parameters.iter().find(|one| one.mode != ParameterMode::In);
+            let name = output.map(|output| &*routine.variables[output.variable].name);
+            Some(vec![column(name.unwrap_or(&routine.name), sql_type)])
+        }
+        (Returns::Value(sql_type), _) => Some(vec![column(&routine.name, sql_type)]),
+        (Returns::Row(fields) | Returns::Rows(fields), _) => Some(all(fields)),
+    }
+}
+
+/// The columns of a query's rows.
+fn columns(query: &Query, version: &Version) -> Vec<ColumnDescription> {
+    let fields = query.outputs();
+    let (outputs, sources): (&[Output], Vec<Option<usize>>) = match query {
+        Query::Select(select) => match &select.body {
+            SelectBody::Plain(plain) => {
+                let tables = plain.sources.iter().map(|source| table_of(&source.kind));
+                (&plain.outputs, tables.collect())
+            }
+            _ => (&[], Vec::new()),
+        },
+        Query::Insert(insert) => (&insert.returning, vec![Some(insert.table)]),
+        Query::Update(update) => {
+            (&update.returning, update.sources.iter().map(|of| table_of(&of.kind)).collect())
+        }
+        Query::Delete(delete) => {
+            (&delete.returning, delete.sources.iter().map(|of| table_of(&of.kind)).collect())
+        }
+    };
+    let describe = |(at, field): (usize, Field)| {
+        let origin = outputs.get(at).and_then(|output| match &output.expr.kind {
+            ExprKind::Column(column) if column.level == 0 => {
+                let table = sources.get(column.source).copied().flatten()?;
+                Some((version.definition_of(table).id as u32, column.column as i16 + 1))
+            }
+            _ => None,
+        });
+        let (table, attribute) = origin.unwrap_or((0, 0));
+        ColumnDescription { name: field.name, sql_type: field.sql_type, table, attribute }
+    };
+    fields.into_iter().enumerate().map(describe).collect()
+}
+
+fn table_of(kind: &FromKind) -> Option<usize> {
+    match kind {
+        FromKind::Table(table) => Some(*table),
+        _ => None,
+    }
+}

@@ -1,0 +1,422 @@
+//! Runs `SELECT`, `INSERT`, `UPDATE` and `DELETE`.
+
+use super::{Block, Prepared, SqlSession};
+use crate::catalog::Version;
+use crate::error::{SqlError, abort_error, engine_error, unique_error};
+use crate::host::{Committed, Host};
+use crate::locks::HeldLocks;
+use crate::outcome::{Notice, Outcome, RowSet};
+use crate::planned::{Planned, PlannedAction};
+use fabric::{Env, Fabric};
+use interpreter::{Attempts, Retries, Rows, StatementError};
+use sql::query::Query;
+use sql::{Call, CallForm, SqlType};
+use sql_value::Value;
+use std::sync::Arc;
+use txn::{Abort, Isolation, Lane, OwnedTransaction, TxnError};
+
+/// The end of an attempt at a transaction that has not committed.
+pub(crate) enum Ended {
+    /// A retry may succeed.
+    Aborted(Abort, SqlError),
+    Failed(SqlError),
+}
+
+impl From<SqlError> for Ended {
+    fn from(error: SqlError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<StatementError> for Ended {
+    fn from(error: StatementError) -> Self {
+        match &error {
+            StatementError::Engine(inner) => match inner.abort() {
+                Some(abort) => Self::Aborted(abort, engine_error(inner)),
+                None => Self::Failed(error.into()),
+            },
+            StatementError::Sql(_) => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl From<Ended> for SqlError {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Aborted(_, error) | Ended::Failed(error) => error,
+        }
+    }
+}
+
+impl<H: Host> SqlSession<H> {
+    /// The version of the catalog that the next statement sees.
+    pub(crate) fn version(&self) -> Arc<Version> {
+        let pinned = self.block.as_ref().and_then(|block| block.version.clone());
+        pinned.unwrap_or_else(|| self.database.version())
+    }
+
+    pub(super) async fn run_query(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, SqlError> {
+        match self.block.take() {
+            None => self.run_alone(prepared, parameters).await,
+            Some(mut block) => {
+                let ran = self.run_in_block(&mut block, prepared, parameters).await;
+                self.block = Some(block);
+                ran
+            }
+        }
+    }
+
+    /// Runs a statement as a transaction of its own, and retries it after conflicts.
+    async fn run_alone(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, SqlError> {
+        let mut attempts: Option<Attempts> = None;
+        loop {
+            let mut locks = HeldLocks::default();
+            let ended = self.attempt(prepared, parameters, &mut locks).await;
+            locks.release(self.database.locks());
+            let (abort, error) = match ended {
+                Ok(outcome) => return Ok(outcome),
+                Err(Ended::Failed(error)) => return Err(error),
+                Err(Ended::Aborted(abort, error)) => (abort, error),
+            };
+            let handle = self.database.host().handle();
+            let attempts =
+                attempts.get_or_insert_with(|| Attempts::new(handle.env(), Retries::default()));
+            if !attempts.again(handle.env(), abort).await {
+                return Err(error);
+            }
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Value],
+        locks: &mut HeldLocks,
+    ) -> Result<Outcome, Ended> {
+        let (version, planned) = self.planned(prepared, parameters, locks)?;
+        let writes = planned.writes(&version);
+        if self.settings.is_read_only() && writes {
+            return Err(read_only(&planned).into());
+        }
+        let level = self.settings.isolation().of_engine();
+        let is_guarded = planned.is_guarded(&version);
+        let isolation = if is_guarded { Isolation::Serializable } else { level };
+        let mut transaction = self.begin_engine(isolation).await?;
+        let only_looks = !writes && isolation == Isolation::Snapshot;
+        let ran = self.run_planned(&mut transaction, &version, &planned, parameters, only_looks);
+        match ran.await {
+            Ok(count) => {
+                self.commit_engine(transaction).await?;
+                Ok(self.outcome(&planned, prepared, count))
+            }
+            Err(ended) => {
+                let lane = transaction.abort_and_rest().await;
+                self.database.host().give_back_lane(lane);
+                Err(ended)
+            }
+        }
+    }
+
+    /// The plan for the committed catalog, with shares in the tables that it changes.
+    fn planned(
+        &self,
+        prepared: &Prepared,
+        parameters: &[Value],
+        locks: &mut HeldLocks,
+    ) -> Result<(Arc<Version>, Arc<Planned>), SqlError> {
+        loop {
+            let version = self.database.version();
+            let planned = prepared.plan_for(&version, parameters)?;
+            if planned.changed(&version).is_empty() {
+                return Ok((version, planned));
+            }
+            for &table in planned.changed(&version) {
+                locks.share(self.database.locks(), version.definition_of(table).id)?;
+            }
+            // The catalog may have changed while this session waited for a table.
+            if self.database.version().serial == version.serial {
+                return Ok((version, planned));
+            }
+            locks.release(self.database.locks());
+        }
+    }
+
+    pub(super) async fn begin_engine(
+        &mut self,
+        isolation: Isolation,
+    ) -> Result<OwnedTransaction<H::Env>, Ended> {
+        let lane = self.database.host().borrow_lane()?;
+        match lane.begin_owned(isolation).await {
+            Ok(mut transaction) => {
+                self.runner.begin(transaction.statement().env());
+                Ok(transaction)
+            }
+            Err((lane, abort)) => {
+                self.database.host().give_back_lane(lane);
+                Err(Ended::Aborted(abort, abort_error(abort)))
+            }
+        }
+    }
+
+    pub(super) async fn commit_engine(
+        &mut self,
+        transaction: OwnedTransaction<H::Env>,
+    ) -> Result<(), Ended> {
+        let is_synchronous = self.settings.is_synchronous();
+        let host = self.database.host();
+        let committed = host.commit(transaction, is_synchronous).await;
+        ended(host, committed)
+    }
+
+    /// Runs a statement of a block. After a conflict, the statements before it are repeated first,
+    /// if the isolation level allows that.
+    async fn run_in_block(
+        &mut self,
+        block: &mut Block<H::Env>,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, SqlError> {
+        let mut attempts: Option<Attempts> = None;
+        loop {
+            let (abort, error) = match self.step(block, prepared, parameters).await {
+                Ok(outcome) => {
+                    block.log.add(prepared, parameters, &outcome);
+                    return Ok(outcome);
+                }
+                Err(Ended::Failed(error)) => return Err(error),
+                Err(Ended::Aborted(abort, error)) => (abort, error),
+            };
+            block.is_doomed = true;
+            let attempts = attempts.get_or_insert_with(|| self.new_attempts());
+            let env = self.database.host().handle().env().clone();
+            if !self.hides_conflicts(block) || !attempts.again(&env, abort).await {
+                return Err(error);
+            }
+            self.repeat(block, attempts).await?;
+        }
+    }
+
+    /// Runs a statement of a block once.
+    pub(super) async fn step(
+        &mut self,
+        block: &mut Block<H::Env>,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, Ended> {
+        let (version, planned) = self.planned_in_block(block, prepared, parameters)?;
+        let writes = planned.writes(&version);
+        if block.is_read_only && writes {
+            return Err(read_only(&planned).into());
+        }
+        self.start_in_block(block, planned.is_guarded(&version)).await?;
+        let transaction = block.engine.as_mut().expect("it was started");
+        let only_looks =
+            !writes && !block.has_written && block.engine_isolation == Isolation::Snapshot;
+        block.has_written |= writes;
+        block.writes += u64::from(writes);
+        let ran = self.run_planned(transaction, &version, &planned, parameters, only_looks);
+        let count = ran.await?;
+        Ok(self.outcome(&planned, prepared, count))
+    }
+
+    /// The plan for the catalog that the block sees, with shares in the tables that it changes.
+    fn planned_in_block(
+        &self,
+        block: &mut Block<H::Env>,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<(Arc<Version>, Arc<Planned>), SqlError> {
+        loop {
+            let version = block.version.get_or_insert_with(|| self.database.version()).clone();
+            let planned = prepared.plan_for(&version, parameters)?;
+            for &table in planned.changed(&version) {
+                block.locks.share(self.database.locks(), version.definition_of(table).id)?;
+            }
+            let current = self.database.version();
+            let is_moved = |&table: &usize| {
+                let own = version.definition_of(table);
+                let now = current.definitions.iter().find(|other| other.id == own.id);
+                now.is_none_or(|now| now.physical != own.physical)
+            };
+            let has_moved = block.change.is_none()
+                && current.serial != version.serial
+                && planned.changed(&version).iter().any(is_moved);
+            if !has_moved {
+                return Ok((version, planned));
+            }
+            if block.has_begun {
+                let message = "could not serialize access due to a concurrent change of the table";
+                return Err(SqlError::new("40001", message));
+            }
+            block.version = None;
+        }
+    }
+
+    /// Starts the engine's transaction of a block, if it is not running yet. A transaction that
+    /// changes rows with references must be serializable: one that has only read begins again.
+    pub(super) async fn start_in_block(
+        &mut self,
+        block: &mut Block<H::Env>,
+        is_guarded: bool,
+    ) -> Result<(), Ended> {
+        if is_guarded && block.engine_isolation != Isolation::Serializable {
+            if block.has_written {
+                let message = "a transaction that changes rows of tables with foreign keys must begin with them, or be serializable";
+                let hint = "Write BEGIN ISOLATION LEVEL SERIALIZABLE.";
+                return Err(SqlError::unsupported(message).hint(hint).into());
+            }
+            self.stop_in_block(block).await;
+            block.engine_isolation = Isolation::Serializable;
+        }
+        if block.engine.is_none() {
+            block.engine = Some(self.begin_engine(block.engine_isolation).await?);
+            block.is_doomed = false;
+            // All statements of a transaction see the time of its first one.
+            match block.began_us {
+                Some(began_us) => self.runner.begin_at(began_us),
+                None => block.began_us = Some(self.runner.began_us()),
+            }
+            block.has_begun = true;
+        }
+        Ok(())
+    }
+
+    /// Rolls the engine's transaction of a block back, and returns its lane.
+    pub(super) async fn stop_in_block(&mut self, block: &mut Block<H::Env>) {
+        if let Some(transaction) = block.engine.take() {
+            let lane = transaction.abort_and_rest().await;
+            self.database.host().give_back_lane(lane);
+        }
+    }
+
+    /// Runs a statement in a transaction; its rows are then in `rows`. Returns their number, or
+    /// that of the changed ones.
+    async fn run_planned(
+        &mut self,
+        transaction: &mut OwnedTransaction<H::Env>,
+        version: &Arc<Version>,
+        planned: &Planned,
+        parameters: &[Value],
+        only_looks: bool,
+    ) -> Result<u64, Ended> {
+        self.sequences.set_version(version);
+        let mut transaction = transaction.statement();
+        let (runner, rows, tables) = (&mut self.runner, &mut self.rows, &version.tables);
+        let env = transaction.env().clone();
+        let before = self.measured.map(|_| (env.now_ns(), env.counters().counts()));
+        let call = match &planned.action {
+            PlannedAction::Query(query) => {
+                let statement = &query.statement;
+                let ran =
+                    runner.run(&mut transaction, tables, statement, parameters, only_looks, rows);
+                let count = ran.await?;
+                if let (Some(measured), Some((start_ns, counts))) = (&mut self.measured, before) {
+                    measured.run_ns = env.now_ns() - start_ns;
+                    measured.counts = env.counters().counts() - counts;
+                    measured.rows = count;
+                }
+                return Ok(count);
+            }
+            PlannedAction::Call(call) => call,
+        };
+        let routine = version.routines[call.routine].compiled.as_ref().map_err(Clone::clone)?;
+        let arguments = runner.evaluate(transaction.env(), &call.arguments, parameters);
+        let arguments = arguments.map_err(|error| SqlError::from(*error))?;
+        let mut raised = Vec::new();
+        let called =
+            runner.call(&mut transaction, tables, routine, &arguments, rows, &mut raised).await;
+        self.notices.extend(raised.into_iter().map(Notice::from));
+        called?;
+        Ok(self.rows.len() as u64)
+    }
+
+    /// The result of a statement that has run.
+    fn outcome(&mut self, planned: &Planned, prepared: &Prepared, count: u64) -> Outcome {
+        let tag = match &planned.action {
+            PlannedAction::Call(call) if call.form == CallForm::Call => "CALL".to_owned(),
+            PlannedAction::Call(call) if is_void(call, prepared) => {
+                let mut rows = RowSet::new(1);
+                rows.push([Value::text("")]);
+                return Outcome::Rows { rows, tag: "SELECT 1".to_owned() };
+            }
+            PlannedAction::Call(_) => format!("SELECT {count}"),
+            PlannedAction::Query(query) => match &query.query {
+                Query::Select(_) => format!("SELECT {count}"),
+                Query::Insert(_) => format!("INSERT 0 {count}"),
+                Query::Update(_) => format!("UPDATE {count}"),
+                Query::Delete(_) => format!("DELETE {count}"),
+            },
+        };
+        match prepared.columns() {
+            Some(columns) => Outcome::Rows { rows: taken(&mut self.rows, columns.len()), tag },
+            None => Outcome::Done { tag },
+        }
+    }
+}
+
+/// The end of a transaction that was to commit; its lane is returned.
+pub(crate) fn ended<H: Host>(host: &H, committed: Committed<H::Env>) -> Result<(), Ended> {
+    let ended = match committed.outcome {
+        Ok(txn::Outcome::Committed) => Ok(()),
+        Ok(txn::Outcome::Aborted(abort)) => {
+            let lane = committed.lane.as_ref();
+            Err(Ended::Aborted(abort, aborted(lane, abort)))
+        }
+        Ok(txn::Outcome::Unknown) => {
+            let message = "it is unknown whether the transaction has committed";
+            Err(Ended::Failed(SqlError::new("40003", message)))
+        }
+        Err(error) => Err(Ended::Failed(error)),
+    };
+    if let Some(lane) = committed.lane {
+        host.give_back_lane(lane);
+    }
+    ended
+}
+
+/// The rows of a statement.
+pub(super) fn taken(rows: &mut Rows, width: usize) -> RowSet {
+    let mut set = RowSet::new(width);
+    for row in rows.iter() {
+        // A plan leaves out columns at the end that it knows to be null.
+        let missing = std::iter::repeat_n(Value::Null, width - row.len());
+        set.push(row.iter().cloned().chain(missing));
+    }
+    set
+}
+
+fn aborted<E: Env>(lane: Option<&Lane<E>>, abort: Abort) -> SqlError {
+    let violation = lane.and_then(Lane::last_unique_violation);
+    match violation.filter(|_| abort == Abort::UniqueViolation) {
+        Some(violation) => unique_error(violation),
+        None => engine_error(&TxnError::Abort(abort)),
+    }
+}
+
+/// Whether a function in a query returns nothing: its value is then empty.
+fn is_void(call: &Call, prepared: &Prepared) -> bool {
+    let columns = prepared.columns().unwrap_or_default();
+    call.form != CallForm::Call && columns.first().is_some_and(|one| one.sql_type == SqlType::Void)
+}
+
+fn read_only(planned: &Planned) -> SqlError {
+    let command = match &planned.action {
+        PlannedAction::Call(_) => "CALL",
+        PlannedAction::Query(query) => match &query.query {
+            Query::Select(_) => "SELECT FOR UPDATE",
+            Query::Insert(_) => "INSERT",
+            Query::Update(_) => "UPDATE",
+            Query::Delete(_) => "DELETE",
+        },
+    };
+    let message = format!("cannot execute {command} in a read-only transaction");
+    SqlError::new("25006", message)
+}

@@ -1,0 +1,190 @@
+//! Repeats the statements of a transaction: after a conflict, and after `ROLLBACK TO SAVEPOINT`.
+//!
+//! The engine cannot undo a part of a transaction, and aborts the whole of it after a conflict. A
+//! session therefore remembers the statements of a block with a digest of their results. To repeat
+//! them, it runs them in a new transaction of the engine, on a newer snapshot. If every statement
+//! has the same result as before, the client cannot tell the difference: the transaction is one
+//! that began later. Otherwise it fails with 40001.
+//!
+//! Decision: docs/decisions/0326-a-session-repeats-its-statements.md
+
+use super::query::Ended;
+use super::transaction::done;
+use super::{Block, Prepared, SqlSession};
+use crate::error::SqlError;
+use crate::host::Host;
+use crate::outcome::Outcome;
+use interpreter::{Attempts, Retries};
+use sql_value::{GroupKey, Value};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Maximum number of statements that a block remembers.
+const STATEMENTS_MAX: usize = 1_000;
+/// Maximum number of parameters that a block remembers.
+const PARAMETERS_MAX: usize = 100_000;
+
+/// The statements of a block.
+#[derive(Default)]
+pub(crate) struct Log {
+    statements: Vec<Logged>,
+    parameters: usize,
+    /// Whether a statement was too much, or cannot be repeated.
+    is_lost: bool,
+}
+
+struct Logged {
+    prepared: Prepared,
+    parameters: Vec<Value>,
+    /// A digest of its result.
+    digest: u64,
+}
+
+/// A savepoint.
+pub(crate) struct Savepoint {
+    name: String,
+    /// Number of the block's statements before it.
+    statements: usize,
+    /// Number of those that changed rows.
+    writes: u64,
+    /// The version of the catalog.
+    version: Option<u64>,
+}
+
+impl Log {
+    pub fn add(&mut self, prepared: &Prepared, parameters: &[Value], outcome: &Outcome) {
+        self.parameters += parameters.len();
+        if self.statements.len() == STATEMENTS_MAX || self.parameters > PARAMETERS_MAX {
+            self.lose();
+        }
+        if !self.is_lost {
+            let (prepared, parameters) = (prepared.clone(), parameters.to_vec());
+            self.statements.push(Logged { prepared, parameters, digest: digest(outcome) });
+        }
+    }
+
+    /// A statement cannot be repeated.
+    pub fn lose(&mut self) {
+        self.is_lost = true;
+        self.statements.clear();
+    }
+}
+
+/// A digest of a statement's result.
+fn digest(outcome: &Outcome) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match outcome {
+        Outcome::Rows { rows, tag } => {
+            tag.hash(&mut hasher);
+            rows.iter().for_each(|row| GroupKey(row.to_vec()).hash(&mut hasher));
+        }
+        Outcome::Done { tag } => tag.hash(&mut hasher),
+        _ => {}
+    }
+    hasher.finish()
+}
+
+impl<H: Host> SqlSession<H> {
+    /// Whether a conflict of a block may be hidden from its client.
+    pub(super) fn hides_conflicts(&self, block: &Block<H::Env>) -> bool {
+        block.isolation.hides_conflicts() && !block.log.is_lost && block.change.is_none()
+    }
+
+    /// Repeats the statements of a block in a new transaction of the engine, until they have run.
+    ///
+    /// # Errors
+    /// A statement has another result than before, or conflicts do not end.
+    pub(super) async fn repeat(
+        &mut self,
+        block: &mut Block<H::Env>,
+        attempts: &mut Attempts,
+    ) -> Result<(), SqlError> {
+        let log = std::mem::take(&mut block.log);
+        let notices = self.notices.len();
+        let repeated = loop {
+            match self.repeat_once(block, &log).await {
+                Ok(()) => break Ok(()),
+                Err(Ended::Failed(error)) => break Err(error),
+                Err(Ended::Aborted(abort, error)) => {
+                    let handle = self.database.host().handle();
+                    if !attempts.again(handle.env(), abort).await {
+                        break Err(error);
+                    }
+                }
+            }
+        };
+        self.notices.truncate(notices);
+        block.log = log;
+        repeated
+    }
+
+    async fn repeat_once(&mut self, block: &mut Block<H::Env>, log: &Log) -> Result<(), Ended> {
+        self.stop_in_block(block).await;
+        (block.has_written, block.writes) = (false, 0);
+        for logged in &log.statements {
+            let outcome = self.step(block, &logged.prepared, &logged.parameters).await?;
+            if digest(&outcome) != logged.digest {
+                let message = "could not serialize access due to concurrent update";
+                let detail = "A statement of the transaction would have another result now.";
+                return Err(Ended::Failed(SqlError::new("40001", message).detail(detail)));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn new_attempts(&self) -> Attempts {
+        Attempts::new(self.database.host().handle().env(), Retries::default())
+    }
+
+    pub(super) fn savepoint(&mut self, name: &str) -> Result<Outcome, SqlError> {
+        self.require_block("SAVEPOINT")?;
+        if let Some(block) = &mut self.block {
+            block.savepoints.push(Savepoint {
+                name: name.to_owned(),
+                statements: block.log.statements.len(),
+                writes: block.writes,
+                version: block.version.as_ref().map(|version| version.serial),
+            });
+        }
+        Ok(done("SAVEPOINT"))
+    }
+
+    pub(super) fn release_savepoint(&mut self, name: &str) -> Result<Outcome, SqlError> {
+        self.require_block("RELEASE SAVEPOINT")?;
+        if let Some(block) = &mut self.block {
+            let at = position(block, name)?;
+            block.savepoints.truncate(at);
+        }
+        Ok(done("RELEASE"))
+    }
+
+    pub(super) async fn roll_back_to(&mut self, name: &str) -> Result<Outcome, SqlError> {
+        self.require_block("ROLLBACK TO SAVEPOINT")?;
+        let Some(mut block) = self.block.take() else { return Ok(done("ROLLBACK")) };
+        let ended = self.undo_to(&mut block, name).await;
+        block.has_failed = ended.is_err();
+        self.block = Some(block);
+        ended.map(|()| done("ROLLBACK"))
+    }
+
+    async fn undo_to(&mut self, block: &mut Block<H::Env>, name: &str) -> Result<(), SqlError> {
+        let at = position(block, name)?;
+        block.savepoints.truncate(at + 1);
+        let Savepoint { statements, writes, version, .. } = block.savepoints[at];
+        let now = block.version.as_ref().map(|version| version.serial);
+        if version.is_some() && version != now || block.log.is_lost && block.writes != writes {
+            let message = "this transaction is too long, or has changed the catalog, for ROLLBACK TO SAVEPOINT";
+            return Err(SqlError::unsupported(message).hint("Roll the whole transaction back."));
+        }
+        block.log.statements.truncate(statements);
+        if block.writes == writes && !block.is_doomed {
+            return Ok(());
+        }
+        let mut attempts = self.new_attempts();
+        self.repeat(block, &mut attempts).await
+    }
+}
+
+fn position<E: fabric::Env>(block: &Block<E>, name: &str) -> Result<usize, SqlError> {
+    let found = block.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+    found.ok_or_else(|| SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")))
+}

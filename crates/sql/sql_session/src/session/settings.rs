@@ -1,0 +1,292 @@
+//! Settings of a session: `SET`, `SHOW`, `RESET`.
+//!
+//! Few of them have an effect: the isolation levels, `synchronous_commit`, and the names that a
+//! client shows. The others are accepted because drivers send them; text is always UTF-8, times are
+//! always UTC, and no time-out is enforced.
+
+use crate::command::IsolationLevel;
+use crate::error::SqlError;
+use std::collections::BTreeMap;
+
+/// A setting with its default, and whether servers report changes of it to their clients.
+struct Known {
+    name: &'static str,
+    default: &'static str,
+    is_reported: bool,
+}
+
+const fn known(name: &'static str, default: &'static str) -> Known {
+    Known { name, default, is_reported: false }
+}
+
+const fn reported(name: &'static str, default: &'static str) -> Known {
+    Known { name, default, is_reported: true }
+}
+
+/// The version of PostgreSQL whose behaviour this is.
+pub(crate) const SERVER_VERSION: &str = "15.8";
+
+const KNOWN: [Known; 44] = [
+    reported("application_name", ""),
+    known("array_nulls", "on"),
+    known("backslash_quote", "safe_encoding"),
+    known("bytea_output", "hex"),
+    known("check_function_bodies", "on"),
+    reported("client_encoding", "UTF8"),
+    known("client_min_messages", "notice"),
+    reported("DateStyle", "ISO, MDY"),
+    known("default_table_access_method", "heap"),
+    known("default_tablespace", ""),
+    known("default_text_search_config", "pg_catalog.simple"),
+    known("default_transaction_deferrable", "off"),
+    known("default_transaction_isolation", "read committed"),
+    reported("default_transaction_read_only", "off"),
+    known("default_with_oids", "off"),
+    known("escape_string_warning", "on"),
+    known("extra_float_digits", "1"),
+    known("force_parallel_mode", "off"),
+    known("idle_in_transaction_session_timeout", "0"),
+    known("idle_session_timeout", "0"),
+    reported("in_hot_standby", "off"),
+    reported("integer_datetimes", "on"),
+    reported("IntervalStyle", "postgres"),
+    reported("is_superuser", "on"),
+    known("lc_collate", "C"),
+    known("lc_ctype", "C.UTF-8"),
+    known("lock_timeout", "0"),
+    known("maintenance_work_mem", "65536"),
+    known("max_identifier_length", "63"),
+    known("max_index_keys", "32"),
+    known("quote_all_identifiers", "off"),
+    known("role", "none"),
+    known("row_security", "on"),
+    known("search_path", "\"$user\", public"),
+    reported("server_encoding", "UTF8"),
+    reported("server_version", SERVER_VERSION),
+    known("server_version_num", "150008"),
+    reported("session_authorization", ""),
+    reported("standard_conforming_strings", "on"),
+    known("statement_timeout", "0"),
+    known("synchronize_seqscans", "on"),
+    known("synchronous_commit", "on"),
+    reported("TimeZone", "UTC"),
+    known("work_mem", "4096"),
+];
+
+/// Settings that cannot be set.
+const FIXED: [&str; 9] = [
+    "in_hot_standby",
+    "integer_datetimes",
+    "is_superuser",
+    "lc_collate",
+    "lc_ctype",
+    "max_identifier_length",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+];
+
+/// The settings of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// Values that are not the defaults, by name in lower case.
+    session: BTreeMap<String, String>,
+    /// Those of `SET LOCAL`, until the transaction ends.
+    local: BTreeMap<String, String>,
+    /// `session` as it was when the transaction began.
+    at_begin: Option<BTreeMap<String, String>>,
+    /// The values at the start, to which `RESET` returns.
+    start: BTreeMap<String, String>,
+    /// Names of reported settings that have changed.
+    changed: Vec<&'static str>,
+}
+
+impl Settings {
+    /// The settings at the start of a session of a user.
+    pub fn new(user: &str, given: &[(String, String)]) -> Self {
+        let mut settings = Self::default();
+        settings.session.insert("session_authorization".to_owned(), user.to_owned());
+        for (name, value) in given {
+            // A client that cannot be served as it wishes learns so from the reported values.
+            let _ = settings.set(name, Some(value.clone()), false);
+        }
+        settings.changed.clear();
+        settings.start = settings.session.clone();
+        settings
+    }
+
+    /// The value of a setting.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let name = name.to_lowercase();
+        let own = self.local.get(&name).or_else(|| self.session.get(&name));
+        own.map(String::as_str).or_else(|| find(&name).map(|known| known.default))
+    }
+
+    /// Sets a setting; without a value, to its default.
+    pub fn set(
+        &mut self,
+        name: &str,
+        value: Option<String>,
+        is_local: bool,
+    ) -> Result<(), SqlError> {
+        let lower = name.to_lowercase();
+        let known = find(&lower);
+        if known.is_none() && !lower.contains('.') && !is_planner_setting(&lower) {
+            let message = format!("unrecognized configuration parameter \"{name}\"");
+            return Err(SqlError::new("42704", message));
+        }
+        if FIXED.contains(&&*lower) {
+            let message = format!("parameter \"{name}\" cannot be changed");
+            return Err(SqlError::new("55P02", message));
+        }
+        let start = self.start.get(&lower).cloned();
+        let value = match value {
+            Some(value) => Some(accepted(&lower, value)?),
+            None => start,
+        };
+        let list = if is_local { &mut self.local } else { &mut self.session };
+        match value {
+            Some(value) => list.insert(lower, value),
+            None => list.remove(&lower),
+        };
+        self.changed.extend(known.filter(|known| known.is_reported).map(|known| known.name));
+        Ok(())
+    }
+
+    pub fn reset_all(&mut self) {
+        self.session = self.start.clone();
+        self.local.clear();
+        self.report_all();
+    }
+
+    fn report_all(&mut self) {
+        self.changed.extend(KNOWN.iter().filter(|known| known.is_reported).map(|known| known.name));
+    }
+
+    /// A transaction begins.
+    pub fn begin(&mut self) {
+        self.at_begin = Some(self.session.clone());
+    }
+
+    /// The transaction ends; `SET LOCAL` ends with it, and after a roll-back every `SET`.
+    pub fn end(&mut self, has_committed: bool) {
+        let before = self.at_begin.take();
+        let undone = before.filter(|before| !has_committed && *before != self.session);
+        if undone.is_some() || !self.local.is_empty() {
+            self.report_all();
+        }
+        self.session = undone.unwrap_or_else(|| std::mem::take(&mut self.session));
+        self.local.clear();
+    }
+
+    /// Takes the reported settings that have changed, with their values.
+    pub fn take_changed(&mut self) -> Vec<(String, String)> {
+        let mut names = std::mem::take(&mut self.changed);
+        names.sort_unstable();
+        names.dedup();
+        let value = |name: &str| self.get(name).unwrap_or_default().to_owned();
+        names.into_iter().map(|name| (name.to_owned(), value(name))).collect()
+    }
+
+    /// All settings with their values, for `SHOW ALL`.
+    pub fn all(&self) -> Vec<(&'static str, String)> {
+        let value = |known: &Known| self.get(known.name).unwrap_or_default().to_owned();
+        KNOWN.iter().map(|known| (known.name, value(known))).collect()
+    }
+
+    pub fn isolation(&self) -> IsolationLevel {
+        let level = self.get("default_transaction_isolation").and_then(IsolationLevel::named);
+        level.unwrap_or(IsolationLevel::ReadCommitted)
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.get("default_transaction_read_only") == Some("on")
+    }
+
+    /// Whether commits wait for the disk.
+    pub fn is_synchronous(&self) -> bool {
+        self.get("synchronous_commit") != Some("off")
+    }
+}
+
+fn find(lower: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(lower))
+}
+
+/// Settings of PostgreSQL's planner and executor, which have no effect.
+fn is_planner_setting(lower: &str) -> bool {
+    ["enable_", "jit", "max_parallel", "geqo", "random_page", "seq_page", "cpu_", "plan_cache"]
+        .iter()
+        .any(|prefix| lower.starts_with(prefix))
+}
+
+/// The value as it is shown afterwards.
+fn accepted(lower: &str, value: String) -> Result<String, SqlError> {
+    let refuse = || {
+        let message = format!("invalid value for parameter \"{lower}\": \"{value}\"");
+        SqlError::new("22023", message)
+    };
+    Ok(match lower {
+        "client_encoding" => {
+            let plain = value.trim_matches('\'').to_lowercase().replace(['-', '_'], "");
+            if !["utf8", "unicode", "sqlascii"].contains(&&*plain) {
+                return Err(refuse());
+            }
+            "UTF8".to_owned()
+        }
+        "default_transaction_isolation" => {
+            IsolationLevel::named(&value).ok_or_else(refuse)?.name().to_owned()
+        }
+        // Times are shown in UTC, and dates in ISO's order.
+        "timezone" => "UTC".to_owned(),
+        "datestyle" => "ISO, MDY".to_owned(),
+        "intervalstyle" => "postgres".to_owned(),
+        "bytea_output" => "hex".to_owned(),
+        "default_transaction_read_only" | "synchronous_commit" => match &*value.to_lowercase() {
+            "on" | "true" | "1" | "yes" => "on".to_owned(),
+            "off" | "false" | "0" | "no" => "off".to_owned(),
+            "local" | "remote_write" | "remote_apply" => value,
+            _ => return Err(refuse()),
+        },
+        "standard_conforming_strings" if !matches!(&*value.to_lowercase(), "on" | "true" | "1") => {
+            return Err(SqlError::unsupported("standard_conforming_strings is always on"));
+        }
+        _ => value,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_follow_their_transaction() {
+        let mut settings = Settings::new("ada", &[("application_name".into(), "psql".into())]);
+        assert_eq!(settings.get("Application_Name"), Some("psql"));
+        settings.begin();
+        settings.set("work_mem", Some("1".into()), false).expect("it is known");
+        settings.set("statement_timeout", Some("5".into()), true).expect("it is known");
+        assert_eq!(settings.get("statement_timeout"), Some("5"));
+        settings.end(true);
+        assert_eq!(settings.get("statement_timeout"), Some("0"));
+        assert_eq!(settings.get("work_mem"), Some("1"));
+        settings.begin();
+        settings.set("work_mem", Some("2".into()), false).expect("it is known");
+        settings.end(false);
+        assert_eq!(settings.get("work_mem"), Some("1"));
+        settings.set("work_mem", None, false).expect("it is known");
+        assert_eq!(settings.get("work_mem"), Some("4096"));
+    }
+
+    #[test]
+    fn unknown_settings_and_values_are_refused() {
+        let mut settings = Settings::new("ada", &[]);
+        let refused = settings.set("no_such", Some("1".into()), false);
+        assert_eq!(refused.expect_err("it is unknown").sqlstate, "42704");
+        settings.set("my.own", Some("1".into()), false).expect("names with a dot are free");
+        let refused = settings.set("client_encoding", Some("LATIN1".into()), false);
+        assert_eq!(refused.expect_err("it is not UTF-8").sqlstate, "22023");
+        settings.set("client_encoding", Some("'utf-8'".into()), false).expect("as asyncpg sends");
+        assert_eq!(settings.take_changed(), [("client_encoding".into(), "UTF8".into())]);
+    }
+}

@@ -1,0 +1,194 @@
+//! Runs the commands that are no queries.
+
+use super::transaction::done;
+use super::{Prepared, SqlSession};
+use crate::command::{Command, arguments};
+use crate::error::{Severity, SqlError};
+use crate::host::Host;
+use crate::lexer::characters;
+use crate::outcome::{Outcome, RowSet};
+use sql_value::Value;
+
+impl<H: Host> SqlSession<H> {
+    pub(super) async fn run_command(&mut self, prepared: &Prepared) -> Result<Outcome, SqlError> {
+        let inner = prepared.inner.clone();
+        match &inner.command {
+            Command::Empty => Ok(Outcome::Empty),
+            Command::Query | Command::Call => Err(SqlError::internal("a query is no command")),
+            Command::Begin(characteristics) => {
+                let starts =
+                    inner.text.get(..5).is_some_and(|one| one.eq_ignore_ascii_case("start"));
+                let tag = if starts { "START TRANSACTION" } else { "BEGIN" };
+                Ok(self.begin(*characteristics, tag))
+            }
+            Command::Commit { chain } => self.commit(*chain).await,
+            Command::Rollback { chain } => Ok(self.roll_back(*chain).await),
+            Command::Savepoint(name) => self.savepoint(name),
+            Command::Release(name) => self.release_savepoint(name),
+            Command::RollbackTo(name) => self.roll_back_to(name).await,
+            Command::SetTransaction(characteristics) => self.set_transaction(*characteristics),
+            Command::SetSessionCharacteristics(characteristics) => {
+                if let Some(isolation) = characteristics.isolation {
+                    let value = Some(isolation.name().to_owned());
+                    self.settings.set("default_transaction_isolation", value, false)?;
+                }
+                if let Some(is_read_only) = characteristics.is_read_only {
+                    let value = Some(if is_read_only { "on" } else { "off" }.to_owned());
+                    self.settings.set("default_transaction_read_only", value, false)?;
+                }
+                Ok(done("SET"))
+            }
+            Command::Set { is_local, name, value } => self.set(*is_local, name, value.clone()),
+            Command::Show(name) => self.show(name),
+            Command::Reset(name) => {
+                match name {
+                    Some(name) => self.settings.set(name, None, false)?,
+                    None => self.settings.reset_all(),
+                }
+                Ok(done("RESET"))
+            }
+            Command::DiscardAll => self.discard_all(),
+            Command::Prepare { name, types, text } => self.prepare_named(name, types, text),
+            Command::Execute { name, arguments } => self.execute_named(name, arguments).await,
+            Command::Deallocate(name) => self.deallocate(name.as_deref()),
+            Command::Copy(copy) => self.begin_copy(copy).await,
+            Command::Explain { options, text, at } => {
+                self.explain(*options, text, characters(&inner.text, *at)).await
+            }
+            Command::Analyze { tables, tag } => self.analyze(tables, tag).await,
+            Command::Ignored(tag) => Ok(done(tag)),
+            definition => self.define(definition, &inner.text).await,
+        }
+    }
+
+    fn set(
+        &mut self,
+        is_local: bool,
+        name: &str,
+        value: Option<String>,
+    ) -> Result<Outcome, SqlError> {
+        if name == "transaction_isolation" {
+            let level = value.as_deref().and_then(crate::command::IsolationLevel::named);
+            let characteristics =
+                crate::command::Characteristics { isolation: level, is_read_only: None };
+            return self.set_transaction(characteristics);
+        }
+        if is_local && self.block.is_none() {
+            let message = "SET LOCAL can only be used in transaction blocks".to_owned();
+            self.notice(Severity::Warning, "25P01", message);
+            return Ok(done("SET"));
+        }
+        self.settings.set(name, value, is_local)?;
+        Ok(done("SET"))
+    }
+
+    fn show(&self, name: &str) -> Result<Outcome, SqlError> {
+        let text = |text: &str| Value::text(text);
+        if name == "all" {
+            let mut rows = RowSet::new(3);
+            for (name, value) in self.settings.all() {
+                rows.push([text(name), text(&value), text("")]);
+            }
+            return Ok(Outcome::Rows { rows, tag: "SHOW".to_owned() });
+        }
+        let block = self.block.as_ref();
+        let value = match name {
+            "transaction_isolation" => {
+                let level = block.map_or(self.settings.isolation(), |block| block.isolation);
+                Some(level.name().to_owned())
+            }
+            "transaction_read_only" => {
+                let is = block.map_or(self.settings.is_read_only(), |block| block.is_read_only);
+                Some(if is { "on" } else { "off" }.to_owned())
+            }
+            name => self.setting(name),
+        };
+        let Some(value) = value else {
+            let message = format!("unrecognized configuration parameter \"{name}\"");
+            return Err(SqlError::new("42704", message));
+        };
+        let mut rows = RowSet::new(1);
+        rows.push([text(&value)]);
+        Ok(Outcome::Rows { rows, tag: "SHOW".to_owned() })
+    }
+
+    fn discard_all(&mut self) -> Result<Outcome, SqlError> {
+        if self.block.is_some() {
+            let message = "DISCARD ALL cannot run inside a transaction block";
+            return Err(SqlError::new("25001", message));
+        }
+        self.named.clear();
+        self.cache.clear();
+        self.settings.reset_all();
+        Ok(done("DISCARD ALL"))
+    }
+
+    fn prepare_named(
+        &mut self,
+        name: &str,
+        types: &[String],
+        text: &str,
+    ) -> Result<Outcome, SqlError> {
+        if self.named.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new("42P05", message));
+        }
+        let oids = types.iter().map(|name| {
+            let sql_type = sql::read_type(name)
+                .map_err(|error| crate::parse_error::parse_error(&error, name))?;
+            Ok(crate::oid::of_type(&sql_type))
+        });
+        let oids = oids.collect::<Result<Vec<u32>, SqlError>>()?;
+        let prepared = Prepared::new(text, &oids, &self.version(), &self.constants)?;
+        self.named.insert(name.to_owned(), prepared);
+        Ok(done("PREPARE"))
+    }
+
+    /// The statement of `PREPARE` with this name.
+    pub(super) fn find_named(&self, name: &str) -> Result<&Prepared, SqlError> {
+        self.named.get(name).ok_or_else(|| {
+            SqlError::new("26000", format!("prepared statement \"{name}\" does not exist"))
+        })
+    }
+
+    async fn execute_named(&mut self, name: &str, list: &str) -> Result<Outcome, SqlError> {
+        let prepared = self.find_named(name)?.clone();
+        let given = arguments(list)?;
+        let wanted = prepared.parameters();
+        if given.len() != wanted.len() {
+            let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+            let detail = format!("Expected {} parameters but got {}.", wanted.len(), given.len());
+            return Err(SqlError::new("42601", message).detail(detail));
+        }
+        let mut values = Vec::new();
+        if !given.is_empty() {
+            let parts = given
+                .iter()
+                .zip(wanted)
+                .map(|(part, wanted)| format!("CAST(({part}) AS {wanted})"));
+            let text = format!("SELECT {}", parts.collect::<Vec<_>>().join(", "));
+            let select = Prepared::new(&text, &[], &self.version(), &self.constants)?;
+            if let Outcome::Rows { rows, .. } = self.run_query(&select, &[]).await? {
+                values.extend(rows.iter().next().unwrap_or_default().iter().cloned());
+            }
+        }
+        match prepared.inner.command {
+            Command::Query | Command::Call => self.run_query(&prepared, &values).await,
+            _ => Box::pin(self.run_command(&prepared)).await,
+        }
+    }
+
+    fn deallocate(&mut self, name: Option<&str>) -> Result<Outcome, SqlError> {
+        match name {
+            None => {
+                self.named.clear();
+                Ok(done("DEALLOCATE ALL"))
+            }
+            Some(name) => {
+                self.find_named(name)?;
+                self.named.remove(name);
+                Ok(done("DEALLOCATE"))
+            }
+        }
+    }
+}

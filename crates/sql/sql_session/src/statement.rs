@@ -1,0 +1,79 @@
+//! Splits the text of a simple query into statements.
+
+use crate::error::SqlError;
+use crate::lexer::{Kind, Token, characters, tokens};
+
+/// A statement in a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StatementText<'t> {
+    /// Without the semicolon, and without blanks and comments around it.
+    pub text: &'t str,
+    /// Characters of the whole text before it; error positions of the statement grow by this.
+    pub characters_before: u32,
+}
+
+/// Splits a text at the semicolons between its statements. Semicolons in quotes, comments, dollar
+/// quotes and parentheses, and those of a function's `BEGIN ATOMIC ... END`, do not count. Empty
+/// statements are left out.
+///
+/// # Errors
+/// A quote or comment has no end.
+pub fn statements(text: &str) -> Result<Vec<StatementText<'_>>, SqlError> {
+    let tokens = tokens(text)?;
+    let mut found = Vec::new();
+    let mut from = 0;
+    let (mut parentheses, mut blocks) = (0_u32, 0_u32);
+    for (at, token) in tokens.iter().enumerate() {
+        let begins_block = match at.checked_sub(1) {
+            Some(before) => token.is_word("ATOMIC") && tokens[before].is_word("BEGIN"),
+            None => false,
+        };
+        match token.kind {
+            Kind::Sign('(') => parentheses += 1,
+            Kind::Sign(')') => parentheses = parentheses.saturating_sub(1),
+            Kind::Word if begins_block => blocks += 1,
+            Kind::Word if blocks > 0 && token.is_word("CASE") => blocks += 1,
+            Kind::Word if token.is_word("END") => blocks = blocks.saturating_sub(1),
+            Kind::Sign(';') if parentheses == 0 && blocks == 0 => {
+                found.extend(statement(text, &tokens[from..at]));
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.extend(statement(text, &tokens[from..]));
+    Ok(found)
+}
+
+fn statement<'t>(text: &'t str, tokens: &[Token<'_>]) -> Option<StatementText<'t>> {
+    let (first, last) = (tokens.first()?, tokens.last()?);
+    let characters_before = characters(text, first.at);
+    Some(StatementText { text: &text[first.at..last.end()], characters_before })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<&str> {
+        let found = statements(text).expect("it has statements");
+        found.into_iter().map(|statement| statement.text).collect()
+    }
+
+    #[test]
+    fn statements_end_at_semicolons() {
+        assert_eq!(split("SELECT 1; -- a;b\n ;SELECT ';' ;"), ["SELECT 1", "SELECT ';'"]);
+        assert_eq!(split(" ; /* a */ "), [""; 0]);
+        let function =
+            "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END";
+        assert_eq!(split(&format!("{function};SELECT 2")), [function, "SELECT 2"]);
+        assert_eq!(split("DO $$ a;b $$;x"), ["DO $$ a;b $$", "x"]);
+        assert_eq!(split("BEGIN; SELECT 1; END"), ["BEGIN", "SELECT 1", "END"]);
+    }
+
+    #[test]
+    fn places_count_characters() {
+        let found = statements("\u{e4}; b").expect("it has statements");
+        assert_eq!(found[1].characters_before, 3);
+    }
+}

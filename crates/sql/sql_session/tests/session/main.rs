@@ -1,0 +1,10 @@
+//! SQL sessions over a database of this process.
+
+mod catalog;
+mod copies;
+mod postgres;
+mod routines;
+mod sequences;
+mod statements;
+mod support;
+mod transactions;

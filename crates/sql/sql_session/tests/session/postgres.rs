@@ -1,0 +1,81 @@
+//! The statements of `script.sql` return the rows, command tags and SQLSTATEs of PostgreSQL.
+
+use crate::support::{Client, new_database, shown_error};
+use postgres_plan::{CollectError, Server, ServerChoice};
+use std::fmt::Write;
+
+const SCRIPT: &str = include_str!("script.sql");
+/// Ends the output of a statement.
+const MARK: &str = "-- end of statement:";
+
+fn statements() -> Vec<&'static str> {
+    SCRIPT.lines().filter(|line| !line.starts_with("--") && !line.is_empty()).collect()
+}
+
+/// The output of each statement, or its SQLSTATE.
+fn theirs(server: &Server) -> Vec<String> {
+    let database = server.database().unwrap_or_else(|error| panic!("{error}"));
+    let mut script =
+        "\\set ON_ERROR_STOP off\n\\pset null NULL\n\\pset footer off\n\\unset QUIET\n".to_owned();
+    for statement in statements() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(script, "{statement}\n\\echo '{MARK}' :ERROR :SQLSTATE :ROW_COUNT");
+    }
+    let script = database.script("statements.sql", &script).expect("there is room");
+    let printed = database.run("the statements", &[&script]);
+    let printed = printed.unwrap_or_else(|error| panic!("{error}"));
+    let (mut outputs, mut lines) = (Vec::new(), Vec::new());
+    for line in printed.lines() {
+        let Some(ended) = line.strip_prefix(MARK) else {
+            lines.push(line.to_owned());
+            continue;
+        };
+        let words: Vec<&str> = ended.split_whitespace().collect();
+        outputs.push(match words[..] {
+            ["true", sqlstate, ..] => sqlstate.to_owned(),
+            _ => lines.join("\n"),
+        });
+        lines.clear();
+    }
+    outputs
+}
+
+/// The same of ours. `psql` prints rows without their tag.
+fn ours() -> Vec<String> {
+    let mut client = Client::of(&new_database());
+    let output = |statement: &&str| match client.query(statement) {
+        Ok(shown) => match shown.rsplit_once('\n') {
+            Some((rows, tag)) if tag.starts_with("SELECT") || tag == "SHOW" => rows.to_owned(),
+            None if shown == "SELECT 0" => String::new(),
+            _ => shown,
+        },
+        Err(error) => {
+            let shown = shown_error(&error);
+            assert!(shown.is_ascii(), "{shown}");
+            error.sqlstate.to_string()
+        }
+    };
+    statements().iter().map(output).collect()
+}
+
+#[test]
+fn statements_have_the_results_of_postgresql() {
+    let server = match Server::open(&ServerChoice::Private) {
+        Ok(server) => server,
+        Err(error @ CollectError::Absent { .. }) => {
+            assert!(std::env::var_os("NAMDB_CI").is_none(), "{error}");
+            println!("skipped: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let (theirs, ours) = (theirs(&server), ours());
+    assert_eq!(theirs.len(), ours.len(), "every statement has its output");
+    let mut differences = String::new();
+    for ((statement, theirs), ours) in statements().iter().zip(&theirs).zip(&ours) {
+        if theirs != ours {
+            let _ = writeln!(differences, "{statement}\n  PostgreSQL: {theirs}\n  namdb: {ours}");
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}

@@ -1,0 +1,101 @@
+//! Functions, procedures, and functions of the session.
+
+use crate::support::{Client, new_database};
+use sql_value::Value;
+
+const PAY: &str = "CREATE FUNCTION pay(payer int, payee int, amount numeric) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE rest numeric(12, 2);
+BEGIN
+    UPDATE account SET balance = balance - amount WHERE id = payer RETURNING balance INTO rest;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no account %', payer;
+    END IF;
+    UPDATE account SET balance = balance + amount WHERE id = payee;
+    RAISE NOTICE 'paid %', amount;
+    RETURN rest;
+END $$";
+
+fn client() -> Client {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE account (id int PRIMARY KEY, balance numeric(12, 2))");
+    client.run("INSERT INTO account VALUES (1, 100), (2, 0)");
+    assert_eq!(client.run(PAY), "CREATE FUNCTION");
+    client
+}
+
+#[test]
+fn functions_are_called_in_queries() {
+    let mut client = client();
+    assert_eq!(client.run("SELECT pay(1, 2, 30.5)"), "69.50\nSELECT 1");
+    assert_eq!(client.session.take_notices()[0].message, "paid 30.5");
+    let called = client.statement(
+        "SELECT pay($1, $2, $3) AS rest",
+        &[],
+        &[Value::Int(1), Value::Int(2), Value::Numeric(sql_value::Decimal { units: 95, scale: 1 })],
+    );
+    assert_eq!(called.as_deref(), Ok("60.00\nSELECT 1"));
+    assert_eq!(client.run("SELECT * FROM account ORDER BY id"), "1|60.00\n2|40.00\nSELECT 2");
+    assert_eq!(client.run("SELECT pay(9, 2, 1)"), "P0001: there is no account 9");
+    assert_eq!(
+        client.run("BEGIN; SELECT pay(1, 2, 1); ROLLBACK"),
+        "BEGIN\n59.00\nSELECT 1\nROLLBACK"
+    );
+    let missing = "42883: function pay(integer) does not exist";
+    assert_eq!(client.run("SELECT pay(1)"), missing);
+    let created = client.run("CREATE FUNCTION rich(poorest numeric) RETURNS TABLE (id int, balance numeric) LANGUAGE sql AS $$ SELECT a.id, a.balance FROM account a WHERE a.balance > poorest ORDER BY 1 $$");
+    assert_eq!(created, "CREATE FUNCTION");
+    assert_eq!(client.run("SELECT * FROM rich(50)"), "1|60.00\nSELECT 1");
+}
+
+#[test]
+fn procedures_are_called_and_routines_are_replaced_and_dropped() {
+    let mut client = client();
+    let exists = "42723: function \"pay\" already exists with same argument types";
+    assert_eq!(client.run(PAY), exists);
+    client.run("CREATE PROCEDURE clear(which int) LANGUAGE sql AS $$ DELETE FROM account WHERE id = which $$");
+    assert_eq!(client.run("CALL clear(1)"), "CALL");
+    assert_eq!(client.run("SELECT count(*) FROM account"), "1\nSELECT 1");
+    let replaced = client.run(
+        "CREATE OR REPLACE FUNCTION pay(payer int) RETURNS int LANGUAGE sql AS $$ SELECT payer $$",
+    );
+    assert_eq!(replaced, "CREATE FUNCTION");
+    assert_eq!(client.run("SELECT pay(3)"), "3\nSELECT 1");
+    assert_eq!(client.run("DROP FUNCTION pay(int)"), "DROP FUNCTION");
+    assert_eq!(client.run("SELECT pay(3)"), "42883: function pay does not exist");
+    let refused =
+        client.run("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT id FROM nobody $$");
+    assert_eq!(refused, "42P01: relation \"nobody\" does not exist");
+    assert_eq!(client.run("DROP TABLE account"), "DROP TABLE");
+    assert_eq!(client.run("CALL clear(1)"), "42P01: relation \"account\" does not exist");
+}
+
+#[test]
+fn the_session_has_functions() {
+    let mut client = Client::of(&new_database());
+    assert!(client.run("SELECT version()").starts_with("PostgreSQL 15"));
+    assert!(client.run("select pg_catalog.version()").starts_with("PostgreSQL 15"));
+    assert_eq!(client.run("SELECT current_user, current_schema()"), "ada|public\nSELECT 1");
+}
+
+#[test]
+fn plans_are_explained_and_statistics_change_them() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE t (a int PRIMARY KEY, b int)");
+    client.run("INSERT INTO t SELECT n, n % 2 FROM generate_series(1, 1000) n");
+    let explained = client.run("EXPLAIN SELECT * FROM t WHERE a = 7");
+    assert!(explained.starts_with("Index Scan using t_pkey on t  (cost=0.00.."), "{explained}");
+    assert!(explained.contains("rows=1 width=8)\n  Index Cond: (a = 7)\nEXPLAIN"), "{explained}");
+    let explained = client.run("EXPLAIN (COSTS off) SELECT * FROM t WHERE b = 1");
+    assert_eq!(explained, "Seq Scan on t\n  Filter: (b = 1)\nEXPLAIN");
+    assert_eq!(client.run("ANALYZE t"), "ANALYZE");
+    let explained = client.run("EXPLAIN SELECT * FROM t WHERE b = 1");
+    assert!(explained.contains("rows=500 "), "{explained}");
+    let explained = client.run("EXPLAIN ANALYZE UPDATE t SET b = 5 WHERE a = 7");
+    assert!(explained.contains("rows=1 loops=1)"), "{explained}");
+    assert!(
+        explained.contains("Round Trips: ") && explained.contains("Execution Time"),
+        "{explained}"
+    );
+    assert_eq!(client.run("SELECT b FROM t WHERE a = 7"), "5\nSELECT 1");
+    assert!(client.run("EXPLAIN SELECT nothing FROM t").starts_with("42703"));
+}

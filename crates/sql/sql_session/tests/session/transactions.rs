@@ -1,0 +1,170 @@
+//! Transactions of sessions.
+
+use crate::support::{Client, new_database};
+use fabric::run_now;
+use sql_session::TransactionStatus;
+
+const INSERT: &str = "INSERT INTO t VALUES (1, 1), (2, 2)";
+
+fn two_clients() -> (Client, Client) {
+    let database = new_database();
+    let (mut client, other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE t (a int PRIMARY KEY, b int)");
+    client.run(INSERT);
+    (client, other)
+}
+
+#[test]
+fn statements_of_a_transaction_take_effect_together() {
+    let (mut client, mut other) = two_clients();
+    assert_eq!(client.run("BEGIN"), "BEGIN");
+    assert_eq!(client.session.status(), TransactionStatus::InTransaction);
+    assert_eq!(client.run("UPDATE t SET b = 5 WHERE a = 1"), "UPDATE 1");
+    assert_eq!(client.run("INSERT INTO t VALUES (3, 3)"), "INSERT 0 1");
+    assert_eq!(client.run("SELECT * FROM t ORDER BY a"), "1|5\n2|2\n3|3\nSELECT 3");
+    assert_eq!(other.run("SELECT * FROM t ORDER BY a"), "1|1\n2|2\nSELECT 2");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(client.session.status(), TransactionStatus::Idle);
+    assert_eq!(other.run("SELECT sum(b) FROM t"), "10\nSELECT 1");
+    client.run("START TRANSACTION; DELETE FROM t");
+    assert_eq!(client.run("SELECT count(*) FROM t"), "0\nSELECT 1");
+    assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
+    assert_eq!(client.run("SELECT count(*) FROM t"), "3\nSELECT 1");
+}
+
+#[test]
+fn a_failed_transaction_accepts_only_its_end() {
+    let (mut client, _) = two_clients();
+    client.run("BEGIN; UPDATE t SET b = 9");
+    let refused = "23505: duplicate key value violates unique constraint \"t_pkey\"";
+    assert_eq!(client.run("INSERT INTO t VALUES (1, 1)"), refused);
+    assert_eq!(client.session.status(), TransactionStatus::Failed);
+    let failed =
+        "25P02: current transaction is aborted, commands ignored until end of transaction block";
+    assert_eq!(client.run("SELECT 1"), failed);
+    assert_eq!(client.run("COMMIT"), "ROLLBACK");
+    assert_eq!(client.run("SELECT sum(b) FROM t"), "3\nSELECT 1");
+    client.run("BEGIN");
+    assert_eq!(client.run("SELECT nothing"), "42703: column \"nothing\" does not exist");
+    assert_eq!(client.run("SELECT 1"), failed);
+    assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
+}
+
+#[test]
+fn conflicts_are_retried_alone_and_reported_in_transactions() {
+    let (mut client, mut other) = two_clients();
+    client.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM t");
+    assert_eq!(other.run("UPDATE t SET b = b + 1"), "UPDATE 2");
+    let updated = client.run("UPDATE t SET b = b + 10 WHERE a = 1");
+    let ended = client.run("COMMIT");
+    let conflict = "40001: could not serialize access due to concurrent update";
+    assert!(updated == conflict && ended == "ROLLBACK" || ended == conflict, "{updated}, {ended}");
+    assert_eq!(client.session.status(), TransactionStatus::Idle);
+    assert_eq!(client.run("SELECT * FROM t ORDER BY a"), "1|2\n2|3\nSELECT 2");
+}
+
+#[test]
+fn serializable_transactions_do_not_skew() {
+    let (mut client, mut other) = two_clients();
+    for client in [&mut client, &mut other] {
+        client.run("BEGIN ISOLATION LEVEL SERIALIZABLE");
+        assert_eq!(client.run("SELECT sum(b) FROM t"), "3\nSELECT 1");
+    }
+    client.run("UPDATE t SET b = 0 WHERE a = 1");
+    other.run("UPDATE t SET b = 0 WHERE a = 2");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    let refused =
+        "40001: could not serialize access due to read/write dependencies among transactions";
+    assert_eq!(other.run("COMMIT"), refused);
+}
+
+#[test]
+fn statements_of_a_simple_query_take_effect_together() {
+    let (mut client, _) = two_clients();
+    let text = "INSERT INTO t VALUES (3, 3); INSERT INTO t VALUES (3, 3)";
+    assert!(client.run(text).starts_with("23505"));
+    assert_eq!(client.run("SELECT count(*) FROM t"), "2\nSELECT 1");
+    let text = "INSERT INTO t VALUES (3, 3); COMMIT; INSERT INTO t VALUES (3, 3)";
+    assert!(client.run(text).starts_with("23505"));
+    assert_eq!(client.run("SELECT count(*) FROM t"), "3\nSELECT 1");
+    client.run("INSERT INTO t VALUES (4, 4); BEGIN; INSERT INTO t VALUES (5, 5)");
+    assert_eq!(client.session.status(), TransactionStatus::InTransaction);
+    client.run("ROLLBACK");
+    assert_eq!(client.run("SELECT count(*) FROM t"), "3\nSELECT 1");
+}
+
+#[test]
+fn settings_and_prepared_statements_are_those_of_sql() {
+    let (mut client, _) = two_clients();
+    assert_eq!(client.run("SHOW transaction isolation level"), "read committed\nSHOW");
+    client.run("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    assert_eq!(client.run("SHOW transaction_isolation"), "serializable\nSHOW");
+    assert_eq!(client.run("SET extra_float_digits = 3"), "SET");
+    assert_eq!(
+        client.run("SET nonsense TO 1"),
+        "42704: unrecognized configuration parameter \"nonsense\""
+    );
+    assert_eq!(client.run("PREPARE p (int) AS SELECT b FROM t WHERE a = $1"), "PREPARE");
+    assert_eq!(client.run("EXECUTE p (1 + 1)"), "2\nSELECT 1");
+    assert_eq!(client.run("DEALLOCATE p"), "DEALLOCATE");
+    assert_eq!(client.run("EXECUTE p (1)"), "26000: prepared statement \"p\" does not exist");
+    client.run("BEGIN READ ONLY");
+    let refused = "25006: cannot execute DELETE in a read-only transaction";
+    assert_eq!(client.run("DELETE FROM t"), refused);
+    client.run("ROLLBACK");
+    assert_eq!(client.run("DISCARD ALL"), "DISCARD ALL");
+}
+
+#[test]
+fn a_session_that_ends_rolls_back() {
+    let (mut client, mut other) = two_clients();
+    client.run("BEGIN; DELETE FROM t; ");
+    drop(client);
+    assert_eq!(other.run("TRUNCATE t"), "TRUNCATE TABLE");
+    assert_eq!(other.run(INSERT), "INSERT 0 2");
+    run_now(other.session.close());
+}
+
+#[test]
+fn savepoints_undo_a_part_of_a_transaction() {
+    let (mut client, _) = two_clients();
+    client.run("BEGIN; UPDATE t SET b = 5 WHERE a = 1; SAVEPOINT one");
+    client.run("INSERT INTO t VALUES (3, 3); SAVEPOINT two; DELETE FROM t");
+    assert_eq!(client.run("SELECT count(*) FROM t"), "0\nSELECT 1");
+    assert_eq!(client.run("ROLLBACK TO two"), "ROLLBACK");
+    assert_eq!(client.run("SELECT * FROM t ORDER BY a"), "1|5\n2|2\n3|3\nSELECT 3");
+    assert!(client.run("INSERT INTO t VALUES (3, 3)").starts_with("23505"));
+    assert_eq!(client.session.status(), TransactionStatus::Failed);
+    assert_eq!(client.run("ROLLBACK TO SAVEPOINT one"), "ROLLBACK");
+    assert_eq!(client.session.status(), TransactionStatus::InTransaction);
+    assert_eq!(client.run("ROLLBACK TO two"), "3B001: savepoint \"two\" does not exist");
+    client.run("ROLLBACK TO one");
+    assert_eq!(client.run("SELECT * FROM t ORDER BY a"), "1|5\n2|2\nSELECT 2");
+    assert_eq!(client.run("RELEASE one"), "RELEASE");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(client.run("SELECT * FROM t ORDER BY a"), "1|5\n2|2\nSELECT 2");
+    let outside = "25P01: SAVEPOINT can only be used in transaction blocks";
+    assert_eq!(client.run("SAVEPOINT one"), outside);
+}
+
+#[test]
+fn read_committed_hides_conflicts_that_change_no_result() {
+    let (mut client, mut other) = two_clients();
+    // The rows that conflict were not shown to the client.
+    client.run("BEGIN; UPDATE t SET b = b + 10 WHERE a = 1");
+    assert_eq!(client.run("SELECT b FROM t WHERE a = 2"), "2\nSELECT 1");
+    assert_eq!(other.run("UPDATE t SET b = b + 100 WHERE a = 1"), "UPDATE 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(client.run("SELECT b FROM t WHERE a = 1"), "111\nSELECT 1");
+    // Now they were.
+    client.run("BEGIN; UPDATE t SET b = b + 10 WHERE a = 1 RETURNING b");
+    assert_eq!(other.run("UPDATE t SET b = b + 100 WHERE a = 1"), "UPDATE 1");
+    assert!(client.run("COMMIT").starts_with("40001"));
+    assert_eq!(client.run("SELECT b FROM t WHERE a = 1"), "211\nSELECT 1");
+    // A statement may meet the conflict, too.
+    client.run("BEGIN; SELECT b FROM t WHERE a = 2");
+    assert_eq!(other.run("UPDATE t SET b = 0 WHERE a = 1"), "UPDATE 1");
+    assert_eq!(client.run("UPDATE t SET b = b + 1 WHERE a = 1"), "UPDATE 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(client.run("SELECT b FROM t WHERE a = 1"), "1\nSELECT 1");
+}

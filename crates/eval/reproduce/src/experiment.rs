@@ -2,7 +2,7 @@
 
 use crate::figures::{
     bandwidth, contention, ethernet, hstore, locality, oracle, population, published, queue_pairs,
-    scalability, scale, spade, tpcw, traditional, traffic,
+    replication, scalability, scale, spade, tpcw, traditional, traffic,
 };
 use crate::outcome::Outcome;
 use crate::symmetric;
@@ -33,7 +33,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 34] = [
+pub const EXPERIMENTS: [Experiment; 35] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -193,6 +193,14 @@ pub const EXPERIMENTS: [Experiment; 34] = [
         protocol: None,
         profile: "connect-ib-2xfdr",
         run: traffic::run,
+    },
+    Experiment {
+        name: "replication-cost",
+        figure: "beside the slides on Active-Memory replication",
+        shows: "TPC-C by the number of replicas: new orders a second, and costs of a transaction",
+        protocol: None,
+        profile: "connectx3-fdr",
+        run: replication::run,
     },
     Experiment {
         name: "contention",

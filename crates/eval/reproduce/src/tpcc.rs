@@ -70,6 +70,8 @@ pub(crate) struct Plan {
     pub profile: &'static str,
     pub memory_servers: u16,
     pub compute_servers: u16,
+    /// Places of each region's contents: more than 1 with replicas.
+    pub replicas: u16,
     /// Threads of each compute server.
     pub threads: u16,
     /// The population of a warehouse.
@@ -239,6 +241,7 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     let world = World::new(SimConfig {
         posts_lists: plan.engine.posts_lists,
         queue_pairs: plan.engine.queue_pairs,
+        replica_count: plan.replicas,
         ..settings
     });
     let nodes = world.serve(txn::server::services);
@@ -403,6 +406,7 @@ mod tests {
             profile: "connect-ib-2xfdr",
             memory_servers: machines,
             compute_servers: machines,
+            replicas: 1,
             threads: 4,
             scale: Scale::SMALL,
             warehouses_each: 4,

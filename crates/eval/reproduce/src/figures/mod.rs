@@ -10,6 +10,7 @@ pub mod oracle;
 pub mod population;
 pub mod published;
 pub mod queue_pairs;
+pub mod replication;
 pub mod scalability;
 pub mod scale;
 mod sizes;

@@ -88,6 +88,7 @@ pub(super) fn plan(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
         profile: "connect-ib-2xfdr",
         memory_servers: servers,
         compute_servers: servers,
+        replicas: 1,
         threads,
         scale: SCALE,
         warehouses_each: WAREHOUSES,

@@ -194,8 +194,20 @@ pub(crate) struct Insert {
     /// The values of the columns that are visible to SQL.
     pub values: List,
     pub ignores_duplicates: bool,
+    pub update: Option<Box<ConflictUpdate>>,
     /// `None` for a single row without columns.
     pub input: Option<Node>,
+}
+
+/// The update of the row that has the key of a row to be inserted.
+#[derive(Debug)]
+pub(crate) struct ConflictUpdate {
+    /// The unique key, by position among the table's indexes; `None` is the primary key.
+    pub index: Option<usize>,
+    /// Positions of columns, in the order of `values`.
+    pub columns: Vec<usize>,
+    pub values: List,
+    pub filter: Option<Term>,
 }
 
 #[derive(Debug)]

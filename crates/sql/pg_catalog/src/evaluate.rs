@@ -83,7 +83,6 @@ impl Context<'_> {
     /// The value of an expression.
     pub fn value(&self, expression: &Expr, scope: &Scope<'_>) -> Result<Value, SqlError> {
         let of = |inner: &Expr| self.value(inner, scope);
-        let truth = |known: Option<bool>| known.map_or(Value::Null, Value::Bool);
         Ok(match expression {
             Expr::Identifier(name) => self.column(&[name], scope)?,
             Expr::CompoundIdentifier(parts) => {
@@ -95,42 +94,6 @@ impl Context<'_> {
                 self.cast(value, types::TEXT, types::of_data_type(&typed.data_type))?
             }
             Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => of(inner)?,
-            Expr::IsNull(inner) => Value::Bool(of(inner)?.is_null()),
-            Expr::IsNotNull(inner) => Value::Bool(!of(inner)?.is_null()),
-            Expr::IsTrue(inner) => Value::Bool(bool_of(&of(inner)?) == Some(true)),
-            Expr::IsNotTrue(inner) => Value::Bool(bool_of(&of(inner)?) != Some(true)),
-            Expr::IsFalse(inner) => Value::Bool(bool_of(&of(inner)?) == Some(false)),
-            Expr::IsNotFalse(inner) => Value::Bool(bool_of(&of(inner)?) != Some(false)),
-            Expr::IsDistinctFrom(left, right) => Value::Bool(is_distinct(&of(left)?, &of(right)?)),
-            Expr::IsNotDistinctFrom(left, right) => {
-                Value::Bool(!is_distinct(&of(left)?, &of(right)?))
-            }
-            Expr::InList { expr, list, negated } => {
-                let list = list.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-                truth(is_in(&of(expr)?, &list).map(|is_in| is_in != *negated))
-            }
-            Expr::InSubquery { expr, subquery, negated } => {
-                let list = self.first_column(subquery, scope)?;
-                truth(is_in(&of(expr)?, &list).map(|is_in| is_in != *negated))
-            }
-            Expr::Between { expr, negated, low, high } => {
-                let value = of(expr)?;
-                let above = compare(&value, &of(low)?).map(Ordering::is_ge);
-                let below = compare(&value, &of(high)?).map(Ordering::is_le);
-                truth(above.zip(below).map(|(above, below)| (above && below) != *negated))
-            }
-            Expr::Like { negated, expr, pattern, .. } => {
-                truth(like_of(&of(expr)?, &of(pattern)?, false)?.map(|is_like| is_like != *negated))
-            }
-            Expr::ILike { negated, expr, pattern, .. } => {
-                truth(like_of(&of(expr)?, &of(pattern)?, true)?.map(|is_like| is_like != *negated))
-            }
-            Expr::AnyOp { left, compare_op, right, .. } => {
-                truth(self.any(&of(left)?, compare_op, right, scope, true)?)
-            }
-            Expr::AllOp { left, compare_op, right } => {
-                truth(self.any(&of(left)?, compare_op, right, scope, false)?)
-            }
             Expr::UnaryOp { op, expr } => unary(*op, &of(expr)?)?,
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right, scope)?,
             Expr::Cast { expr, data_type, .. } => {
@@ -170,6 +133,51 @@ impl Context<'_> {
                 };
                 let (from, count) = (number(substring_from)?.unwrap_or(1), number(substring_for)?);
                 text.map_or(Value::Null, |text| functions::substring(&text, from, count))
+            }
+            other => return self.predicate(other, scope),
+        })
+    }
+
+    /// The value of a predicate.
+    fn predicate(&self, expression: &Expr, scope: &Scope<'_>) -> Result<Value, SqlError> {
+        let of = |inner: &Expr| self.value(inner, scope);
+        let truth = |known: Option<bool>| known.map_or(Value::Null, Value::Bool);
+        Ok(match expression {
+            Expr::IsNull(inner) => Value::Bool(of(inner)?.is_null()),
+            Expr::IsNotNull(inner) => Value::Bool(!of(inner)?.is_null()),
+            Expr::IsTrue(inner) => Value::Bool(bool_of(&of(inner)?) == Some(true)),
+            Expr::IsNotTrue(inner) => Value::Bool(bool_of(&of(inner)?) != Some(true)),
+            Expr::IsFalse(inner) => Value::Bool(bool_of(&of(inner)?) == Some(false)),
+            Expr::IsNotFalse(inner) => Value::Bool(bool_of(&of(inner)?) != Some(false)),
+            Expr::IsDistinctFrom(left, right) => Value::Bool(is_distinct(&of(left)?, &of(right)?)),
+            Expr::IsNotDistinctFrom(left, right) => {
+                Value::Bool(!is_distinct(&of(left)?, &of(right)?))
+            }
+            Expr::InList { expr, list, negated } => {
+                let list = list.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+                truth(is_in(&of(expr)?, &list).map(|is_in| is_in != *negated))
+            }
+            Expr::InSubquery { expr, subquery, negated } => {
+                let list = self.first_column(subquery, scope)?;
+                truth(is_in(&of(expr)?, &list).map(|is_in| is_in != *negated))
+            }
+            Expr::Between { expr, negated, low, high } => {
+                let value = of(expr)?;
+                let above = compare(&value, &of(low)?).map(Ordering::is_ge);
+                let below = compare(&value, &of(high)?).map(Ordering::is_le);
+                truth(above.zip(below).map(|(above, below)| (above && below) != *negated))
+            }
+            Expr::Like { negated, expr, pattern, .. } => {
+                truth(like_of(&of(expr)?, &of(pattern)?, false)?.map(|is_like| is_like != *negated))
+            }
+            Expr::ILike { negated, expr, pattern, .. } => {
+                truth(like_of(&of(expr)?, &of(pattern)?, true)?.map(|is_like| is_like != *negated))
+            }
+            Expr::AnyOp { left, compare_op, right, .. } => {
+                truth(self.any(&of(left)?, compare_op, right, scope, true)?)
+            }
+            Expr::AllOp { left, compare_op, right } => {
+                truth(self.any(&of(left)?, compare_op, right, scope, false)?)
             }
             other => return Err(unsupported(format!("`{other}`"))),
         })

@@ -15,7 +15,7 @@ pub fn name(function: &ast::Function) -> String {
     last.map(folded).unwrap_or_default()
 }
 
-/// The arguments of a call; none for `*`.
+/// The arguments of a call; `*` is no argument.
 pub fn arguments(function: &ast::Function) -> Result<Vec<&Expr>, SqlError> {
     let ast::FunctionArguments::List(list) = &function.args else { return Ok(Vec::new()) };
     let mut arguments = Vec::new();
@@ -80,8 +80,6 @@ pub fn without_parentheses(name: &str, world: &World) -> Option<Value> {
 /// Calls a function that returns one value.
 pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError> {
     let text = |at: usize| values.get(at).and_then(text_of);
-    let number = |at: usize| values.get(at).and_then(int_of);
-    let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
     Ok(match name {
         "current_database" | "current_catalog" => Value::text(&world.database),
         "current_user" | "session_user" | "user" => Value::text(&world.user),
@@ -108,7 +106,35 @@ pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlErr
                 }
             }
         }
+        name => return object(name, values, world),
+    })
+}
+
+/// Functions on objects of the catalog.
+fn object(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError> {
+    let text = |at: usize| values.get(at).and_then(text_of);
+    let number = |at: usize| values.get(at).and_then(int_of);
+    let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
+    Ok(match name {
         "format_type" => texts(number(0).and_then(|oid| format_type(oid, number(1)))),
+        "to_regclass" => {
+            text(0).and_then(|name| fill::class_oid(&name, world)).map_or(Value::Null, Value::Int)
+        }
+        "to_regtype" => text(0).and_then(|name| type_oid(&name)).map_or(Value::Null, Value::Int),
+        "to_regnamespace" => {
+            text(0).and_then(|name| namespace_oid(&name)).map_or(Value::Null, Value::Int)
+        }
+        "quote_ident" => texts(text(0).map(|name| crate::world::quoted(&name))),
+        name => return about_object(name, values, world),
+    })
+}
+
+/// Facts about objects: definitions, visibility, privileges, sizes.
+fn about_object(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError> {
+    let text = |at: usize| values.get(at).and_then(text_of);
+    let number = |at: usize| values.get(at).and_then(int_of);
+    let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
+    Ok(match name {
         "pg_get_userbyid" => Value::text(match number(0) {
             Some(fill::OWNER) => &world.user,
             _ => "unknown (OID=0)",
@@ -137,6 +163,15 @@ pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlErr
         | "pg_conversion_is_visible"
         | "pg_statistics_obj_is_visible"
         | "pg_ts_config_is_visible" => Value::Bool(true),
+        name => return constant(name, values),
+    })
+}
+
+/// Functions with the same answer for every object: privileges, sizes, descriptions.
+fn constant(name: &str, values: &[Value]) -> Result<Value, SqlError> {
+    let number = |at: usize| values.get(at).and_then(int_of);
+    let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
+    Ok(match name {
         "has_table_privilege"
         | "has_schema_privilege"
         | "has_database_privilege"
@@ -177,14 +212,6 @@ pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlErr
         | "pg_stat_get_live_tuples"
         | "inet_server_addr"
         | "inet_client_addr" => Value::Null,
-        "to_regclass" => {
-            text(0).and_then(|name| fill::class_oid(&name, world)).map_or(Value::Null, Value::Int)
-        }
-        "to_regtype" => text(0).and_then(|name| type_oid(&name)).map_or(Value::Null, Value::Int),
-        "to_regnamespace" => {
-            text(0).and_then(|name| namespace_oid(&name)).map_or(Value::Null, Value::Int)
-        }
-        "quote_ident" => texts(text(0).map(|name| crate::world::quoted(&name))),
         _ => general(name, values)?,
     })
 }

@@ -11,7 +11,7 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Parts of texts, one of which every query on the catalog contains.
+/// Parts of texts: every query on the catalog contains at least one.
 const MARKS: [&str; 9] = [
     "pg_",
     "information_schema",

@@ -451,14 +451,11 @@ fn filtered(
         return Ok(rows);
     }
     let mut kept = Vec::new();
-    'rows: for row in rows {
+    for row in rows {
         let scope = Scope { layout, row: &row, group: None, outer };
-        for condition in conditions {
-            if bool_of(&context.value(condition, &scope)?) != Some(true) {
-                continue 'rows;
-            }
+        if hold(conditions, &scope, context)? {
+            kept.push(row);
         }
-        kept.push(row);
     }
     Ok(kept)
 }
@@ -503,22 +500,7 @@ fn joined(
     let own = factor_layout(factor, &lateral, context)?;
     let (width, mut layout) = (own.columns.len(), left.clone());
     layout.columns.extend(own.columns.iter().cloned());
-    let mut conditions = Vec::new();
-    let mut equal = Vec::new();
-    match constraint {
-        Some(JoinConstraint::On(condition)) => conjuncts(condition, &mut conditions),
-        Some(JoinConstraint::Using(names)) => {
-            for name in names {
-                let name = name.0.last().and_then(|part| part.as_ident());
-                let name = name.ok_or_else(|| unsupported("this USING"))?;
-                let sides = left.find(&[name]).zip(own.find(&[name]));
-                let (one, other) = sides.ok_or_else(|| unsupported("this USING"))?;
-                equal.push((one, left.columns.len() + other));
-            }
-        }
-        Some(JoinConstraint::Natural) => return Err(unsupported("NATURAL JOIN")),
-        Some(JoinConstraint::None) | None => {}
-    }
+    let (conditions, equal) = join_conditions(constraint, &left, &own)?;
     let is_fixed = !is_lateral(factor);
     let fixed = match is_fixed {
         true => factor_rows(factor, outer, context)?,
@@ -542,18 +524,8 @@ fn joined(
             let is_equal = |(one, other): &(usize, usize)| {
                 compare(&both[*one], &both[*other]) == Some(Ordering::Equal)
             };
-            if !equal.iter().all(is_equal) {
-                continue;
-            }
             let scope = Scope { layout: &layout, row: &both, group: None, outer };
-            let mut holds = true;
-            for condition in &conditions {
-                if bool_of(&context.value(condition, &scope)?) != Some(true) {
-                    holds = false;
-                    break;
-                }
-            }
-            if holds {
+            if equal.iter().all(is_equal) && hold(&conditions, &scope, context)? {
                 is_matched = true;
                 result.push(both);
             }
@@ -569,6 +541,42 @@ fn joined(
         }
     }
     Ok((layout, result))
+}
+
+type Conditions<'q> = (Vec<&'q Expr>, Vec<(usize, usize)>);
+
+/// The conditions of a join, and pairs of columns that must be equal.
+fn join_conditions<'q>(
+    constraint: Option<&'q JoinConstraint>,
+    left: &Layout,
+    right: &Layout,
+) -> Result<Conditions<'q>, SqlError> {
+    let (mut conditions, mut equal) = (Vec::new(), Vec::new());
+    match constraint {
+        Some(JoinConstraint::On(condition)) => conjuncts(condition, &mut conditions),
+        Some(JoinConstraint::Using(names)) => {
+            for name in names {
+                let name = name.0.last().and_then(|part| part.as_ident());
+                let name = name.ok_or_else(|| unsupported("this USING"))?;
+                let sides = left.find(&[name]).zip(right.find(&[name]));
+                let (one, other) = sides.ok_or_else(|| unsupported("this USING"))?;
+                equal.push((one, left.columns.len() + other));
+            }
+        }
+        Some(JoinConstraint::Natural) => return Err(unsupported("NATURAL JOIN")),
+        Some(JoinConstraint::None) | None => {}
+    }
+    Ok((conditions, equal))
+}
+
+/// Whether all conditions are true.
+fn hold(conditions: &[&Expr], scope: &Scope<'_>, context: &Context<'_>) -> Result<bool, SqlError> {
+    for condition in conditions {
+        if bool_of(&context.value(condition, scope)?) != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether the rows depend on the tables to the left.

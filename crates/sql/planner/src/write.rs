@@ -10,7 +10,7 @@ use crate::place::{Columns, Frame, passed};
 use crate::planner::Planner;
 use crate::problem::Problem;
 use crate::upper::Joined;
-use procedure::node::{Delete, Insert, Node, Operator, Update};
+use procedure::node::{ConflictUpdate, Delete, Insert, Node, Operator, Update};
 use sql::Catalog;
 use sql::expression::{Expr, ExprKind};
 use sql::query::{self, InsertSource, OnConflict};
@@ -24,6 +24,16 @@ pub(crate) struct Change {
     target: usize,
     kind: ChangeKind,
     returning: Vec<Expr>,
+    conflict: Option<Conflict>,
+}
+
+/// The update of a row whose key an insert meets.
+struct Conflict {
+    /// The row to be inserted, as a relation.
+    excluded: usize,
+    index: Option<usize>,
+    assignments: Vec<(usize, Expr)>,
+    filter: Option<Expr>,
 }
 
 enum ChangeKind {
@@ -56,6 +66,10 @@ impl Change {
     /// The expressions outside blocks.
     pub fn exprs(&self) -> Vec<&Expr> {
         let mut exprs: Vec<&Expr> = self.returning.iter().collect();
+        if let Some(conflict) = &self.conflict {
+            exprs.extend(conflict.assignments.iter().map(|(_, value)| value));
+            exprs.extend(&conflict.filter);
+        }
         match &self.kind {
             ChangeKind::Row { values, .. } => exprs.extend(values),
             ChangeKind::Rows { rows, .. } => exprs.extend(rows.iter().flatten()),
@@ -101,7 +115,7 @@ impl Converter {
         let schema = &catalog.tables[table];
         let target = self.target(catalog, table)?;
         let ignores_duplicates = match &insert.on_conflict {
-            None => false,
+            None | Some(OnConflict::DoUpdate(_)) => false,
             Some(OnConflict::DoNothing { columns }) => {
                 let keys = usize::from(!schema.primary_key.is_empty());
                 let keys = keys + schema.indexes.iter().filter(|index| index.unique).count();
@@ -146,7 +160,43 @@ impl Converter {
         };
         let sources = vec![Meaning::Relation(target)];
         let returning = self.within(sources, |c| c.returning(&insert.returning))?;
-        Ok(Change { table, target, kind, returning })
+        let conflict = match &insert.on_conflict {
+            Some(OnConflict::DoUpdate(update)) => {
+                Some(self.conflict(catalog, (table, target), update)?)
+            }
+            _ => None,
+        };
+        Ok(Change { table, target, kind, returning, conflict })
+    }
+
+    fn conflict(
+        &mut self,
+        catalog: &Catalog,
+        (table, target): (usize, usize),
+        update: &query::ConflictUpdate,
+    ) -> Result<Conflict> {
+        let excluded = self.target(catalog, table)?;
+        let schema = &catalog.tables[table];
+        let is_key = |key: &[usize]| {
+            key.len() == update.columns.len() && key.iter().all(|one| update.columns.contains(one))
+        };
+        let index = match is_key(&schema.primary_key) {
+            true => None,
+            false => schema.indexes.iter().position(|one| one.unique && is_key(&one.columns)),
+        };
+        let sources = vec![Meaning::Relation(target), Meaning::Relation(excluded)];
+        self.within(sources, |converter| {
+            let mut assignments = Vec::with_capacity(update.assignments.len());
+            for (column, value) in &update.assignments {
+                let value = match value {
+                    Some(value) => converter.expr(value)?,
+                    None => default_of(catalog, table, *column),
+                };
+                assignments.push((*column, value));
+            }
+            let filter = update.filter.as_ref().map(|filter| converter.expr(filter)).transpose()?;
+            Ok(Conflict { excluded, index, assignments, filter })
+        })
     }
 
     pub fn update(&mut self, catalog: &Catalog, update: &query::Update) -> Result<Change> {
@@ -165,7 +215,8 @@ impl Converter {
             }
             assignments.sort_by_key(|(column, _)| *column);
             let returning = converter.returning(&update.returning)?;
-            Ok(Change { table, target, kind: ChangeKind::Update { from, assignments }, returning })
+            let kind = ChangeKind::Update { from, assignments };
+            Ok(Change { table, target, kind, returning, conflict: None })
         })
     }
 
@@ -176,7 +227,8 @@ impl Converter {
         self.within(sources, |converter| {
             converter.joined(&mut from, &delete.joins, delete.filter.as_ref())?;
             let returning = converter.returning(&delete.returning)?;
-            Ok(Change { table, target, kind: ChangeKind::Delete { from }, returning })
+            let kind = ChangeKind::Delete { from };
+            Ok(Change { table, target, kind, returning, conflict: None })
         })
     }
 
@@ -281,7 +333,21 @@ impl Builder<'_, '_> {
         let outputs = self.place_all(frame, &change.returning)?;
         let rows = input.rows;
         let (table, input) = (change.table, Box::new(input));
-        let insert = Insert { table, values, ignores_duplicates, input };
+        let update = match &change.conflict {
+            None => None,
+            Some(conflict) => {
+                let own = [Columns::Whole(change.target), Columns::Whole(conflict.excluded)];
+                let frame = Frame::new(&own, None);
+                let mut assignments = Vec::with_capacity(conflict.assignments.len());
+                for (column, value) in &conflict.assignments {
+                    assignments.push((*column, self.place(&frame, value)?));
+                }
+                let filter = conflict.filter.as_ref();
+                let filter = filter.map(|filter| self.place(&frame, filter)).transpose()?;
+                Some(Box::new(ConflictUpdate { index: conflict.index, assignments, filter }))
+            }
+        };
+        let insert = Insert { table, values, ignores_duplicates, update, input };
         Ok(Node { operator: Operator::Insert(insert), outputs, rows })
     }
 

@@ -17,6 +17,7 @@
 use sql::expression::Expr;
 use sql::query::RowLock;
 use sql::{Catalog, Field};
+use std::fmt;
 
 /// The lowered procedures of a workload.
 #[derive(Clone, PartialEq, Debug)]
@@ -273,7 +274,7 @@ pub enum JoinKind {
 }
 
 /// Inserts rows. The node's outputs are over the inserted rows.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 pub struct Insert {
     /// Position of the table in the catalog.
     pub table: usize,
@@ -283,7 +284,33 @@ pub struct Insert {
     /// Whether a row whose key exists is skipped (`ON CONFLICT DO NOTHING`); otherwise it is an
     /// error.
     pub ignores_duplicates: bool,
+    /// The update of a row whose key exists (`ON CONFLICT DO UPDATE`).
+    pub update: Option<Box<ConflictUpdate>>,
     pub input: Box<Node>,
+}
+
+/// Without the update where there is none: the fingerprints of generated code are made of this
+/// text.
+impl fmt::Debug for Insert {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut insert = formatter.debug_struct("Insert");
+        insert.field("table", &self.table).field("values", &self.values);
+        insert.field("ignores_duplicates", &self.ignores_duplicates);
+        if let Some(update) = &self.update {
+            insert.field("update", update);
+        }
+        insert.field("input", &self.input).finish()
+    }
+}
+
+/// The update of the row that has the key of a row to be inserted. Expressions are over that row
+/// (source 0) and the one to be inserted (source 1).
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConflictUpdate {
+    /// The unique key, by position in [`sql::Table::indexes`]; `None` is the primary key.
+    pub index: Option<usize>,
+    pub assignments: Vec<(usize, Expr)>,
+    pub filter: Option<Expr>,
 }
 
 /// Updates rows. The node's outputs are over the new row (source 0) and the input's outputs (source

@@ -66,7 +66,13 @@ impl Operator {
                 exprs.iter().chain(filter).for_each(visit);
             }
             Self::Shared { filter, .. } => filter.iter().for_each(visit),
-            Self::Insert(insert) => insert.values.iter().for_each(visit),
+            Self::Insert(insert) => {
+                insert.values.iter().for_each(&mut *visit);
+                if let Some(update) = &insert.update {
+                    let assigned = update.assignments.iter().map(|(_, value)| value);
+                    assigned.chain(&update.filter).for_each(visit);
+                }
+            }
             Self::Update(update) => {
                 update.assignments.iter().for_each(|(_, value)| visit(value));
             }

@@ -205,12 +205,25 @@ pub enum InsertSource {
 }
 
 /// The action if a row with the same key exists.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum OnConflict {
     DoNothing {
         /// The columns of the unique key; all keys if empty.
         columns: Vec<usize>,
     },
+    DoUpdate(Box<ConflictUpdate>),
+}
+
+/// `ON CONFLICT (key) DO UPDATE`: the row with the key is source 0, the row that was to be inserted
+/// is source 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConflictUpdate {
+    /// The columns of the unique key.
+    pub columns: Vec<usize>,
+    /// Columns and their new values; `None` for `DEFAULT`.
+    pub assignments: Vec<(usize, Option<Expr>)>,
+    /// `WHERE`: otherwise nothing happens.
+    pub filter: Option<Expr>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

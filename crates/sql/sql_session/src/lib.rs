@@ -18,7 +18,7 @@
 //! database   the state that sessions share
 //! locks      locks of whole tables
 //! session    the state of a connection
-//! copy       COPY
+//! copy       COPY; cursor: the syntax of cursors
 //! outcome    results: rows, command tags, copies
 //! ```
 #![forbid(unsafe_code)]
@@ -27,6 +27,7 @@ mod catalog;
 mod command;
 mod constants;
 mod copy;
+mod cursor;
 mod database;
 mod error;
 mod host;

@@ -77,3 +77,27 @@ fn metrics_and_health_are_exposed() {
     assert!(get("/healthz").starts_with("HTTP/1.1 200"));
     assert_eq!(server.end(Signal::TERM).0, Some(0));
 }
+
+#[test]
+fn a_directory_keeps_tables_and_rows() {
+    let data = temporary("kept");
+    let path = data.to_str().expect("it is UTF-8");
+    let server = Started::new(&["--data", path]);
+    let create = "create table town (id int primary key, name varchar(20) not null)";
+    let made = server.sql(&["-c", create, "-c", "insert into town values (1, 'Ghent')"]);
+    assert_eq!(text(&made.stdout), "CREATE TABLE\nINSERT 0 1\n", "{}", text(&made.stderr));
+    // A process that is killed keeps what it has reported.
+    let (code, _) = server.end(Signal::KILL);
+    assert_eq!(code, None);
+    let server = Started::new(&["--data", path]);
+    let read = server.sql(&["-c", "insert into town values (2, 'Bruges')", "-c", "table town"]);
+    let expected =
+        "INSERT 0 1\n id |  name\n----+--------\n  1 | Ghent\n  2 | Bruges\n(2 rows)\n\n";
+    assert_eq!(text(&read.stdout), expected, "{}", text(&read.stderr));
+    assert_eq!(server.end(Signal::TERM).0, Some(0));
+    let server = Started::new(&["--data", path]);
+    let count = server.sql(&["-c", "select count(*) from town"]);
+    assert!(text(&count.stdout).contains("     2\n"), "{}", text(&count.stdout));
+    assert_eq!(server.end(Signal::INT).0, Some(0));
+    std::fs::remove_dir_all(&data).expect("it is ours");
+}

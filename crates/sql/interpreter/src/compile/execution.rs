@@ -106,6 +106,7 @@ fn adds_one(insert: &Insert, table: &BoundTable) -> bool {
     insert.input.is_none()
         && !insert.values.uses_sub_plans
         && !insert.ignores_duplicates
+        && insert.update.is_none()
         && !table.has_hidden_key
         && !is_checked_elsewhere
 }

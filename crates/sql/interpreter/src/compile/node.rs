@@ -4,8 +4,8 @@ use super::columns::{self, Columns};
 use super::execution::{execution, note_fast_paths};
 use crate::bind::BoundTable;
 use crate::plan::{
-    self, Aggregate, Bound, Delete, Insert, Join, List, Operator, Output, Outputs, Range, Scan,
-    SortKey, SubPlan, Term, Update,
+    self, Aggregate, Bound, ConflictUpdate, Delete, Insert, Join, List, Operator, Output, Outputs,
+    Range, Scan, SortKey, SubPlan, Term, Update,
 };
 use procedure::Node;
 use procedure::node::{self, JoinMethod, Statement};
@@ -274,6 +274,7 @@ impl Compiler<'_> {
     }
 
     fn insert(&mut self, insert: &node::Insert) -> Result<Insert, String> {
+        let update = insert.update.as_deref().map(|update| Box::new(conflict_update(update)));
         let Node { operator, outputs, .. } = &*insert.input;
         if let node::Operator::Project { condition: None, filter: None, input: None } = operator
             && let Some(values) =
@@ -287,6 +288,7 @@ impl Compiler<'_> {
                 table: insert.table,
                 values: List { outputs, uses_sub_plans },
                 ignores_duplicates: insert.ignores_duplicates,
+                update,
                 input: None,
             });
         }
@@ -294,6 +296,7 @@ impl Compiler<'_> {
             table: insert.table,
             values: list(&insert.values),
             ignores_duplicates: insert.ignores_duplicates,
+            update,
             input: Some(*self.input(&insert.input, 0, &insert.values)?),
         })
     }
@@ -424,6 +427,16 @@ fn uses_sub_plans(expr: &Expr) -> bool {
     let mut plans = Vec::new();
     columns::sub_plans(expr, &mut plans);
     !plans.is_empty()
+}
+
+fn conflict_update(update: &node::ConflictUpdate) -> ConflictUpdate {
+    let values: Vec<Expr> = update.assignments.iter().map(|(_, value)| value.clone()).collect();
+    ConflictUpdate {
+        index: update.index,
+        columns: update.assignments.iter().map(|(column, _)| *column).collect(),
+        values: list(&values),
+        filter: update.filter.as_ref().map(term),
+    }
 }
 
 pub(super) fn term(expr: &Expr) -> Term {

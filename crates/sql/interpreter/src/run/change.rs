@@ -31,6 +31,10 @@ impl<E: Env> Run<'_, '_, E> {
         let mut processed = 0;
         let refers = !self.tables[insert.table].references.is_empty();
         let mut added = Vec::new();
+        if let Some(update) = &insert.update {
+            self.frame.scratch.values = values;
+            return Box::pin(self.upsert((insert, update), node, under, rows)).await;
+        }
         if let Some(input) = &insert.input {
             let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
             for row in found.iter() {
@@ -99,7 +103,7 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// Returns the primary key of a row to be inserted.
-    fn key_of_row(&mut self, table: usize, values: &[Value]) -> Result<Key> {
+    pub(super) fn key_of_row(&mut self, table: usize, values: &[Value]) -> Result<Key> {
         let tables = self.tables;
         let table = &tables[table];
         if table.has_hidden_key {
@@ -125,7 +129,12 @@ impl<E: Env> Run<'_, '_, E> {
 
     /// Inserts a row whose values are checked.
     #[inline]
-    async fn insert_row(&mut self, at: usize, key: &Key, values: &[Value]) -> Result<RowId> {
+    pub(super) async fn insert_row(
+        &mut self,
+        at: usize,
+        key: &Key,
+        values: &[Value],
+    ) -> Result<RowId> {
         let tables = self.tables;
         let table = &tables[at];
         let mut key = *key;
@@ -247,8 +256,6 @@ impl<E: Env> Run<'_, '_, E> {
         (id, row, early): (RowId, &[Value], Option<&[Value]>),
         outer: Option<&Outer<'_>>,
     ) -> Result<Vec<Value>> {
-        let tables = self.tables;
-        let table = &tables[update.table];
         let old = self.copy_of(update.table, id).await?;
         let values = match early {
             Some(values) => values.to_vec(),
@@ -261,30 +268,7 @@ impl<E: Env> Run<'_, '_, E> {
         for (&at, value) in update.columns.iter().zip(values) {
             new[at] = value;
         }
-        self.check_row(update.table, &new)?;
-        let moves = table.schema.key().iter().any(|&at| {
-            !table.has_hidden_key && sql_value::order::order(&old[at], &new[at]).is_ne()
-        });
-        if moves {
-            let key = self.key_of_row(update.table, &new)?;
-            self.txn.delete(id);
-            self.insert_row(update.table, &key, &new).await?;
-        } else {
-            let differs = |at: &usize| sql_value::order::order(&old[*at], &new[*at]).is_ne();
-            for index in table.indexes.iter().filter(|index| index.unique) {
-                if index.columns.iter().any(differs)
-                    && self.find_equal(update.table, index, &new, Some(id)).await?
-                {
-                    return Err(duplicate(table, &index.name, &index.columns, &new));
-                }
-            }
-            let mut record = self.txn.update(id);
-            for &at in update.columns.iter().filter(|&&at| !table.columns[at].is_key) {
-                table.columns[at].write(&mut record, at, &new[at])?;
-            }
-        }
-        self.check_references(update.table, &new, Some(&old)).await?;
-        self.check_referrers(update.table, &old, Some(&new)).await?;
+        self.replace_row(update.table, &update.columns, id, (&old, &new)).await?;
         Ok(new)
     }
 

@@ -9,7 +9,7 @@
 //! single           nodes with one input or none
 //! join             joins; keyed_join if the inner rows are found by key
 //! group            aggregates and sorting
-//! change           insert, update, delete
+//! change           insert, update, delete; upsert: ON CONFLICT DO UPDATE
 //! batched_inserts  inserts of several statements in one round trip
 //! check            constraints
 //! ```
@@ -23,6 +23,7 @@ mod keyed;
 mod keyed_join;
 mod scan;
 mod single;
+mod upsert;
 mod visit;
 
 pub(crate) use batched_inserts::add_waiting;

@@ -406,8 +406,13 @@ impl Planner<'_> {
         let outputs = insert.returning.iter().map(|output| self.expr(&output.expr)).collect();
         self.levels.pop();
         let ignores_duplicates = insert.on_conflict.is_some();
-        let insert =
-            Insert { table: insert.table, values, ignores_duplicates, input: Box::new(input) };
+        let insert = Insert {
+            table: insert.table,
+            values,
+            ignores_duplicates,
+            update: None,
+            input: Box::new(input),
+        };
         node(Operator::Insert(insert), outputs)
     }
 

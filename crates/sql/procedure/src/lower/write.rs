@@ -38,8 +38,8 @@ impl<'a> Lowering<'a> {
                 let sources = [own];
                 let scope = Scope { around, sources: &sources };
                 let (values, input) = self.inserted(table, input, &input_row)?;
-                let insert =
-                    Insert { table: position, values, ignores_duplicates, input: Box::new(input) };
+                let (table, input) = (position, Box::new(input));
+                let insert = Insert { table, values, ignores_duplicates, update: None, input };
                 self.finish(&scope, node, Operator::Insert(insert))
             }
             Operation::Update => {

@@ -276,6 +276,9 @@ impl<'e> Explain<'e> {
             | Operator::Unnest { filter, .. }
             | Operator::Series { filter, .. }
             | Operator::Shared { filter, .. } => detail("Filter", filter),
+            Operator::Insert(Insert { update: Some(_), .. }) => {
+                details.push("Conflict Resolution: UPDATE".to_owned());
+            }
             Operator::Insert(Insert { ignores_duplicates: true, .. }) => {
                 details.push("Conflict Resolution: NOTHING".to_owned());
             }

@@ -6,7 +6,9 @@ use super::scope::Scope;
 use super::{Resolver, ident_name, object_parts, object_span};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
-use crate::query::{Delete, Insert, InsertSource, OnConflict, Output, Query, Update};
+use crate::query::{
+    ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Output, Query, Update,
+};
 use sqlparser::ast::{
     self, AssignmentTarget, ConflictTarget, FromTable, ObjectName, OnConflictAction, OnInsert,
     SelectItem, SetExpr, Spanned, Statement, TableObject, UpdateTableFromKind,
@@ -79,8 +81,8 @@ impl Resolver<'_> {
             InsertSource::Select(_, values) => values.len(),
         };
         let columns = columns[..given.min(columns.len())].to_vec();
-        let on_conflict = self.on_conflict(table, insert.on.as_ref(), span)?;
         let alias = self.insert_alias(insert)?;
+        let on_conflict = self.on_conflict(table, alias.as_deref(), insert.on.as_ref(), span)?;
         let returning = self.returning_of(table, alias, insert.returning.as_deref(), span)?;
         Ok(Insert { table, columns, source, on_conflict, returning })
     }
@@ -218,8 +220,9 @@ impl Resolver<'_> {
     }
 
     fn on_conflict(
-        &self,
+        &mut self,
         table: usize,
+        alias: Option<&str>,
         on: Option<&OnInsert>,
         span: Span,
     ) -> Result<Option<OnConflict>> {
@@ -234,7 +237,7 @@ impl Resolver<'_> {
                 ));
             }
         };
-        if !matches!(conflict.action, OnConflictAction::DoNothing) {
+        if !matches!(conflict.action, OnConflictAction::DoNothing) && !self.names.is_session {
             let advice = "write UPDATE, and INSERT if NOT FOUND";
             return Err(self.outside(span, "ON CONFLICT DO UPDATE", advice));
         }
@@ -262,7 +265,44 @@ impl Resolver<'_> {
                 return Err(self.outside(span, "ON CONSTRAINT", "name the columns of the key"));
             }
         }
-        Ok(Some(OnConflict::DoNothing { columns }))
+        match &conflict.action {
+            OnConflictAction::DoNothing => Ok(Some(OnConflict::DoNothing { columns })),
+            OnConflictAction::DoUpdate(update) => {
+                if columns.is_empty() {
+                    let sentence =
+                        "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+                    let error = self.error(span, ErrorKind::Syntax, sentence);
+                    return Err(error.in_postgres("42601", sentence));
+                }
+                let update = self.conflict_update(table, alias, columns, update, span)?;
+                Ok(Some(OnConflict::DoUpdate(Box::new(update))))
+            }
+        }
+    }
+
+    fn conflict_update(
+        &mut self,
+        table: usize,
+        alias: Option<&str>,
+        columns: Vec<usize>,
+        update: &ast::DoUpdate,
+        span: Span,
+    ) -> Result<ConflictUpdate> {
+        let fields = self.catalog.tables[table].fields();
+        let own = alias.unwrap_or(&self.catalog.tables[table].name).to_owned();
+        let mut clause = FromClause::within(None);
+        for name in [own, "excluded".to_owned()] {
+            let kind = crate::query::FromKind::Table(table);
+            self.add_source(&mut clause, kind, fields.clone(), Some(name), None, span)?;
+        }
+        // A column of the table needs no alias here; `excluded` always does.
+        clause.scope.sources[1].merged = (0..fields.len()).collect();
+        let mut assignments = Vec::new();
+        for assignment in &update.assignments {
+            self.assignment(&clause.scope, table, assignment, &mut assignments)?;
+        }
+        let filter = self.condition(&clause.scope, update.selection.as_ref(), Some("in WHERE"))?;
+        Ok(ConflictUpdate { columns, assignments, filter })
     }
 
     fn returning_of(

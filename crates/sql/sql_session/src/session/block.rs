@@ -1,10 +1,12 @@
 //! The transaction of a session.
 
+use super::cursors::Cursor;
 use super::replay::{Log, Savepoint};
 use crate::catalog::{Change, Version};
 use crate::command::{Characteristics, IsolationLevel};
 use crate::locks::HeldLocks;
 use fabric::Env;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use txn::{Isolation, OwnedTransaction};
 
@@ -39,6 +41,7 @@ pub(crate) struct Block<E: Env> {
     /// When its first statement ran, in microseconds since 2000-01-01.
     pub began_us: Option<i64>,
     pub log: Log,
+    pub cursors: BTreeMap<String, Cursor>,
     pub savepoints: Vec<Savepoint>,
     /// Number of statements that were to change rows.
     pub writes: u64,
@@ -62,6 +65,7 @@ impl<E: Env> Block<E> {
             locks: HeldLocks::default(),
             began_us: None,
             log: Log::default(),
+            cursors: BTreeMap::new(),
             savepoints: Vec::new(),
             writes: 0,
             is_doomed: false,

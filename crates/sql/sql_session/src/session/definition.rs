@@ -7,7 +7,7 @@
 
 use super::rewrite::quoted;
 use super::transaction::done;
-use super::{Block, BlockKind, SqlSession};
+use super::{Block, SqlSession};
 use crate::catalog::design::{design, index_design};
 use crate::catalog::version::{Parsed, VersionRoutine};
 use crate::catalog::{Change, Definition, DefinitionKind, Version};
@@ -29,6 +29,13 @@ struct Edited {
     tag: &'static str,
     /// Tables with new storage that takes over the rows of the old one, by number.
     rewritten: Vec<i64>,
+}
+
+/// The end of a transaction that has changed the catalog.
+pub(super) enum ChangeEnd {
+    Committed(Arc<Version>),
+    RolledBack,
+    Unknown,
 }
 
 impl<H: Host> SqlSession<H> {
@@ -104,6 +111,13 @@ impl<H: Host> SqlSession<H> {
         if block.has_written {
             let message = "the catalog cannot be changed in a transaction that has changed rows";
             let hint = "Commit first, or change the catalog at the beginning of the transaction.";
+            return Err(SqlError::unsupported(message).hint(hint));
+        }
+        let keeps_snapshot = block.has_begun && !block.isolation.hides_conflicts();
+        if keeps_snapshot && block.change.is_none() {
+            let message =
+                "a transaction that keeps its snapshot cannot change the catalog behind a query";
+            let hint = "Change the catalog first, or at READ COMMITTED.";
             return Err(SqlError::unsupported(message).hint(hint));
         }
         self.stop_in_block(block).await;
@@ -430,20 +444,23 @@ impl<H: Host> SqlSession<H> {
         let definitions = (&before.definitions[..], &after.definitions[..]);
         let store = database.store();
         store.write(&mut self.runner, &mut transaction, before.epoch, definitions).await?;
-        block.kind = BlockKind::Explicit;
         Ok(())
     }
 
     /// Ends the changes of a block, behind the end of its transaction.
-    pub(super) async fn finish_change(&mut self, change: Change, version: Option<Arc<Version>>) {
+    pub(super) async fn finish_change(&mut self, change: Change, end: ChangeEnd) {
         let database = self.database.host().handle();
-        let has_committed = version.is_some();
-        if let Some(version) = version {
-            self.database.publish(version);
-        }
-        let (tables, indexes) = match has_committed {
-            true => (change.dropped, change.dropped_indexes),
-            false => (change.created, change.created_indexes),
+        let (tables, indexes) = match end {
+            ChangeEnd::Committed(version) => {
+                self.database.publish(version);
+                (change.dropped, change.dropped_indexes)
+            }
+            ChangeEnd::RolledBack => (change.created, change.created_indexes),
+            ChangeEnd::Unknown => {
+                // Storage of the catalog that does not hold is kept. The next change looks again.
+                let _ = self.database.refresh().await;
+                (Vec::new(), Vec::new())
+            }
         };
         for (table, index) in indexes {
             // A table that is gone has no index; memory that is still in use is freed later.

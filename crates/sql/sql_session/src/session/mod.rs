@@ -11,6 +11,7 @@
 //! definition    CREATE, DROP, ALTER, TRUNCATE
 //! rewrite       rows of tables whose storage or constraints change
 //! copying       COPY
+//! cursors       DECLARE, FETCH, CLOSE
 //! explain       EXPLAIN
 //! analyze       ANALYZE
 //! settings      SET, SHOW, RESET
@@ -21,6 +22,7 @@ mod analyze;
 mod block;
 mod cache;
 mod copying;
+mod cursors;
 mod definition;
 mod explain;
 mod prepared;
@@ -174,6 +176,9 @@ impl<H: Host> SqlSession<H> {
         self.cache.keep(text, types, version.serial, &prepared);
         match &prepared.inner.command {
             Command::Execute { name, .. } => Ok(prepared.executing(self.find_named(name)?)),
+            Command::Fetch { name, .. } => {
+                Ok(prepared.executing(&self.find_cursor(name)?.prepared))
+            }
             _ => Ok(prepared),
         }
     }

@@ -268,7 +268,8 @@ impl<H: Host> SqlSession<H> {
         is_guarded: bool,
     ) -> Result<(), Ended> {
         if is_guarded && block.engine_isolation != Isolation::Serializable {
-            if block.has_written {
+            let keeps_snapshot = block.has_begun && !block.isolation.hides_conflicts();
+            if block.has_written || keeps_snapshot {
                 let message = "a transaction that changes rows of tables with foreign keys must begin with them, or be serializable";
                 let hint = "Write BEGIN ISOLATION LEVEL SERIALIZABLE.";
                 return Err(SqlError::unsupported(message).hint(hint).into());

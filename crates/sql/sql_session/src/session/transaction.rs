@@ -1,5 +1,6 @@
 //! Begin and end of transactions.
 
+use super::definition::ChangeEnd;
 use super::query::Ended;
 use super::{Block, BlockKind, SqlSession, TransactionStatus};
 use crate::command::Characteristics;
@@ -119,8 +120,14 @@ impl<H: Host> SqlSession<H> {
         };
         let has_committed = keeps && ended.is_ok();
         if let Some(change) = block.change.take() {
-            let version = block.version.take().filter(|_| has_committed);
-            self.finish_change(change, version).await;
+            // Such a commit may have taken effect.
+            let is_open = |error: &SqlError| matches!(&*error.sqlstate, "40003" | "58030");
+            let end = match (&ended, block.version.take()) {
+                (Err(error), _) if is_open(error) => ChangeEnd::Unknown,
+                (Ok(()), Some(version)) if keeps => ChangeEnd::Committed(version),
+                _ => ChangeEnd::RolledBack,
+            };
+            self.finish_change(change, end).await;
         }
         block.locks.release(self.database.locks());
         self.settings.end(has_committed);

@@ -52,6 +52,11 @@ impl<H: Host> SqlSession<H> {
             Command::Execute { name, arguments } => self.execute_named(name, arguments).await,
             Command::Deallocate(name) => self.deallocate(name.as_deref()),
             Command::Copy(copy) => self.begin_copy(copy).await,
+            Command::Declare { name, text, at } => {
+                self.declare(name, text, characters(&inner.text, *at)).await
+            }
+            Command::Fetch { name, count } => self.fetch(name, *count),
+            Command::Close(name) => self.close_cursor(name.as_deref()),
             Command::Explain { options, text, at } => {
                 self.explain(*options, text, characters(&inner.text, *at)).await
             }

@@ -7,4 +7,5 @@ mod routines;
 mod sequences;
 mod statements;
 mod support;
+mod together;
 mod transactions;

@@ -45,8 +45,12 @@ fn ours() -> Vec<String> {
     let mut client = Client::of(&new_database());
     let output = |statement: &&str| match client.query(statement) {
         Ok(shown) => match shown.rsplit_once('\n') {
-            Some((rows, tag)) if tag.starts_with("SELECT") || tag == "SHOW" => rows.to_owned(),
-            None if shown == "SELECT 0" => String::new(),
+            Some((rows, tag))
+                if tag.starts_with("SELECT") || tag == "SHOW" || tag.starts_with("FETCH") =>
+            {
+                rows.to_owned()
+            }
+            None if shown == "SELECT 0" || shown == "FETCH 0" => String::new(),
             _ => shown,
         },
         Err(error) => {

@@ -1,6 +1,11 @@
 //! Recognises the commands that are no queries.
 
+mod definition;
+mod maintenance;
+mod setting;
+
 use crate::copy::{CopyStatement, parse_copy};
+use crate::cursor::{parse_close, parse_declare, parse_fetch};
 use crate::error::SqlError;
 use crate::lexer::{Kind, Token, characters, tokens};
 use txn::Isolation;
@@ -75,6 +80,18 @@ pub(crate) enum Command {
         cascade: bool,
     },
     Copy(Box<CopyStatement>),
+    Declare {
+        name: String,
+        text: String,
+        at: usize,
+    },
+    /// `None` for all rows.
+    Fetch {
+        name: String,
+        count: Option<usize>,
+    },
+    /// `None` for all cursors.
+    Close(Option<String>),
     Explain {
         options: ExplainOptions,
         text: String,
@@ -317,10 +334,7 @@ impl<'t> Parser<'t> {
                 all if all == "all" => Command::Reset(None),
                 name => Command::Reset(Some(name)),
             },
-            "DISCARD" => {
-                let all = self.name()?;
-                if all == "all" { Command::DiscardAll } else { ignored("DISCARD") }
-            }
+            "DISCARD" => self.discard()?,
             "PREPARE" => self.prepare()?,
             "EXECUTE" => self.execute()?,
             "DEALLOCATE" => {
@@ -338,6 +352,9 @@ impl<'t> Parser<'t> {
                     || self.accept_all(&["CONTINUE", "IDENTITY"]);
                 Command::Truncate { tables, cascade: self.cascade() }
             }
+            "DECLARE" => return parse_declare(self),
+            "FETCH" => return parse_fetch(self),
+            "CLOSE" => return parse_close(self),
             "COPY" => return parse_copy(self).map(|copy| Command::Copy(Box::new(copy))),
             "EXPLAIN" => return self.explain(),
             "VACUUM" => return self.vacuum(),
@@ -348,6 +365,11 @@ impl<'t> Parser<'t> {
         Ok(command)
     }
 
+    fn discard(&mut self) -> Result2<Command> {
+        let all = self.name()?;
+        Ok(if all == "all" { Command::DiscardAll } else { ignored("DISCARD") })
+    }
+
     /// Commands that are accepted without effect, or unknown.
     fn others(&mut self, word: &str) -> Result2<Command> {
         match word {
@@ -355,8 +377,8 @@ impl<'t> Parser<'t> {
                 Ok(ignored(word))
             }
             "LOCK" => Ok(ignored("LOCK TABLE")),
-            "LISTEN" | "UNLISTEN" | "NOTIFY" | "DECLARE" | "FETCH" | "MOVE" | "CLOSE" | "DO"
-            | "MERGE" | "REFRESH" | "IMPORT" | "LOAD" | "REASSIGN" | "SECURITY" => {
+            "LISTEN" | "UNLISTEN" | "NOTIFY" | "MOVE" | "DO" | "MERGE" | "REFRESH" | "IMPORT"
+            | "LOAD" | "REASSIGN" | "SECURITY" => {
                 Err(SqlError::unsupported(format!("{word} is not supported")))
             }
             _ => {
@@ -364,124 +386,6 @@ impl<'t> Parser<'t> {
                 Err(self.unexpected())
             }
         }
-    }
-
-    fn chain(&mut self) -> Result2<bool> {
-        let _ = self.accept("WORK") || self.accept("TRANSACTION");
-        if self.is_word("PREPARED") {
-            return Err(SqlError::unsupported("prepared transactions are not supported"));
-        }
-        let no_chain = self.accept_all(&["AND", "NO", "CHAIN"]);
-        Ok(!no_chain && self.accept_all(&["AND", "CHAIN"]))
-    }
-
-    fn rollback(&mut self) -> Result2<Command> {
-        let _ = self.accept("WORK") || self.accept("TRANSACTION");
-        if self.accept("TO") {
-            self.accept("SAVEPOINT");
-            return Ok(Command::RollbackTo(self.name()?));
-        }
-        Ok(Command::Rollback { chain: self.chain()? })
-    }
-
-    fn characteristics(&mut self) -> Result2<Characteristics> {
-        let mut found = Characteristics::default();
-        loop {
-            if self.accept_all(&["ISOLATION", "LEVEL"]) {
-                let first = self.name()?;
-                let level = match &*first {
-                    "serializable" => IsolationLevel::Serializable,
-                    "repeatable" if self.accept("READ") => IsolationLevel::RepeatableRead,
-                    "read" if self.accept("COMMITTED") => IsolationLevel::ReadCommitted,
-                    "read" if self.accept("UNCOMMITTED") => IsolationLevel::ReadUncommitted,
-                    _ => return Err(self.unexpected()),
-                };
-                found.isolation = Some(level);
-            } else if self.accept_all(&["READ", "ONLY"]) {
-                found.is_read_only = Some(true);
-            } else if self.accept_all(&["READ", "WRITE"]) {
-                found.is_read_only = Some(false);
-            } else if !self.accept("DEFERRABLE") && !self.accept_all(&["NOT", "DEFERRABLE"]) {
-                return Ok(found);
-            }
-            self.accept_sign(',');
-        }
-    }
-
-    fn set(&mut self) -> Result2<Command> {
-        if self.accept("TRANSACTION") {
-            return Ok(Command::SetTransaction(self.characteristics()?));
-        }
-        if self.accept_all(&["SESSION", "CHARACTERISTICS", "AS", "TRANSACTION"]) {
-            return Ok(Command::SetSessionCharacteristics(self.characteristics()?));
-        }
-        if self.accept("CONSTRAINTS") {
-            self.at = self.tokens.len();
-            return Ok(ignored("SET CONSTRAINTS"));
-        }
-        let is_local = self.accept("LOCAL");
-        if !is_local {
-            self.accept("SESSION");
-        }
-        let name = if self.accept_all(&["TIME", "ZONE"]) {
-            "timezone".to_owned()
-        } else if self.accept("NAMES") {
-            "client_encoding".to_owned()
-        } else if self.accept("ROLE") {
-            "role".to_owned()
-        } else {
-            let name = self.dotted()?;
-            if !self.accept("TO") {
-                self.expect_sign('=')?;
-            }
-            name
-        };
-        Ok(Command::Set { is_local, name, value: self.value()? })
-    }
-
-    fn dotted(&mut self) -> Result2<String> {
-        let mut name = self.name()?;
-        while self.accept_sign('.') {
-            name = format!("{name}.{}", self.name()?);
-        }
-        Ok(name)
-    }
-
-    /// The value of a setting; `None` for `DEFAULT`.
-    fn value(&mut self) -> Result2<Option<String>> {
-        if self.accept("DEFAULT") {
-            return Ok(None);
-        }
-        let mut parts = Vec::new();
-        loop {
-            let sign = if self.accept_sign('-') { "-" } else { "" };
-            let token = self.peek().ok_or_else(|| self.unexpected())?;
-            let part = match token.kind {
-                Kind::Text => token.string().unwrap_or_default(),
-                Kind::Word => token.text.to_lowercase(),
-                Kind::Quoted => token.name().unwrap_or_default(),
-                Kind::Number => token.text.to_owned(),
-                _ => return Err(self.unexpected()),
-            };
-            self.at += 1;
-            parts.push(format!("{sign}{part}"));
-            if !self.accept_sign(',') {
-                return Ok(Some(parts.join(", ")));
-            }
-        }
-    }
-
-    fn shown(&mut self) -> Result2<String> {
-        if self.accept_all(&["TIME", "ZONE"]) {
-            return Ok("timezone".to_owned());
-        }
-        if self.accept_all(&["TRANSACTION", "ISOLATION", "LEVEL"]) {
-            return Ok("transaction_isolation".to_owned());
-        }
-        if self.accept_all(&["SESSION", "AUTHORIZATION"]) {
-            return Ok("session_authorization".to_owned());
-        }
-        self.dotted()
     }
 
     fn prepare(&mut self) -> Result2<Command> {
@@ -523,188 +427,6 @@ impl<'t> Parser<'t> {
             self.at = self.tokens.len();
         }
         Ok(Command::Execute { name, arguments })
-    }
-
-    fn create(&mut self) -> Result2<Command> {
-        let replaces = self.accept_all(&["OR", "REPLACE"]);
-        let _ = self.accept("UNLOGGED");
-        if self.accept("FUNCTION") || self.accept("PROCEDURE") {
-            return Ok(Command::CreateRoutine { name: self.relation()?, replaces });
-        }
-        if self.accept("TABLE") {
-            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
-            return Ok(Command::CreateTable { name: self.relation()?, if_not_exists });
-        }
-        if self.accept("SEQUENCE") {
-            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
-            return Ok(Command::CreateSequence { name: self.relation()?, if_not_exists });
-        }
-        self.accept("UNIQUE");
-        if self.accept("INDEX") {
-            self.accept("CONCURRENTLY");
-            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
-            let name = if self.is_word("ON") { None } else { Some(self.name()?) };
-            self.expect("ON")?;
-            self.accept("ONLY");
-            return Ok(Command::CreateIndex { name, table: self.relation()?, if_not_exists });
-        }
-        let what = self.peek().map_or("", |token| token.text).to_uppercase();
-        match &*what {
-            "TABLESPACE" | "EXTENSION" | "STATISTICS" | "SCHEMA" => {
-                Ok(ignored(&format!("CREATE {what}")))
-            }
-            "TEMP" | "TEMPORARY" | "GLOBAL" | "LOCAL" => {
-                Err(SqlError::unsupported("temporary tables are not supported"))
-            }
-            _ => Err(SqlError::unsupported(format!("CREATE {what} is not supported"))),
-        }
-    }
-
-    fn drop(&mut self) -> Result2<Command> {
-        let kind = if self.accept("TABLE") {
-            DropKind::Table
-        } else if self.accept("INDEX") {
-            self.accept("CONCURRENTLY");
-            DropKind::Index
-        } else if self.accept("FUNCTION") || self.accept("PROCEDURE") || self.accept("ROUTINE") {
-            DropKind::Routine
-        } else if self.accept("SEQUENCE") {
-            DropKind::Sequence
-        } else {
-            let what = self.peek().map_or("", |token| token.text).to_uppercase();
-            self.at = self.tokens.len();
-            let is_harmless = ["TABLESPACE", "EXTENSION", "STATISTICS", "SCHEMA", "OWNED"];
-            return match is_harmless.contains(&&*what) {
-                true => Ok(ignored(&format!("DROP {what}"))),
-                false => Err(SqlError::unsupported(format!("DROP {what} is not supported"))),
-            };
-        };
-        let if_exists = self.accept_all(&["IF", "EXISTS"]);
-        let mut names = Vec::new();
-        loop {
-            names.push(self.relation()?);
-            if kind == DropKind::Routine && self.accept_sign('(') {
-                while !self.is_at_end() && !self.accept_sign(')') {
-                    self.at += 1;
-                }
-            }
-            if !self.accept_sign(',') {
-                break;
-            }
-        }
-        Ok(Command::Drop { kind, names, if_exists, cascade: self.cascade() })
-    }
-
-    fn alter(&mut self) -> Result2<Command> {
-        if self.accept("SEQUENCE") {
-            return match self.tokens.iter().any(|token| token.is_word("OWNED")) {
-                true => Ok(ignored("ALTER SEQUENCE")),
-                false => Err(SqlError::unsupported("ALTER SEQUENCE is not supported")
-                    .hint("Write SELECT setval('sequence', value).")),
-            };
-        }
-        if !self.accept("TABLE") {
-            let what = self.peek().map_or("", |token| token.text).to_uppercase();
-            return Err(SqlError::unsupported(format!("ALTER {what} is not supported")));
-        }
-        let if_exists = self.accept_all(&["IF", "EXISTS"]);
-        self.accept("ONLY");
-        let table = self.relation()?;
-        let is_harmless = self.is_word("OWNER")
-            || self.is_word("SET") && !self.tokens.iter().any(|token| token.is_word("SCHEMA"))
-            || self.is_word("CLUSTER")
-            || self.is_word("RESET");
-        if is_harmless {
-            return Ok(ignored("ALTER TABLE"));
-        }
-        Ok(Command::AlterTable { table, if_exists })
-    }
-
-    fn explain(&mut self) -> Result2<Command> {
-        let mut options =
-            ExplainOptions { analyze: false, costs: true, timing: true, summary: false };
-        if self.accept_sign('(') {
-            self.explain_options(&mut options)?;
-        } else {
-            options.analyze = self.accept("ANALYZE") || self.accept("ANALYSE");
-            self.accept("VERBOSE");
-            options.summary = options.analyze;
-        }
-        let (text, at) = self.rest();
-        Ok(Command::Explain { options, text: text.to_owned(), at })
-    }
-
-    fn explain_options(&mut self, options: &mut ExplainOptions) -> Result2<()> {
-        let mut summary = None;
-        loop {
-            let name = self.name()?;
-            let value = match self.peek().map(|token| token.kind) {
-                Some(Kind::Word | Kind::Number | Kind::Text) => {
-                    let value = self.peek().map(|token| token.text.to_lowercase());
-                    self.at += 1;
-                    value.unwrap_or_default()
-                }
-                _ => "on".to_owned(),
-            };
-            let is_on = matches!(&*value, "on" | "true" | "1");
-            match &*name {
-                "analyze" => options.analyze = is_on,
-                "costs" => options.costs = is_on,
-                "timing" => options.timing = is_on,
-                "summary" => summary = Some(is_on),
-                "verbose" | "buffers" | "wal" | "settings" | "generic_plan" => {}
-                "format" if value == "text" => {}
-                "format" => {
-                    let message = format!("EXPLAIN in the format {value} is not supported");
-                    return Err(SqlError::unsupported(message));
-                }
-                _ => {
-                    let message = format!("unrecognized EXPLAIN option \"{name}\"");
-                    return Err(SqlError::new("42601", message));
-                }
-            }
-            if self.accept_sign(')') {
-                options.summary = summary.unwrap_or(options.analyze);
-                return Ok(());
-            }
-            self.expect_sign(',')?;
-        }
-    }
-
-    fn vacuum(&mut self) -> Result2<Command> {
-        let mut analyzes = false;
-        if self.accept_sign('(') {
-            while !self.is_at_end() && !self.accept_sign(')') {
-                analyzes |= self.is_word("ANALYZE");
-                self.at += 1;
-            }
-        }
-        for word in ["FULL", "FREEZE", "VERBOSE"] {
-            self.accept(word);
-        }
-        analyzes |= self.accept("ANALYZE") || self.accept("ANALYSE");
-        if analyzes {
-            return self.analyze("VACUUM");
-        }
-        Ok(ignored("VACUUM"))
-    }
-
-    fn analyze(&mut self, tag: &'static str) -> Result2<Command> {
-        self.accept("VERBOSE");
-        let mut tables = Vec::new();
-        while !self.is_at_end() {
-            tables.push(self.relation()?);
-            if self.accept_sign('(') {
-                while !self.is_at_end() && !self.accept_sign(')') {
-                    self.at += 1;
-                }
-            }
-            if !self.accept_sign(',') {
-                break;
-            }
-        }
-        self.expect_end()?;
-        Ok(Command::Analyze { tables, tag })
     }
 }
 

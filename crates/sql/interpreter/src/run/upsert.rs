@@ -1,0 +1,150 @@
+//! Executes `INSERT ... ON CONFLICT DO UPDATE`.
+
+use super::change::{duplicate, key_of};
+use super::{ALL, NodeContext, Run};
+use crate::error::Result;
+use crate::plan::{ConflictUpdate, Insert, Node};
+use crate::rows::Rows;
+use crate::scope::Outer;
+use fabric::Env;
+use layout::Key;
+use sql_value::Value;
+use std::collections::BTreeSet;
+use txn::RowId;
+
+/// The error of PostgreSQL for two rows of a statement with the same key.
+const TWICE: &str = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Inserts rows, and updates those whose key exists.
+    pub(super) async fn upsert(
+        &mut self,
+        (insert, update): (&Insert, &ConflictUpdate),
+        node: &Node,
+        under: NodeContext<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let found = match &insert.input {
+            Some(input) => self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?,
+            None => {
+                let mut one = Rows::new(0);
+                one.push_row(&[], None);
+                one
+            }
+        };
+        let (mut touched, mut added, mut processed) = (BTreeSet::new(), Vec::new(), 0);
+        for row in found.iter() {
+            self.forget(node);
+            let values = self.list_values(&insert.values, [row, &[]], under.outer).await?;
+            self.check_row(insert.table, &values)?;
+            let key = self.key_of_row(insert.table, &values)?;
+            let held = self.conflicting(insert.table, update, &key, &values).await?;
+            let (id, shown) = match held {
+                None => {
+                    let id = self.insert_row(insert.table, &key, &values).await?;
+                    added.push(values.clone());
+                    (id, values)
+                }
+                Some(id) if touched.contains(&id) => {
+                    let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
+                    return Err(sql_value::Error::new("21000", TWICE).hint(hint).into());
+                }
+                Some(id) => {
+                    let changed = self.update_held(insert, update, id, &values, under.outer);
+                    match changed.await? {
+                        Some(new) => (id, new),
+                        None => continue,
+                    }
+                }
+            };
+            touched.insert(id);
+            processed += 1;
+            if node.width > 0 {
+                self.deliver((node, None), [&shown, &[]], Some(id), under.outer, rows).await?;
+            }
+        }
+        for values in &added {
+            self.check_references(insert.table, values, None).await?;
+        }
+        self.frame.processed = processed;
+        Ok(())
+    }
+
+    /// Finds the row that has the key.
+    async fn conflicting(
+        &mut self,
+        at: usize,
+        update: &ConflictUpdate,
+        key: &Key,
+        values: &[Value],
+    ) -> Result<Option<RowId>> {
+        let table = &self.tables[at];
+        let Some(index) = update.index.map(|index| &table.indexes[index]) else {
+            return Ok(self.txn.read(table.id, key).await?);
+        };
+        if index.columns.iter().any(|&at| values[at].is_null()) {
+            return Ok(None);
+        }
+        let key = key_of(table, &index.columns, values)?;
+        let mut found = Vec::new();
+        self.txn.lookup(index.id, &key, &mut found).await?;
+        Ok(found.first().copied())
+    }
+
+    /// Updates a row that has the key of `values`; returns the new row, or `None` if the condition
+    /// does not hold.
+    async fn update_held(
+        &mut self,
+        insert: &Insert,
+        update: &ConflictUpdate,
+        id: RowId,
+        values: &[Value],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Option<Vec<Value>>> {
+        let old = self.copy_of(insert.table, id).await?;
+        let sources = [&old[..], values];
+        if !self.holds(update.filter.as_ref(), sources, outer).await? {
+            return Ok(None);
+        }
+        let assigned = self.list_values(&update.values, sources, outer).await?;
+        let mut new = old.clone();
+        for (&at, value) in update.columns.iter().zip(assigned) {
+            new[at] = value;
+        }
+        self.replace_row(insert.table, &update.columns, id, (&old, &new)).await?;
+        Ok(Some(new))
+    }
+
+    /// Replaces a row by another one, with all checks; `columns` are those that may differ.
+    pub(super) async fn replace_row(
+        &mut self,
+        at: usize,
+        columns: &[usize],
+        id: RowId,
+        (old, new): (&[Value], &[Value]),
+    ) -> Result<()> {
+        let tables = self.tables;
+        let table = &tables[at];
+        self.check_row(at, new)?;
+        let differs = |&at: &usize| sql_value::order::order(&old[at], &new[at]).is_ne();
+        if !table.has_hidden_key && table.schema.key().iter().any(differs) {
+            let key = self.key_of_row(at, new)?;
+            self.txn.delete(id);
+            self.insert_row(at, &key, new).await?;
+        } else {
+            for index in table.indexes.iter().filter(|index| index.unique) {
+                if index.columns.iter().any(differs)
+                    && self.find_equal(at, index, new, Some(id)).await?
+                {
+                    return Err(duplicate(table, &index.name, &index.columns, new));
+                }
+            }
+            let mut record = self.txn.update(id);
+            for &column in columns.iter().filter(|&&column| !table.columns[column].is_key) {
+                table.columns[column].write(&mut record, column, &new[column])?;
+            }
+        }
+        self.check_references(at, new, Some(old)).await?;
+        self.check_referrers(at, old, Some(new)).await
+    }
+}

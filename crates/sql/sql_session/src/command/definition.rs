@@ -1,0 +1,101 @@
+//! `CREATE`, `DROP` and `ALTER`.
+
+use super::{Command, DropKind, Parser, Result2, ignored};
+use crate::error::SqlError;
+
+impl Parser<'_> {
+    pub(super) fn create(&mut self) -> Result2<Command> {
+        let replaces = self.accept_all(&["OR", "REPLACE"]);
+        let _ = self.accept("UNLOGGED");
+        if self.accept("FUNCTION") || self.accept("PROCEDURE") {
+            return Ok(Command::CreateRoutine { name: self.relation()?, replaces });
+        }
+        if self.accept("TABLE") {
+            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+            return Ok(Command::CreateTable { name: self.relation()?, if_not_exists });
+        }
+        if self.accept("SEQUENCE") {
+            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+            return Ok(Command::CreateSequence { name: self.relation()?, if_not_exists });
+        }
+        self.accept("UNIQUE");
+        if self.accept("INDEX") {
+            self.accept("CONCURRENTLY");
+            let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+            let name = if self.is_word("ON") { None } else { Some(self.name()?) };
+            self.expect("ON")?;
+            self.accept("ONLY");
+            return Ok(Command::CreateIndex { name, table: self.relation()?, if_not_exists });
+        }
+        let what = self.peek().map_or("", |token| token.text).to_uppercase();
+        match &*what {
+            "TABLESPACE" | "EXTENSION" | "STATISTICS" | "SCHEMA" => {
+                Ok(ignored(&format!("CREATE {what}")))
+            }
+            "TEMP" | "TEMPORARY" | "GLOBAL" | "LOCAL" => {
+                Err(SqlError::unsupported("temporary tables are not supported"))
+            }
+            _ => Err(SqlError::unsupported(format!("CREATE {what} is not supported"))),
+        }
+    }
+
+    pub(super) fn drop(&mut self) -> Result2<Command> {
+        let kind = if self.accept("TABLE") {
+            DropKind::Table
+        } else if self.accept("INDEX") {
+            self.accept("CONCURRENTLY");
+            DropKind::Index
+        } else if self.accept("FUNCTION") || self.accept("PROCEDURE") || self.accept("ROUTINE") {
+            DropKind::Routine
+        } else if self.accept("SEQUENCE") {
+            DropKind::Sequence
+        } else {
+            let what = self.peek().map_or("", |token| token.text).to_uppercase();
+            self.at = self.tokens.len();
+            let is_harmless = ["TABLESPACE", "EXTENSION", "STATISTICS", "SCHEMA", "OWNED"];
+            return match is_harmless.contains(&&*what) {
+                true => Ok(ignored(&format!("DROP {what}"))),
+                false => Err(SqlError::unsupported(format!("DROP {what} is not supported"))),
+            };
+        };
+        let if_exists = self.accept_all(&["IF", "EXISTS"]);
+        let mut names = Vec::new();
+        loop {
+            names.push(self.relation()?);
+            if kind == DropKind::Routine && self.accept_sign('(') {
+                while !self.is_at_end() && !self.accept_sign(')') {
+                    self.at += 1;
+                }
+            }
+            if !self.accept_sign(',') {
+                break;
+            }
+        }
+        Ok(Command::Drop { kind, names, if_exists, cascade: self.cascade() })
+    }
+
+    pub(super) fn alter(&mut self) -> Result2<Command> {
+        if self.accept("SEQUENCE") {
+            return match self.tokens.iter().any(|token| token.is_word("OWNED")) {
+                true => Ok(ignored("ALTER SEQUENCE")),
+                false => Err(SqlError::unsupported("ALTER SEQUENCE is not supported")
+                    .hint("Write SELECT setval('sequence', value).")),
+            };
+        }
+        if !self.accept("TABLE") {
+            let what = self.peek().map_or("", |token| token.text).to_uppercase();
+            return Err(SqlError::unsupported(format!("ALTER {what} is not supported")));
+        }
+        let if_exists = self.accept_all(&["IF", "EXISTS"]);
+        self.accept("ONLY");
+        let table = self.relation()?;
+        let is_harmless = self.is_word("OWNER")
+            || self.is_word("SET") && !self.tokens.iter().any(|token| token.is_word("SCHEMA"))
+            || self.is_word("CLUSTER")
+            || self.is_word("RESET");
+        if is_harmless {
+            return Ok(ignored("ALTER TABLE"));
+        }
+        Ok(Command::AlterTable { table, if_exists })
+    }
+}

@@ -1,0 +1,125 @@
+//! `SET` and `SHOW`, and the characteristics of transactions.
+
+use super::{Characteristics, Command, IsolationLevel, Parser, Result2, ignored};
+use crate::error::SqlError;
+use crate::lexer::Kind;
+
+impl Parser<'_> {
+    pub(super) fn characteristics(&mut self) -> Result2<Characteristics> {
+        let mut found = Characteristics::default();
+        loop {
+            if self.accept_all(&["ISOLATION", "LEVEL"]) {
+                let first = self.name()?;
+                let level = match &*first {
+                    "serializable" => IsolationLevel::Serializable,
+                    "repeatable" if self.accept("READ") => IsolationLevel::RepeatableRead,
+                    "read" if self.accept("COMMITTED") => IsolationLevel::ReadCommitted,
+                    "read" if self.accept("UNCOMMITTED") => IsolationLevel::ReadUncommitted,
+                    _ => return Err(self.unexpected()),
+                };
+                found.isolation = Some(level);
+            } else if self.accept_all(&["READ", "ONLY"]) {
+                found.is_read_only = Some(true);
+            } else if self.accept_all(&["READ", "WRITE"]) {
+                found.is_read_only = Some(false);
+            } else if !self.accept("DEFERRABLE") && !self.accept_all(&["NOT", "DEFERRABLE"]) {
+                return Ok(found);
+            }
+            self.accept_sign(',');
+        }
+    }
+
+    pub(super) fn set(&mut self) -> Result2<Command> {
+        if self.accept("TRANSACTION") {
+            return Ok(Command::SetTransaction(self.characteristics()?));
+        }
+        if self.accept_all(&["SESSION", "CHARACTERISTICS", "AS", "TRANSACTION"]) {
+            return Ok(Command::SetSessionCharacteristics(self.characteristics()?));
+        }
+        if self.accept("CONSTRAINTS") {
+            self.at = self.tokens.len();
+            return Ok(ignored("SET CONSTRAINTS"));
+        }
+        let is_local = self.accept("LOCAL");
+        if !is_local {
+            self.accept("SESSION");
+        }
+        let name = if self.accept_all(&["TIME", "ZONE"]) {
+            "timezone".to_owned()
+        } else if self.accept("NAMES") {
+            "client_encoding".to_owned()
+        } else if self.accept("ROLE") {
+            "role".to_owned()
+        } else {
+            let name = self.dotted()?;
+            if !self.accept("TO") {
+                self.expect_sign('=')?;
+            }
+            name
+        };
+        Ok(Command::Set { is_local, name, value: self.value()? })
+    }
+
+    pub(super) fn dotted(&mut self) -> Result2<String> {
+        let mut name = self.name()?;
+        while self.accept_sign('.') {
+            name = format!("{name}.{}", self.name()?);
+        }
+        Ok(name)
+    }
+
+    /// The value of a setting; `None` for `DEFAULT`.
+    pub(super) fn value(&mut self) -> Result2<Option<String>> {
+        if self.accept("DEFAULT") {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        loop {
+            let sign = if self.accept_sign('-') { "-" } else { "" };
+            let token = self.peek().ok_or_else(|| self.unexpected())?;
+            let part = match token.kind {
+                Kind::Text => token.string().unwrap_or_default(),
+                Kind::Word => token.text.to_lowercase(),
+                Kind::Quoted => token.name().unwrap_or_default(),
+                Kind::Number => token.text.to_owned(),
+                _ => return Err(self.unexpected()),
+            };
+            self.at += 1;
+            parts.push(format!("{sign}{part}"));
+            if !self.accept_sign(',') {
+                return Ok(Some(parts.join(", ")));
+            }
+        }
+    }
+
+    pub(super) fn shown(&mut self) -> Result2<String> {
+        if self.accept_all(&["TIME", "ZONE"]) {
+            return Ok("timezone".to_owned());
+        }
+        if self.accept_all(&["TRANSACTION", "ISOLATION", "LEVEL"]) {
+            return Ok("transaction_isolation".to_owned());
+        }
+        if self.accept_all(&["SESSION", "AUTHORIZATION"]) {
+            return Ok("session_authorization".to_owned());
+        }
+        self.dotted()
+    }
+
+    pub(super) fn rollback(&mut self) -> Result2<Command> {
+        let _ = self.accept("WORK") || self.accept("TRANSACTION");
+        if self.accept("TO") {
+            self.accept("SAVEPOINT");
+            return Ok(Command::RollbackTo(self.name()?));
+        }
+        Ok(Command::Rollback { chain: self.chain()? })
+    }
+
+    pub(super) fn chain(&mut self) -> Result2<bool> {
+        let _ = self.accept("WORK") || self.accept("TRANSACTION");
+        if self.is_word("PREPARED") {
+            return Err(SqlError::unsupported("prepared transactions are not supported"));
+        }
+        let no_chain = self.accept_all(&["AND", "NO", "CHAIN"]);
+        Ok(!no_chain && self.accept_all(&["AND", "CHAIN"]))
+    }
+}

@@ -90,7 +90,12 @@ fn a_directory_keeps_tables_and_rows() {
     let (code, _) = server.end(Signal::KILL);
     assert_eq!(code, None);
     let server = Started::new(&["--data", path]);
-    let read = server.sql(&["-c", "insert into town values (2, 'Bruges')", "-c", "table town"]);
+    let read = server.sql(&[
+        "-c",
+        "insert into town values (2, 'Bruges')",
+        "-c",
+        "select * from town order by id",
+    ]);
     let expected =
         "INSERT 0 1\n id |  name\n----+--------\n  1 | Ghent\n  2 | Bruges\n(2 rows)\n\n";
     assert_eq!(text(&read.stdout), expected, "{}", text(&read.stderr));

@@ -270,7 +270,10 @@ fn kill_clients(network: Network, kills: u64, dice: u64) {
         assert!(died.elapsed() < RECOVERED, "locks are left: {locks:?}");
     }
     assert!(recovered >= kills as f64, "each client had slots");
-    assert_eq!(slot_owners(&rounds.cluster), owners, "the dead own no slot");
+    // One that looks at the tables may have a slot for a moment.
+    while slot_owners(&rounds.cluster) != owners {
+        assert!(died.elapsed() < RECOVERED, "the dead own no slot");
+    }
 }
 
 fn acknowledged_numbers_survive_kills(network: Network) {

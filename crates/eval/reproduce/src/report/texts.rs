@@ -32,6 +32,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("trad-si-latency", include_str!("../../text/trad-si-latency.md")),
     ("h-store", include_str!("../../text/h-store.md")),
     ("traffic", include_str!("../../text/traffic.md")),
+    ("replication-cost", include_str!("../../text/replication-cost.md")),
     ("population", include_str!("../../text/population.md")),
     ("spade-transfers", include_str!("../../text/spade-transfers.md")),
     ("spade-inlined", include_str!("../../text/spade-inlined.md")),

@@ -7,8 +7,9 @@
 //! ```text
 //! route      which statements are catalog queries    relations  names and columns
 //! world      the user's tables, as the catalog needs fill       rows of the relations
-//! select     FROM, WHERE, GROUP BY, ORDER BY         evaluate   expressions
-//! functions  PostgreSQL's functions                  types      types of expressions
+//! from       FROM and WHERE, joins                   select     GROUP BY, ORDER BY, set operations
+//! evaluate   expressions                             functions  PostgreSQL's functions
+//! types      types of expressions
 //! ```
 //!
 //! Decision: docs/decisions/0331-catalog-queries-have-an-evaluator-of-their-own.md
@@ -17,6 +18,7 @@
 mod aggregate;
 mod evaluate;
 mod fill;
+mod from;
 mod functions;
 mod operators;
 mod relations;

@@ -1,6 +1,7 @@
 //! Which statements are queries on the catalog.
 
 use crate::evaluate::Context;
+use crate::from;
 use crate::functions;
 use crate::select;
 use crate::world::World;
@@ -164,7 +165,7 @@ impl Visitor for Seen {
             return ControlFlow::Continue(());
         }
         self.has_tables = true;
-        match select::relation(name) {
+        match from::relation(name) {
             Some(_) => self.has_relations = true,
             None => self.has_others = true,
         }

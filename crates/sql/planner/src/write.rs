@@ -186,17 +186,27 @@ impl Converter {
         };
         let sources = vec![Meaning::Relation(target), Meaning::Relation(excluded)];
         self.within(sources, |converter| {
-            let mut assignments = Vec::with_capacity(update.assignments.len());
-            for (column, value) in &update.assignments {
-                let value = match value {
-                    Some(value) => converter.expr(value)?,
-                    None => default_of(catalog, table, *column),
-                };
-                assignments.push((*column, value));
-            }
+            let assignments = converter.assignments(catalog, table, &update.assignments)?;
             let filter = update.filter.as_ref().map(|filter| converter.expr(filter)).transpose()?;
             Ok(Conflict { excluded, index, assignments, filter })
         })
+    }
+
+    /// The assigned columns with their values; `DEFAULT` is the column's default.
+    fn assignments(
+        &mut self,
+        catalog: &Catalog,
+        table: usize,
+        assigned: &[(usize, Option<Expr>)],
+    ) -> Result<Vec<(usize, Expr)>> {
+        let value = |(column, value): &(usize, Option<Expr>)| {
+            let value = match value {
+                Some(value) => self.expr(value)?,
+                None => default_of(catalog, table, *column),
+            };
+            Ok((*column, value))
+        };
+        assigned.iter().map(value).collect()
     }
 
     pub fn update(&mut self, catalog: &Catalog, update: &query::Update) -> Result<Change> {
@@ -205,14 +215,7 @@ impl Converter {
             self.changed((catalog, table), &update.sources, &update.joins)?;
         self.within(sources, |converter| {
             converter.joined(&mut from, &update.joins, update.filter.as_ref())?;
-            let mut assignments = Vec::with_capacity(update.assignments.len());
-            for (column, value) in &update.assignments {
-                let value = match value {
-                    Some(value) => converter.expr(value)?,
-                    None => default_of(catalog, table, *column),
-                };
-                assignments.push((*column, value));
-            }
+            let mut assignments = converter.assignments(catalog, table, &update.assignments)?;
             assignments.sort_by_key(|(column, _)| *column);
             let returning = converter.returning(&update.returning)?;
             let kind = ChangeKind::Update { from, assignments };

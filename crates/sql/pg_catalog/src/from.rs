@@ -1,0 +1,367 @@
+//! The rows of FROM: relations, functions, sub-selects and their joins.
+
+use crate::evaluate::{Context, Layout, LayoutColumn, Scope, unsupported};
+use crate::fill;
+use crate::functions;
+use crate::operators::{bool_of, compare};
+use crate::relations::{self, Relation};
+use crate::select::{ROWS_MAX, Row, run, shape};
+use crate::types::{self, folded};
+use sql_session::SqlError;
+use sql_value::Value;
+use sqlparser::ast::{self, BinaryOperator, Expr, JoinConstraint, JoinOperator, TableFactor};
+use std::cmp::Ordering;
+
+/// The conditions that AND connects.
+fn conjuncts<'q>(condition: &'q Expr, all: &mut Vec<&'q Expr>) {
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            conjuncts(left, all);
+            conjuncts(right, all);
+        }
+        Expr::Nested(inner) => conjuncts(inner, all),
+        other => all.push(other),
+    }
+}
+
+/// The joined rows of the FROM clause that satisfy WHERE. Each condition is tested as soon as its
+/// columns are there.
+pub fn from(
+    select: &ast::Select,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<(Layout, Vec<Row>), SqlError> {
+    let mut conditions = Vec::new();
+    if let Some(selection) = &select.selection {
+        conjuncts(selection, &mut conditions);
+    }
+    let (mut layout, mut rows) = (Layout::default(), vec![Vec::new()]);
+    for (at, tables) in select.from.iter().enumerate() {
+        let is_last = at + 1 == select.from.len();
+        let factors = std::iter::once((&tables.relation, None))
+            .chain(tables.joins.iter().map(|join| (&join.relation, Some(&join.join_operator))));
+        let count = tables.joins.len() + 1;
+        for (number, (factor, operator)) in factors.enumerate() {
+            (layout, rows) = joined(layout, rows, factor, operator, outer, context)?;
+            // An outer join later may not lose rows by a condition on its own side, so conditions
+            // with columns of what is there are safe: left rows stay left rows.
+            let is_end = is_last && number + 1 == count;
+            let ready = |condition: &&Expr| is_end || is_ready(condition, &layout);
+            let (now, later): (Vec<&Expr>, Vec<&Expr>) =
+                conditions.iter().partition(|one| ready(one));
+            conditions = later;
+            rows = filtered(rows, &now, &layout, outer, context)?;
+        }
+    }
+    rows = filtered(rows, &conditions, &layout, outer, context)?;
+    Ok((layout, rows))
+}
+
+fn filtered(
+    rows: Vec<Row>,
+    conditions: &[&Expr],
+    layout: &Layout,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    if conditions.is_empty() {
+        return Ok(rows);
+    }
+    let mut kept = Vec::new();
+    for row in rows {
+        let scope = Scope { layout, row: &row, group: None, outer };
+        if hold(conditions, &scope, context)? {
+            kept.push(row);
+        }
+    }
+    Ok(kept)
+}
+
+/// Whether all columns of a simple condition are there. Others wait for the whole FROM clause.
+fn is_ready(condition: &Expr, layout: &Layout) -> bool {
+    match condition {
+        Expr::Identifier(name) => layout.find(&[name]).is_some(),
+        Expr::CompoundIdentifier(parts) => layout.find(&parts.iter().collect::<Vec<_>>()).is_some(),
+        Expr::Value(_) => true,
+        Expr::Nested(inner)
+        | Expr::Collate { expr: inner, .. }
+        | Expr::Cast { expr: inner, .. }
+        | Expr::UnaryOp { expr: inner, .. } => is_ready(inner, layout),
+        Expr::BinaryOp { left, right, .. } => is_ready(left, layout) && is_ready(right, layout),
+        Expr::InList { expr, list, .. } => {
+            is_ready(expr, layout) && list.iter().all(|one| is_ready(one, layout))
+        }
+        _ => false,
+    }
+}
+
+/// Joins rows with a table.
+fn joined(
+    left: Layout,
+    rows: Vec<Row>,
+    factor: &TableFactor,
+    operator: Option<&JoinOperator>,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<(Layout, Vec<Row>), SqlError> {
+    let (is_left, constraint) = match operator {
+        None => (false, None),
+        Some(JoinOperator::Join(own) | JoinOperator::Inner(own) | JoinOperator::CrossJoin(own)) => {
+            (false, Some(own))
+        }
+        Some(JoinOperator::Left(own) | JoinOperator::LeftOuter(own)) => (true, Some(own)),
+        Some(_) => return Err(unsupported("this kind of join")),
+    };
+    let outer_layouts = outer.map(Scope::layouts).unwrap_or_default();
+    let lateral: Vec<&Layout> = std::iter::once(&left).chain(outer_layouts).collect();
+    let own = factor_layout(factor, &lateral, context)?;
+    let (width, mut layout) = (own.columns.len(), left.clone());
+    layout.columns.extend(own.columns.iter().cloned());
+    let (conditions, equal) = join_conditions(constraint, &left, &own)?;
+    let is_fixed = !is_lateral(factor);
+    let fixed = match is_fixed {
+        true => factor_rows(factor, outer, context)?,
+        false => Vec::new(),
+    };
+    let mut result = Vec::new();
+    for row in rows {
+        let scope = Scope { layout: &left, row: &row, group: None, outer };
+        let own;
+        let others = match is_fixed {
+            true => &fixed,
+            false => {
+                own = factor_rows(factor, Some(&scope), context)?;
+                &own
+            }
+        };
+        let mut is_matched = false;
+        for other in others {
+            let mut both = row.clone();
+            both.extend(other.iter().cloned());
+            let is_equal = |(one, other): &(usize, usize)| {
+                compare(&both[*one], &both[*other]) == Some(Ordering::Equal)
+            };
+            let scope = Scope { layout: &layout, row: &both, group: None, outer };
+            if equal.iter().all(is_equal) && hold(&conditions, &scope, context)? {
+                is_matched = true;
+                result.push(both);
+            }
+        }
+        if is_left && !is_matched {
+            let mut alone = row.clone();
+            alone.extend(std::iter::repeat_n(Value::Null, width));
+            result.push(alone);
+        }
+        if result.len() > ROWS_MAX {
+            let message = format!("a query on the system catalog joins more than {ROWS_MAX} rows");
+            return Err(SqlError::new("54000", message));
+        }
+    }
+    Ok((layout, result))
+}
+
+type Conditions<'q> = (Vec<&'q Expr>, Vec<(usize, usize)>);
+
+/// The conditions of a join, and pairs of columns that must be equal.
+fn join_conditions<'q>(
+    constraint: Option<&'q JoinConstraint>,
+    left: &Layout,
+    right: &Layout,
+) -> Result<Conditions<'q>, SqlError> {
+    let (mut conditions, mut equal) = (Vec::new(), Vec::new());
+    match constraint {
+        Some(JoinConstraint::On(condition)) => conjuncts(condition, &mut conditions),
+        Some(JoinConstraint::Using(names)) => {
+            for name in names {
+                let name = name.0.last().and_then(|part| part.as_ident());
+                let name = name.ok_or_else(|| unsupported("this USING"))?;
+                let sides = left.find(&[name]).zip(right.find(&[name]));
+                let (one, other) = sides.ok_or_else(|| unsupported("this USING"))?;
+                equal.push((one, left.columns.len() + other));
+            }
+        }
+        Some(JoinConstraint::Natural) => return Err(unsupported("NATURAL JOIN")),
+        Some(JoinConstraint::None) | None => {}
+    }
+    Ok((conditions, equal))
+}
+
+/// Whether all conditions are true.
+fn hold(conditions: &[&Expr], scope: &Scope<'_>, context: &Context<'_>) -> Result<bool, SqlError> {
+    for condition in conditions {
+        if bool_of(&context.value(condition, scope)?) != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the rows depend on the tables to the left.
+fn is_lateral(factor: &TableFactor) -> bool {
+    match factor {
+        TableFactor::Table { args, .. } => args.is_some(),
+        TableFactor::Derived { lateral, .. } => *lateral,
+        TableFactor::Function { .. } | TableFactor::UNNEST { .. } => true,
+        _ => false,
+    }
+}
+
+/// The layout of a FROM clause.
+pub fn from_layout(
+    from: &[ast::TableWithJoins],
+    outer: &[&Layout],
+    context: &Context<'_>,
+) -> Result<Layout, SqlError> {
+    let mut layout = Layout::default();
+    for tables in from {
+        let joins = tables.joins.iter().map(|join| &join.relation);
+        for factor in std::iter::once(&tables.relation).chain(joins) {
+            let lateral: Vec<&Layout> =
+                std::iter::once(&layout).chain(outer.iter().copied()).collect();
+            let own = factor_layout(factor, &lateral, context)?;
+            layout.columns.extend(own.columns);
+        }
+    }
+    Ok(layout)
+}
+
+/// The relation that a name without arguments names.
+pub fn relation(name: &ast::ObjectName) -> Option<&'static Relation> {
+    let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(folded).collect();
+    match parts.as_slice() {
+        [name] => relations::find(None, name),
+        [schema, name] => relations::find(Some(schema), name),
+        _ => None,
+    }
+}
+
+fn factor_layout(
+    factor: &TableFactor,
+    outer: &[&Layout],
+    context: &Context<'_>,
+) -> Result<Layout, SqlError> {
+    let alias_of =
+        |alias: &Option<ast::TableAlias>| alias.as_ref().map(|alias| folded(&alias.name));
+    let (source, mut columns, alias) = match factor {
+        TableFactor::Table { name, alias, args: None, .. } => {
+            let relation = relation(name).ok_or_else(|| unknown(name))?;
+            (
+                alias_of(alias).unwrap_or_else(|| relation.name.to_owned()),
+                relation.columns.clone(),
+                alias,
+            )
+        }
+        TableFactor::Derived { subquery, alias, .. } => {
+            let shape = shape(subquery, outer, context)?;
+            let columns = shape.into_iter().map(|column| (column.name, column.oid)).collect();
+            (alias_of(alias).unwrap_or_default(), columns, alias)
+        }
+        TableFactor::Table { name, alias, args: Some(_), .. }
+        | TableFactor::Function { name, alias, .. } => {
+            let function = name.0.last().and_then(|part| part.as_ident()).map(folded);
+            let function = function.unwrap_or_default();
+            let source = alias_of(alias).unwrap_or_else(|| function.clone());
+            let oid = match function.as_str() {
+                "generate_series" | "generate_subscripts" => types::INT4,
+                "pg_partition_ancestors" => types::REGCLASS,
+                _ => types::TEXT,
+            };
+            let mut columns = vec![(source.clone(), oid)];
+            if let TableFactor::Function { with_ordinality: true, .. }
+            | TableFactor::Table { with_ordinality: true, .. } = factor
+            {
+                columns.push(("ordinality".to_owned(), types::INT8));
+            }
+            (source, columns, alias)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } => {
+            let source = alias_of(alias).unwrap_or_else(|| "unnest".to_owned());
+            let element = |one: &Expr| types::element_of(types::of(one, outer, context));
+            let mut columns: Vec<(String, u32)> =
+                array_exprs.iter().map(|one| (source.clone(), element(one))).collect();
+            if *with_ordinality {
+                columns.push(("ordinality".to_owned(), types::INT8));
+            }
+            (source, columns, alias)
+        }
+        other => return Err(unsupported(format!("`{other}` in FROM"))),
+    };
+    if let Some(alias) = alias {
+        for (column, named) in columns.iter_mut().zip(&alias.columns) {
+            column.0 = folded(&named.name);
+        }
+    }
+    let columns = columns.into_iter();
+    let columns = columns.map(|(name, oid)| LayoutColumn { source: source.clone(), name, oid });
+    Ok(Layout { columns: columns.collect() })
+}
+
+fn unknown(name: &ast::ObjectName) -> SqlError {
+    SqlError::new("42P01", format!("relation \"{name}\" does not exist"))
+}
+
+fn factor_rows(
+    factor: &TableFactor,
+    scope: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
+    let layout = Layout::default();
+    let empty = Scope { layout: &layout, row: &[], group: None, outer: None };
+    let scope_of = scope.unwrap_or(&empty);
+    let numbered = |values: Vec<Value>, with_ordinality: bool| {
+        let row = |(at, value): (usize, Value)| match with_ordinality {
+            true => vec![value, Value::Int(at as i64 + 1)],
+            false => vec![value],
+        };
+        values.into_iter().enumerate().map(row).collect()
+    };
+    match factor {
+        TableFactor::Table { name, args: None, .. } => {
+            let relation = relation(name).ok_or_else(|| unknown(name))?;
+            Ok(fill::rows(relation, context.world))
+        }
+        TableFactor::Derived { subquery, .. } => run(subquery, scope, context),
+        TableFactor::Table { name, args: Some(args), with_ordinality, .. } => {
+            let values = call_arguments(&args.args, scope_of, context)?;
+            Ok(numbered(set_of(name, &values, context)?, *with_ordinality))
+        }
+        TableFactor::Function { name, args, with_ordinality, .. } => {
+            let values = call_arguments(args, scope_of, context)?;
+            Ok(numbered(set_of(name, &values, context)?, *with_ordinality))
+        }
+        TableFactor::UNNEST { array_exprs, with_ordinality, .. } => {
+            let [array] = array_exprs.as_slice() else {
+                return Err(unsupported("unnest of several arrays"));
+            };
+            let value = context.value(array, scope_of)?;
+            Ok(numbered(functions::set("unnest", &[value])?, *with_ordinality))
+        }
+        other => Err(unsupported(format!("`{other}` in FROM"))),
+    }
+}
+
+fn set_of(
+    name: &ast::ObjectName,
+    values: &[Value],
+    context: &Context<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let name = name.0.last().and_then(|part| part.as_ident()).map(folded).unwrap_or_default();
+    match functions::returns_set(&name) {
+        true => functions::set(&name, values),
+        false => Ok(vec![functions::call(&name, values, context.world)?]),
+    }
+}
+
+fn call_arguments(
+    arguments: &[ast::FunctionArg],
+    scope: &Scope<'_>,
+    context: &Context<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let value = |argument: &ast::FunctionArg| match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression)) => {
+            context.value(expression, scope)
+        }
+        other => Err(unsupported(format!("the argument `{other}`"))),
+    };
+    arguments.iter().map(value).collect()
+}

@@ -6,6 +6,7 @@
 
 use crate::catalog::CatalogError;
 use crate::read::access::RowId;
+use crate::recovery::JournalError;
 use fabric::{CallError, FabricError};
 use index::{Damage, IndexError};
 use layout::SchemaError;
@@ -201,6 +202,25 @@ impl From<FabricError> for TxnError {
 impl From<CallError> for TxnError {
     fn from(_: CallError) -> Self {
         Self::Abort(Abort::Unreachable)
+    }
+}
+
+/// A server that cannot be called may have room.
+impl From<AllocateError> for Abort {
+    fn from(error: AllocateError) -> Self {
+        match error {
+            AllocateError::Call(_) => Self::Unreachable,
+            _ => Self::OutOfMemory,
+        }
+    }
+}
+
+impl From<JournalError> for Abort {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Fabric(_) => Self::Unreachable,
+            JournalError::Allocate(error) => error.into(),
+        }
     }
 }
 

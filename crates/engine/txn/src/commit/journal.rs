@@ -9,7 +9,7 @@
 
 use crate::abort::Abort;
 use crate::lane::LaneInner;
-use crate::recovery::{JournalError, LaneJournal, begin_entry};
+use crate::recovery::{LaneJournal, begin_entry};
 use fabric::{Batch, Env, Mutant, append_writes};
 use layout::VersionWord;
 use layout::journal::{ENTRY_HEAD, EntryHead, close_entry};
@@ -49,10 +49,7 @@ impl<E: Env> LaneInner<E> {
         self.txn.batch.put_back(batch);
         let Some(journal) = self.journal.as_deref_mut() else { return Ok(()) };
         let room = journal.make_room(&self.env, &self.shared, &self.scratch.entry).await;
-        room.map_err(|error| match error {
-            JournalError::Fabric(_) => Abort::Unreachable,
-            JournalError::Allocate(_) => Abort::OutOfMemory,
-        })
+        room.map_err(Abort::from)
     }
 
     /// Makes the entry: the words that the commit locks, and batch 2 with its marks, which are a

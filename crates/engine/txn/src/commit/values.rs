@@ -70,9 +70,8 @@ impl<E: Env> LaneInner<E> {
         let words = value_layout(&self.env, unplaced).piece_words();
         let server = self.env.node_of(self.home_of(access).region());
         let table = self.open.table_mut(access.table);
-        let allocated =
-            table.values_on(server).allocate(&self.env, &self.shared.pieces, words).await;
-        let piece = allocated.map_err(|_| Abort::OutOfMemory)?;
+        let pool = table.values_on(server);
+        let piece = pool.allocate(&self.env, &self.shared.pieces, words).await?;
         Ok(OutOfLine { ptr: piece.word(), ..unplaced })
     }
 

@@ -16,8 +16,8 @@ use crate::snapshot::slot::take_lane_place;
 use fabric::{Batch, Env};
 use layout::oracle::{OWNER_RECOVERS, VECTOR};
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, WORD_BYTES};
-use memory::Label;
 use memory::extent::{allocate_extent, usage};
+use memory::{AllocateError, Label};
 pub(crate) use shared::{ANONYMOUS, Placed, Shared};
 use shared::{Claim, LanePoolGuard};
 use std::sync::Arc;
@@ -412,7 +412,9 @@ async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, L
                 // If the slot cannot be returned, it is recovered when this process has ended.
                 let _ = Box::new(inner).return_place().await;
                 return Err(match error {
-                    JournalError::Fabric(_) => LaneError::Unreachable,
+                    JournalError::Fabric(_) | JournalError::Allocate(AllocateError::Call(_)) => {
+                        LaneError::Unreachable
+                    }
                     JournalError::Allocate(error) => LaneError::NoJournal(error),
                 });
             }

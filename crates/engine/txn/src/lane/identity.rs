@@ -153,13 +153,15 @@ impl<E: Env> LaneInner<E> {
         let taken = taken.map_err(|_| Abort::Unreachable)?.ok_or(Abort::SnapshotUnavailable)?;
         if self.journal.is_some() {
             let opened = LaneJournal::open(&self.env, &self.shared, taken.slot).await;
-            let Ok(journal) = opened else {
-                let returned =
-                    crate::snapshot::slot::return_unused(&self.env, &self.shared, taken.slot);
-                returned.await.map_err(|_| Abort::Unreachable)?;
-                return Err(Abort::OutOfMemory);
-            };
-            self.journal = Some(Box::new(journal));
+            match opened {
+                Ok(journal) => self.journal = Some(Box::new(journal)),
+                Err(error) => {
+                    let returned =
+                        crate::snapshot::slot::return_unused(&self.env, &self.shared, taken.slot);
+                    returned.await.map_err(|_| Abort::Unreachable)?;
+                    return Err(error.into());
+                }
+            }
         }
         (self.identity.slot, self.identity.counter) = (taken.slot, taken.counter);
         Ok(())

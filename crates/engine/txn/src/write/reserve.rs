@@ -106,7 +106,7 @@ impl<E: Env> LaneInner<E> {
         let lane_table = self.open.table_mut(table);
         match lane_table.buffers_on(server).allocate(&self.env, words).await {
             Ok(buffer) => return Ok(buffer),
-            Err(AllocateError::Call(_)) => return Err(Abort::OutOfMemory),
+            Err(error @ AllocateError::Call(_)) => return Err(error.into()),
             Err(_) => self.note_short_memory(),
         }
         if let Some(buffer) = self.reserved_buffer(access, server).await {

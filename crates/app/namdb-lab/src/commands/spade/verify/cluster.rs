@@ -39,6 +39,8 @@ const LANES: u32 = 8;
 const ALONE_SHARE: f64 = 0.3;
 /// Minimal seconds of one lane alone: calls over a network take up to milliseconds.
 const ALONE_S_MIN: f64 = 0.5;
+/// Times of the runs of one lane alone, relative to the first, until one has calls of each kind.
+const ALONE_TIMES: [f64; 3] = [1.0, 3.0, 9.0];
 /// Seconds of warm-up of the lane alone, which fills its caches of row addresses.
 const ALONE_WARM_UP_S: f64 = 0.2;
 /// A note on every report.
@@ -168,12 +170,12 @@ impl<W> SiteJob<W> for Verify<'_> {
         let shares = self.all()?;
         let runs: Vec<Run> = shares.iter().map(|share| share.run.clone()).collect();
         let mut run = run_record::merge(&runs).context("no compute server ran anything")?;
-        let alone = self.alone(lanes)?;
-        if let Some(alone) = &alone {
+        let alone = self.alone(lanes, &run)?;
+        for alone in &alone {
             // The checks count all transactions.
-            run.totals.merge(&alone.run.totals);
-            run.is_out_of_memory |= alone.run.is_out_of_memory;
-            run.is_unreachable |= alone.run.is_unreachable;
+            run.totals.merge(&alone.totals);
+            run.is_out_of_memory |= alone.is_out_of_memory;
+            run.is_unreachable |= alone.is_unreachable;
         }
         let (words, options) = ("a design to verify".to_owned(), serde_json::Value::Null);
         let subject = Subject {
@@ -184,7 +186,7 @@ impl<W> SiteJob<W> for Verify<'_> {
             seed: asked.arguments.seed,
         };
         let report = Report::new(site, workload, &subject, before, &run, &shares);
-        Ok(Seen { report, run, alone: alone.map(|share| share.run) })
+        Ok(Seen { report, run, alone: alone.into_iter().next_back() })
     }
 }
 
@@ -201,18 +203,26 @@ impl Verify<'_> {
         })
     }
 
-    /// Runs one lane alone after all others; `None` if the user has ended the run.
-    fn alone(&self, workers: u32) -> Result<Option<Share>> {
-        if interruption().load(Relaxed) {
-            return Ok(None);
-        }
+    /// Runs one lane alone after all others, again and longer if it has not completed a call of
+    /// each procedure that these have called; no run if the user has ended the first.
+    fn alone(&self, workers: u32, all: &Run) -> Result<Vec<Run>> {
         let seconds = (ALONE_SHARE * self.asked.arguments.seconds).max(ALONE_S_MIN);
-        let ordered = self.ordered(seconds, ALONE_WARM_UP_S)?;
-        with_progress("running alone", seconds, |stop, watcher| {
-            let share = self.compute_servers.run_alone(&ordered, workers, stop, watcher)?;
-            let committed = share.as_ref().map_or(0, |share| share.run.totals.committed());
-            Ok((share, committed))
-        })
+        let mut runs: Vec<Run> = Vec::new();
+        for seconds in ALONE_TIMES.map(|times| times * seconds) {
+            if runs.last().is_some_and(|alone| has_sample_of_each(alone, all))
+                || interruption().load(Relaxed)
+            {
+                break;
+            }
+            let ordered = self.ordered(seconds, ALONE_WARM_UP_S)?;
+            let share = with_progress("running alone", seconds, |stop, watcher| {
+                let share = self.compute_servers.run_alone(&ordered, workers, stop, watcher)?;
+                let committed = share.as_ref().map_or(0, |share| share.run.totals.committed());
+                Ok((share, committed))
+            })?;
+            runs.extend(share.map(|share| share.run));
+        }
+        Ok(runs)
     }
 
     /// The compute servers' order, with arguments as for `namdb bench`.
@@ -238,6 +248,12 @@ impl Verify<'_> {
         };
         ordered_folder(&arguments.question.folder, design, words)
     }
+}
+
+/// Whether a run has a sample of each procedure that has one in the other run.
+fn has_sample_of_each(run: &Run, other: &Run) -> bool {
+    let kinds = run.measured.window.kinds.iter().zip(&other.measured.window.kinds);
+    kinds.into_iter().all(|(of, other)| !of.latency_ns.is_empty() || other.latency_ns.is_empty())
 }
 
 /// The measurements.

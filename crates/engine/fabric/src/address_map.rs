@@ -22,8 +22,9 @@ use std::ops::Range;
 enum Primary {
     /// The region itself, or the replica that was promoted.
     Open(RegionId),
-    /// Its server has died. Writes still reach the replicas, and nothing else is possible.
-    Closed,
+    /// The server of this region or replica has died. Writes still reach the other replicas, and
+    /// nothing else is possible.
+    Closed(RegionId),
 }
 
 /// The nodes of every region of a world.
@@ -38,8 +39,8 @@ pub struct AddressMap {
     dead: Box<[bool]>,
     /// Whether every batch may be posted as it is.
     is_plain: bool,
-    /// Words without replicas.
-    left_out: Range<GlobalPtr>,
+    /// Words whose replicas are always written beside.
+    beside: Range<GlobalPtr>,
 }
 
 impl AddressMap {
@@ -64,7 +65,7 @@ impl AddressMap {
             primaries: (0..server_count).map(|n| Primary::Open(RegionId(n))).collect(),
             dead: vec![false; usize::from(server_count)].into(),
             is_plain: replica_count == 1,
-            left_out: GlobalPtr::NULL..GlobalPtr::NULL,
+            beside: GlobalPtr::NULL..GlobalPtr::NULL,
         }
     }
 
@@ -91,7 +92,10 @@ impl AddressMap {
     /// If the world has no such region.
     #[inline]
     pub fn primary(&self, region: RegionId) -> NodeId {
-        self.host(self.place(region).unwrap_or(region))
+        self.host(match self.primaries.get(usize::from(region.0)) {
+            Some(&(Primary::Open(place) | Primary::Closed(place))) => place,
+            None => region,
+        })
     }
 
     /// The node that answers calls of a memory server: another one if it has died, and a replica of
@@ -123,7 +127,7 @@ impl AddressMap {
     #[inline]
     pub fn place(&self, region: RegionId) -> Option<RegionId> {
         match self.primaries.get(usize::from(region.0)) {
-            Some(Primary::Closed) => None,
+            Some(Primary::Closed(_)) => None,
             Some(&Primary::Open(place)) => Some(place),
             None => Some(region),
         }
@@ -140,15 +144,22 @@ impl AddressMap {
         all.filter(move |&replica| Some(replica) != primary && is_alive(replica))
     }
 
-    /// These words get no replicas. There is one such range.
-    pub fn leave_out(&mut self, first: GlobalPtr, words: u64) {
-        self.left_out = first..first.add_words(words);
+    /// The replicas of these words are written beside them, whatever a batch says. There is one
+    /// such range. While its region is closed, the world stands still: see [`Self::is_paused`].
+    pub fn write_beside(&mut self, first: GlobalPtr, words: u64) {
+        self.beside = first..first.add_words(words);
     }
 
-    /// Whether the word has no replicas.
+    /// Whether the replicas of the word are written beside it.
     #[inline]
-    pub fn is_left_out(&self, word: GlobalPtr) -> bool {
-        self.left_out.contains(&word)
+    pub fn is_beside(&self, word: GlobalPtr) -> bool {
+        self.beside.contains(&word)
+    }
+
+    /// Whether the region of the words that are written beside is closed. Nothing that takes locks
+    /// begins then.
+    pub fn is_paused(&self) -> bool {
+        !self.beside.is_empty() && self.place(self.beside.start.region()).is_none()
     }
 
     /// A memory server has died: the regions whose primary it was are closed. Returns them.
@@ -159,7 +170,10 @@ impl AddressMap {
         let regions = (0..self.server_count).map(RegionId);
         let lost: Vec<RegionId> = regions.filter(|&region| self.primary(region) == node).collect();
         for region in &lost {
-            self.primaries[usize::from(region.0)] = Primary::Closed;
+            let primary = &mut self.primaries[usize::from(region.0)];
+            if let Primary::Open(place) = *primary {
+                *primary = Primary::Closed(place);
+            }
         }
         lost
     }
@@ -218,6 +232,7 @@ mod tests {
         );
         assert_eq!(replicas(&map, 1), [7]);
         assert_eq!(map.lose(NodeId(2)), [RegionId(1), RegionId(2)]);
+        assert_eq!(map.primary(RegionId(1)), NodeId(2), "the one that has died");
         assert!(map.promote(RegionId(1)));
         assert_eq!(map.place(RegionId(1)), Some(RegionId(7)));
         map.lose(NodeId(0));

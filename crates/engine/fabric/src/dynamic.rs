@@ -115,10 +115,15 @@ impl Fabric for DynEnv {
         self.has_replicas && self.env.is_closed(region)
     }
 
-    fn leave_out(&self, first: GlobalPtr, words: u64) {
+    fn write_beside(&self, first: GlobalPtr, words: u64) {
         if self.has_replicas {
-            self.env.leave_out(first, words);
+            self.env.write_beside(first, words);
         }
+    }
+
+    #[inline]
+    fn is_paused(&self) -> bool {
+        self.has_replicas && self.env.is_paused()
     }
 
     fn is_undone(&self) -> bool {
@@ -205,7 +210,8 @@ trait ObjectEnv: Any {
     fn node_of(&self, region: RegionId) -> NodeId;
     fn replicas(&self, region: RegionId) -> Vec<RegionId>;
     fn is_closed(&self, region: RegionId) -> bool;
-    fn leave_out(&self, first: GlobalPtr, words: u64);
+    fn write_beside(&self, first: GlobalPtr, words: u64);
+    fn is_paused(&self) -> bool;
     fn is_undone(&self) -> bool;
     fn counters(&self) -> &Counters;
     fn now_ns(&self) -> u64;
@@ -264,8 +270,12 @@ impl<E: Env> ObjectEnv for E {
         Fabric::is_closed(self, region)
     }
 
-    fn leave_out(&self, first: GlobalPtr, words: u64) {
-        Fabric::leave_out(self, first, words);
+    fn write_beside(&self, first: GlobalPtr, words: u64) {
+        Fabric::write_beside(self, first, words);
+    }
+
+    fn is_paused(&self) -> bool {
+        Fabric::is_paused(self)
     }
 
     fn is_undone(&self) -> bool {

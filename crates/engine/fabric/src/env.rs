@@ -96,8 +96,15 @@ pub trait Fabric {
         false
     }
 
-    /// These words get no replicas: a promotion restores them.
-    fn leave_out(&self, _first: GlobalPtr, _words: u64) {}
+    /// The replicas of these words are written beside them: see [`crate::AddressMap`].
+    fn write_beside(&self, _first: GlobalPtr, _words: u64) {}
+
+    /// Whether the server with these words has died, and no replica was promoted yet. Nothing that
+    /// takes locks begins then.
+    #[inline]
+    fn is_paused(&self) -> bool {
+        false
+    }
 
     /// Whether a work of upkeep on this endpoint was undone, because a memory server has died. It
     /// holds no lock any more, and its batches are refused.

@@ -74,9 +74,14 @@ impl Copies {
 }
 
 impl<E: Env> Insistent<E> {
-    /// An endpoint for work that holds no lock yet, with the lane's journal if it has one.
+    /// An endpoint for work that holds no lock yet, with the lane's journal if it has one. In a
+    /// world that stands still, the work has ended before it begins.
     pub fn new(env: E, journal: Option<JournalOf<E>>, copies: Copies) -> Self {
-        Self { env, work: Rc::new(Work::new(journal)), copies }
+        let work = Work::new(journal);
+        if env.is_paused() {
+            work.end_undone();
+        }
+        Self { env, work: Rc::new(work), copies }
     }
 
     /// Repeats a lost batch until it completes.
@@ -125,7 +130,7 @@ impl<E: Env> Insistent<E> {
         let unlocked = self.unlocked_by(lost).await?;
         let mut batch = lost.clone();
         batch.retain_unproved(&unlocked);
-        replicas::repeated(&self.env, batch, self.work.unlocked_by(lost.verbs())).await
+        replicas::repeated(&self.env, batch, self.work.unlocked_by(lost.verbs()), &[]).await
     }
 
     /// The held words that the lost batch has unlocked, without those of closed regions.
@@ -209,7 +214,16 @@ impl<E: Env> Fabric for Insistent<E> {
         if !is_repeatable(&batch) {
             return self.env.execute(batch).await;
         }
-        let ahead = self.work.put_entry(&self.env, &mut batch).await?;
+        let ahead = match self.work.put_entry(&self.env, &mut batch).await {
+            Ok(ahead) => ahead,
+            Err(error) => {
+                // Nothing was posted. The work cannot go on, and must not keep its locks.
+                if self.env.has_replicas() {
+                    self.undo(&Batch::new()).await?;
+                }
+                return Err(error);
+            }
+        };
         let copy = self.copies.take(&batch);
         let mut batch = match self.env.execute(batch).await {
             Ok(batch) => batch,
@@ -254,8 +268,12 @@ impl<E: Env> Fabric for Insistent<E> {
         self.env.is_closed(region)
     }
 
-    fn leave_out(&self, first: GlobalPtr, words: u64) {
-        self.env.leave_out(first, words);
+    fn write_beside(&self, first: GlobalPtr, words: u64) {
+        self.env.write_beside(first, words);
+    }
+
+    fn is_paused(&self) -> bool {
+        self.env.is_paused()
     }
 
     fn is_undone(&self) -> bool {

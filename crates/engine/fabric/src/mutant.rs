@@ -166,6 +166,7 @@ mutants! {
     RecoverStealAnyLock = "recover::steal_any_lock",
     RedoAfterPublish = "redo::after_publish",
     RedoBeforeLocks = "redo::before_locks",
+    ReplicaForgetSwap = "replica::forget_swap",
     ReplicaRewriteArrived = "replica::rewrite_arrived",
     ReplicaUnfenced = "replica::unfenced",
     ReplicaUnwritten = "replica::unwritten",

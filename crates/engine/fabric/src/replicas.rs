@@ -40,8 +40,8 @@ pub fn address(batch: &mut Batch, map: &AddressMap) -> Result<(), FabricError> {
     let order = batch.replica_order();
     let mut verbs = Vec::with_capacity(2 * batch.verbs().len() + 1);
     if order != ReplicaOrder::Never {
-        let is_replicated = |verb: &&Verb| verb.is_write() && !map.is_left_out(verb.target());
-        for verb in batch.verbs().iter().filter(is_replicated) {
+        let is_ahead = |verb: &&Verb| verb.is_write() && !map.is_beside(verb.target());
+        for verb in batch.verbs().iter().filter(is_ahead) {
             let replicas = map.replicas(verb.target().region());
             verbs.extend(replicas.map(|replica| at(verb, replica)));
         }
@@ -49,12 +49,27 @@ pub fn address(batch: &mut Batch, map: &AddressMap) -> Result<(), FabricError> {
     if order == ReplicaOrder::Ahead && !verbs.is_empty() {
         verbs.push(Verb::Fence);
     }
+    let ignored = spare_word(batch);
     for verb in batch.verbs() {
         if *verb == Verb::Fence {
             verbs.push(*verb);
             continue;
         }
         let region = verb.target().region();
+        if order != ReplicaOrder::Never && map.is_beside(verb.target()) {
+            let replicas = map.replicas(region);
+            match *verb {
+                // Sums are the same in any order.
+                Verb::FetchAndAdd { word, add, .. } if map.place(region).is_some() => {
+                    let verb = Verb::FetchAndAdd { word, add, at: ignored };
+                    verbs.extend(replicas.map(|replica| at(&verb, replica)));
+                }
+                verb if verb.is_write() => {
+                    verbs.extend(replicas.map(|replica| at(&verb, replica)));
+                }
+                _ => {}
+            }
+        }
         match map.place(region) {
             Some(place) => verbs.push(at(verb, place)),
             None if verb.is_write() => {}
@@ -65,6 +80,12 @@ pub fn address(batch: &mut Batch, map: &AddressMap) -> Result<(), FabricError> {
     Ok(())
 }
 
+/// A word of the batch's arena for the results of verbs that nobody needs, if it has such verbs.
+fn spare_word(batch: &mut Batch) -> u32 {
+    let has_sums = batch.verbs().iter().any(|verb| matches!(verb, Verb::FetchAndAdd { .. }));
+    if has_sums { batch.reserve(1).at } else { 0 }
+}
+
 /// A batch that is posted again after it was lost, for the replicas of closed regions: each gets
 /// the writes that it lacks. The last write of a batch to a word that it has locked unlocks the
 /// word, and replicas are written in the order of posting; so on a replica where that word has
@@ -72,29 +93,40 @@ pub fn address(batch: &mut Batch, map: &AddressMap) -> Result<(), FabricError> {
 /// words since.
 ///
 /// All writes to other regions are posted again. `locks` are the words that the batch unlocks.
+/// `ends` are the words that it writes last in each region, with values that they have only had if
+/// all its writes to the region have arrived there; there may be none.
 pub async fn repeated<E: Env>(
     env: &E,
     mut batch: Batch,
     locks: BTreeMap<GlobalPtr, Lock>,
+    ends: &[(GlobalPtr, u64)],
 ) -> Result<Batch, FabricError> {
     let closed: BTreeSet<RegionId> = closed_regions(env, &batch);
     if closed.is_empty() {
         return Ok(batch);
     }
     let mut ahead = Vec::new();
-    for region in closed {
+    for &region in &closed {
         let locks: Vec<_> = locks.iter().filter(|(word, _)| word.region() == region).collect();
+        let ends: Vec<_> = ends.iter().filter(|(word, _)| word.region() == region).collect();
         for replica in env.replicas(region) {
             let mut reads = Batch::new();
-            for (word, _) in &locks {
+            let words =
+                ends.iter().map(|(word, _)| word).chain(locks.iter().map(|(word, _)| *word));
+            for word in words {
                 reads.read(GlobalPtr::new(replica, word.offset()), 1);
             }
             if !reads.is_empty() {
                 reads = env.execute(reads).await?;
             }
             // Each read has its word at its own number.
-            let found = (0..).zip(&locks).map(|(number, lock)| (lock, reads.word(number)));
             let rewrites = env.mutant(Mutant::ReplicaRewriteArrived);
+            let has_ended = (0..).zip(&ends).any(|(number, (_, end))| reads.word(number) == *end);
+            if has_ended && !rewrites {
+                continue;
+            }
+            let first = ends.len() as u32;
+            let found = (first..).zip(&locks).map(|(number, lock)| (lock, reads.word(number)));
             let has_arrived =
                 |lock: &Lock, found| found != lock.before && found != lock.locked && !rewrites;
             let arrived = found.filter(|((_, lock), found)| has_arrived(lock, *found));
@@ -105,7 +137,7 @@ pub async fn repeated<E: Env>(
             ahead.extend(own.verbs().iter().map(|verb| at(verb, replica)));
         }
     }
-    batch.retain(|verb| !verb.is_write() || !env.is_closed(verb.target().region()));
+    batch.retain(|verb| !verb.is_write() || !closed.contains(&verb.target().region()));
     if !ahead.is_empty() {
         ahead.push(Verb::Fence);
     }
@@ -190,6 +222,29 @@ mod tests {
         assert_eq!(posted(&map, ReplicaOrder::Ahead), [Some(3), None, Some(0), Some(1)]);
         assert_eq!(posted(&map, ReplicaOrder::Beside), [Some(3), Some(0), Some(1)]);
         assert_eq!(posted(&map, ReplicaOrder::Never), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn words_of_single_writers_are_written_beside_and_sums_go_to_all_replicas() {
+        let mut map = AddressMap::with_replicas(2, 2);
+        map.write_beside(ptr(1), 2);
+        let mut batch = batch(ReplicaOrder::Ahead);
+        batch.fetch_and_add(ptr(1).add_words(1), 3);
+        let result = |verb: &Verb| match verb {
+            Verb::FetchAndAdd { at, .. } => Some(*at),
+            _ => None,
+        };
+        let wanted = batch.verbs().iter().find_map(result);
+        let mut closed = map.clone();
+        address(&mut batch, &map).expect("all regions are open");
+        let region = |verb: &Verb| (*verb != Verb::Fence).then(|| verb.target().region().0);
+        let posted: Vec<_> = batch.verbs().iter().map(region).collect();
+        assert_eq!(posted, [Some(0), Some(3), Some(1), Some(3), Some(1)], "there is no fence");
+        let results = batch.verbs().iter().filter_map(result).map(|at| Some(at) == wanted);
+        assert_eq!(results.collect::<Vec<_>>(), [false, true], "only the primary's is needed");
+        assert!(!closed.is_paused());
+        closed.lose(NodeId(1));
+        assert!(closed.is_paused());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::version::SlotId;
 pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbRGN");
 /// Raised with every change of a layout in this crate; servers with different formats refuse each
 /// other.
-pub const FORMAT_VERSION: u64 = 10;
+pub const FORMAT_VERSION: u64 = 11;
 
 /// Bytes of the header at the start of each region, one page.
 ///
@@ -20,8 +20,9 @@ pub const FORMAT_VERSION: u64 = 10;
 ///    2 | bytes     | memory server, at start | size of the region
 ///    3 | checksum  | memory server, at start | over words 0..3
 ///    4 | collected | compare-and-swap        | stamp up to which versions were collected here
-///   64 | marks     | the lane of each slot   | id of the last journal entry whose batch 2 reached
-///      |           |                         | the server: see [`crate::journal`]
+///   64 | marks     | the lane of each slot   | two words of each: ids of the last journal entries
+///      |           |                         | whose batch 2 has reached the server, and, with
+///      |           |                         | replicas, has arrived whole: see [`crate::journal`]
 /// ```
 pub const HEADER_BYTES: u64 = 4096;
 /// Word of the region's collected-up-to stamp.
@@ -43,13 +44,19 @@ pub const fn collected(region: RegionId) -> GlobalPtr {
 /// Word of the first mark.
 const MARKS_WORD: u64 = 64;
 /// Most slots of a database with journals: each has a mark in the header.
-pub const MARKS_MAX: u32 = (HEADER_BYTES / WORD_BYTES - MARKS_WORD) as u32;
+pub const MARKS_MAX: u32 = ((HEADER_BYTES / WORD_BYTES - MARKS_WORD) / 2) as u32;
 
 /// The address of the mark of a slot's lane in `region`.
 #[inline]
 pub const fn mark(region: RegionId, slot: SlotId) -> GlobalPtr {
     debug_assert!((slot.0 as u32) < MARKS_MAX);
-    GlobalPtr::new(region, (MARKS_WORD + slot.0 as u64) * WORD_BYTES)
+    GlobalPtr::new(region, (MARKS_WORD + 2 * slot.0 as u64) * WORD_BYTES)
+}
+
+/// The address of the end mark of a slot's lane in `region`.
+#[inline]
+pub const fn end_mark(region: RegionId, slot: SlotId) -> GlobalPtr {
+    mark(region, slot).add_words(1)
 }
 
 /// Why a region's header is invalid.

@@ -103,6 +103,12 @@ impl VersionWord {
         self.is_locked() && !self.is_deleted() && self.0 != Self::TORN.0
     }
 
+    /// Whether upkeep holds this lock, and not a commit.
+    #[inline]
+    pub const fn is_lock_of_upkeep(self) -> bool {
+        self.is_locked() && self.is_deleted() && self.0 != Self::MOVED.0 && self.0 != Self::TORN.0
+    }
+
     /// The same timestamp with both flags cleared.
     #[inline]
     pub const fn timestamp(self) -> Self {

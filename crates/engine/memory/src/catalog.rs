@@ -4,12 +4,13 @@
 //! read. The shard refuses the change if another caller was faster, so that no change overwrites
 //! another unseen.
 //!
-//! If its region has replicas, a server sends each change to their servers before it answers.
+//! If its region has replicas, a server first sends each change to their servers: nobody reads a
+//! definition that the death of this server could take back.
 
 use crate::message::{Reader, Writer};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use layout::{NodeId, RegionId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 /// The service of a catalog shard.
@@ -51,6 +52,8 @@ struct Shard {
     /// Counts the changes.
     last_version: u64,
     definitions: BTreeMap<Vec<u8>, Versioned>,
+    /// Names whose change is under way to other servers.
+    changing: BTreeSet<Vec<u8>>,
     /// For each name the newest change that was copied from another server.
     copied: BTreeMap<Vec<u8>, u64>,
 }
@@ -61,23 +64,27 @@ impl Shard {
         self.definitions.get(name).map_or(ABSENT, |kept| kept.version) == version
     }
 
-    fn put(&mut self, name: &[u8], version: u64, definition: &[u8]) -> Change {
-        if !self.is_current(name, version) {
-            return Change::Conflict;
+    /// Begins a change to a definition, or to none: the new version of the name, which no other
+    /// change gets. `None`: the caller was not the fastest.
+    fn begin(&mut self, name: &[u8], version: u64) -> Option<u64> {
+        if !self.is_current(name, version) || !self.changing.insert(name.to_vec()) {
+            return None;
         }
         self.last_version += 1;
-        let kept = Versioned { version: self.last_version, definition: definition.to_vec() };
-        self.definitions.insert(name.to_vec(), kept);
-        Change::Done
+        Some(self.last_version)
     }
 
-    fn remove(&mut self, name: &[u8], version: u64) -> Change {
-        if !self.is_current(name, version) {
-            return Change::Conflict;
+    /// Ends a change; an error of a copy ends it without effect.
+    fn end(&mut self, name: &[u8], changed: Option<(u64, Option<&[u8]>)>) {
+        self.changing.remove(name);
+        match changed {
+            None => {}
+            Some((_, None)) => drop(self.definitions.remove(name)),
+            Some((version, Some(definition))) => {
+                let kept = Versioned { version, definition: definition.to_vec() };
+                self.definitions.insert(name.to_vec(), kept);
+            }
         }
-        self.last_version += 1;
-        self.definitions.remove(name);
-        Change::Done
     }
 
     /// Takes over what a name has on another server. Copies of one name may overtake each other.
@@ -100,67 +107,66 @@ impl Shard {
 impl<E: Env> Service<E> for CatalogService {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
-            let Answered { answer, changed } = self.answer(request)?;
-            if let Some((shard, name)) = changed {
-                for replica in env.replicas(RegionId(shard as u16)) {
-                    let copy = self.copy(shard, &name);
-                    env.call(env.node_of(replica), CATALOG_SERVICE, copy).await?;
+            let mut reader = Reader::new(request, "the catalog");
+            let (kind, number) = (reader.number()?, reader.number()?);
+            match kind {
+                LIST => Ok(self.list(number)),
+                COPY => {
+                    let (name, last_version) = (reader.bytes()?, reader.number()?);
+                    let (version, definition) = (reader.number()?, reader.bytes()?);
+                    self.shard(number, |shard| shard.copy(name, last_version, version, definition));
+                    Ok(Vec::new())
                 }
+                PUT => {
+                    let (name, version) = (reader.bytes()?, reader.number()?);
+                    let definition = Some(reader.bytes()?);
+                    self.change(env, number, name, version, definition).await
+                }
+                REMOVE => {
+                    let (name, version) = (reader.bytes()?, reader.number()?);
+                    self.change(env, number, name, version, None).await
+                }
+                _ => Err(CallError::Malformed("the catalog")),
             }
-            Ok(answer)
         })
     }
 }
 
-/// An answer, and the name that was changed in a shard.
-struct Answered {
-    answer: Vec<u8>,
-    changed: Option<(u64, Vec<u8>)>,
-}
-
 impl CatalogService {
-    fn answer(&self, request: &[u8]) -> Result<Answered, CallError> {
-        let mut reader = Reader::new(request, "the catalog");
-        let (kind, number) = (reader.number()?, reader.number()?);
+    fn shard<T>(&self, number: u64, look: impl FnOnce(&mut Shard) -> T) -> T {
         let mut shards = self.shards.lock().expect("no holder panics");
-        let shard = shards.entry(number).or_default();
-        let unchanged = |answer| Ok(Answered { answer, changed: None });
-        let (name, change) = match kind {
-            LIST => {
-                let add = |writer: Writer, kept: &Versioned| {
-                    writer.number(kept.version).bytes(&kept.definition)
-                };
-                return unchanged(shard.definitions.values().fold(Writer::new(), add).finish());
-            }
-            COPY => {
-                let (name, last_version) = (reader.bytes()?, reader.number()?);
-                let (version, definition) = (reader.number()?, reader.bytes()?);
-                shard.copy(name, last_version, version, definition);
-                return unchanged(Vec::new());
-            }
-            PUT => {
-                let (name, version) = (reader.bytes()?, reader.number()?);
-                (name, shard.put(name, version, reader.bytes()?))
-            }
-            REMOVE => {
-                let (name, version) = (reader.bytes()?, reader.number()?);
-                (name, shard.remove(name, version))
-            }
-            _ => return Err(CallError::Malformed("the catalog")),
-        };
-        let changed = (change == Change::Done).then(|| (number, name.to_vec()));
-        Ok(Answered { answer: encode(change), changed })
+        look(shards.entry(number).or_default())
     }
 
-    /// The request that tells another server what a name has in a shard.
-    fn copy(&self, number: u64, name: &[u8]) -> Vec<u8> {
-        let mut shards = self.shards.lock().expect("no holder panics");
-        let shard = shards.entry(number).or_default();
-        let kept = shard.definitions.get(name);
-        let (version, definition) =
-            kept.map_or((ABSENT, &[][..]), |kept| (kept.version, &kept.definition));
-        let writer = Writer::new().number(COPY).number(number).bytes(name);
-        writer.number(shard.last_version).number(version).bytes(definition).finish()
+    fn list(&self, number: u64) -> Vec<u8> {
+        let add =
+            |writer: Writer, kept: &Versioned| writer.number(kept.version).bytes(&kept.definition);
+        self.shard(number, |shard| shard.definitions.values().fold(Writer::new(), add).finish())
+    }
+
+    /// Changes a name, here and on the servers of replicas, those first.
+    async fn change<E: Env>(
+        &self,
+        env: &E,
+        number: u64,
+        name: &[u8],
+        version: u64,
+        definition: Option<&[u8]>,
+    ) -> Result<Vec<u8>, CallError> {
+        let Some(new) = self.shard(number, |shard| shard.begin(name, version)) else {
+            return Ok(encode(Change::Conflict));
+        };
+        let kept_version = if definition.is_some() { new } else { ABSENT };
+        let mut copied = Ok(());
+        for replica in env.replicas(RegionId(number as u16)) {
+            let writer = Writer::new().number(COPY).number(number).bytes(name).number(new);
+            let copy = writer.number(kept_version).bytes(definition.unwrap_or_default()).finish();
+            let answer = env.call(env.node_of(replica), CATALOG_SERVICE, copy).await;
+            copied = copied.and(answer.map(drop));
+        }
+        let changed = copied.is_ok().then_some((new, definition));
+        self.shard(number, |shard| shard.end(name, changed));
+        copied.map(|()| encode(Change::Done))
     }
 }
 
@@ -227,19 +233,26 @@ pub async fn remove<E: Env>(
 mod tests {
     use super::*;
 
+    /// Changes a name as long as it has `version`, where there are no replicas.
+    fn change(shard: &mut Shard, version: u64, definition: Option<&[u8]>) -> Change {
+        let Some(new) = shard.begin(b"t", version) else { return Change::Conflict };
+        shard.end(b"t", Some((new, definition)));
+        Change::Done
+    }
+
     #[test]
     fn a_change_needs_the_current_version() {
         let mut shard = Shard::default();
-        assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
-        assert_eq!(shard.put(b"t", ABSENT, b"other"), Change::Conflict);
+        assert_eq!(change(&mut shard, ABSENT, Some(b"one")), Change::Done);
+        assert_eq!(change(&mut shard, ABSENT, Some(b"other")), Change::Conflict);
         let first = shard.definitions[&b"t"[..]].version;
-        assert_eq!(shard.put(b"t", first, b"two"), Change::Done);
-        assert_eq!(shard.put(b"t", first, b"three"), Change::Conflict);
-        assert_eq!(shard.remove(b"t", first), Change::Conflict);
+        assert_eq!(change(&mut shard, first, Some(b"two")), Change::Done);
+        assert_eq!(change(&mut shard, first, Some(b"three")), Change::Conflict);
+        assert_eq!(change(&mut shard, first, None), Change::Conflict);
         let second = shard.definitions[&b"t"[..]].version;
         assert_eq!(shard.definitions[&b"t"[..]].definition, b"two");
-        assert_eq!(shard.remove(b"t", second), Change::Done);
-        assert_eq!(shard.remove(b"t", second), Change::Conflict);
+        assert_eq!(change(&mut shard, second, None), Change::Done);
+        assert_eq!(change(&mut shard, second, None), Change::Conflict);
         // Copies of these changes arrive in any order.
         let mut copy = Shard::default();
         copy.copy(b"t", 2, 2, b"two");
@@ -248,8 +261,20 @@ mod tests {
         copy.copy(b"t", shard.last_version, ABSENT, b"");
         assert!(copy.definitions.is_empty());
         // The name is reused, its versions are not.
-        assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
-        assert_eq!(shard.put(b"t", first, b"four"), Change::Conflict);
-        assert_eq!(shard.put(b"t", second, b"four"), Change::Conflict);
+        assert_eq!(change(&mut shard, ABSENT, Some(b"one")), Change::Done);
+        assert_eq!(change(&mut shard, first, Some(b"four")), Change::Conflict);
+        assert_eq!(change(&mut shard, second, Some(b"four")), Change::Conflict);
+    }
+
+    #[test]
+    fn nobody_sees_or_overtakes_a_change_that_is_under_way() {
+        let mut shard = Shard::default();
+        let new = shard.begin(b"t", ABSENT).expect("nobody else is there");
+        assert!(shard.definitions.is_empty());
+        assert_eq!(change(&mut shard, ABSENT, Some(b"other")), Change::Conflict);
+        shard.end(b"t", None);
+        assert!(shard.definitions.is_empty(), "its copy has failed");
+        let next = shard.begin(b"t", ABSENT).expect("the first has ended");
+        assert!(next > new, "the failed copy may have arrived with the first version");
     }
 }

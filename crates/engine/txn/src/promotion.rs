@@ -21,16 +21,22 @@
 //! Decision: docs/decisions/0315-replicas-are-written-ahead-of-the-primary.md
 
 use crate::catalog::{CatalogError, Primary, Secondary};
-use crate::database::{Database, Shared};
+use crate::database::{Database, Oracle, Shared};
+use crate::recovery::readable;
 use fabric::{Batch, Env, FabricError, Mutant};
-use layout::oracle::{CLOCK, NEWEST};
+use layout::oracle::{CLOCK, EPOCH, FREEZER, INDEXES, NEWEST, SLOT_COUNT, TABLES, VECTOR};
 use layout::{GlobalPtr, RegionId, region};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::SeqCst};
 
 /// First and longest interval between two looks at the works in progress.
 const LOOK_NS: u64 = 10_000;
 const LOOK_NS_MAX: u64 = 1_000_000;
+/// More than the additions to a word that its replicas lack: those that dead compute servers had
+/// under way, and those that failed because a replica's server stood still. Clock and epoch may be
+/// raised often; the numbers of tables and indexes have 32 bits, and are drawn seldom.
+const LOST_TICKS_MAX: u64 = 1 << 40;
+const LOST_NUMBERS_MAX: u64 = 1 << 10;
 
 /// Works in progress that may hold locks, by the generation in which they began.
 #[derive(Default)]
@@ -45,25 +51,31 @@ pub(crate) struct LockHolder(Arc<LockHolders>, usize);
 impl LockHolders {
     pub fn begin(self: &Arc<Self>) -> LockHolder {
         loop {
-            let generation = self.generation.load(Acquire);
+            let generation = self.generation.load(SeqCst);
             let place = generation as usize % 2;
-            self.counts[place].fetch_add(1, AcqRel);
-            if self.generation.load(Acquire) == generation {
+            self.counts[place].fetch_add(1, SeqCst);
+            if self.generation.load(SeqCst) == generation {
                 return LockHolder(self.clone(), place);
             }
-            self.counts[place].fetch_sub(1, AcqRel);
+            self.counts[place].fetch_sub(1, SeqCst);
         }
     }
 
-    /// Begins a generation. Returns the place of the one before, whose end is waited for.
-    fn turn(&self) -> usize {
-        self.generation.fetch_add(1, AcqRel) as usize % 2
+    /// Begins a generation.
+    fn turn(&self) {
+        self.generation.fetch_add(1, SeqCst);
+    }
+
+    /// Whether no work of an earlier generation is in progress.
+    fn are_earlier_ended(&self) -> bool {
+        let place = (self.generation.load(SeqCst) as usize + 1) % 2;
+        self.counts[place].load(SeqCst) == 0
     }
 }
 
 impl Drop for LockHolder {
     fn drop(&mut self) {
-        self.0.counts[self.1].fetch_sub(1, AcqRel);
+        self.0.counts[self.1].fetch_sub(1, SeqCst);
     }
 }
 
@@ -72,55 +84,102 @@ impl<E: Env> Shared<E> {
     pub(crate) fn hold_locks(&self, env: &E) -> Option<LockHolder> {
         env.has_replicas().then(|| self.lock_holders.begin())
     }
+
+    /// As [`Self::hold_locks`], for work that also needs the oracle.
+    ///
+    /// # Errors
+    ///
+    /// If the oracle's server has died, and no replica was promoted yet.
+    pub(crate) fn begin_work(&self, env: &E) -> Result<Option<LockHolder>, FabricError> {
+        let holder = self.hold_locks(env);
+        match env.is_paused() {
+            true => Err(FabricError::Unreachable(env.node_of(self.oracle.region()))),
+            false => Ok(holder),
+        }
+    }
 }
 
 impl<E: Env> Database<E> {
     /// Waits until nothing of this compute server holds a lock of the regions that are closed now;
-    /// `false` if that takes until `deadline_ns`. One call at a time.
+    /// `false` if that takes until `deadline_ns`, or if a decision about an unknown outcome was
+    /// given up: then this compute server must end, be fenced, and be recovered. One call at a
+    /// time; it may be repeated.
     pub async fn drain(&self, deadline_ns: u64) -> bool {
         if self.env.mutant(Mutant::PromoteUndrained) {
             return true;
         }
         let holders = &self.shared.lock_holders;
-        let place = holders.turn();
+        // The next generation uses the place of the one before this: a drain that was not awaited
+        // may have left works there.
+        if !self.look_until(deadline_ns, || holders.are_earlier_ended()).await {
+            return false;
+        }
+        holders.turn();
+        let is_drained = || holders.are_earlier_ended() && self.shared.deciding.load(Acquire) == 0;
+        self.look_until(deadline_ns, is_drained).await
+            && !self.shared.has_given_up_decision.load(Acquire)
+    }
+
+    async fn look_until(&self, deadline_ns: u64, is_over: impl Fn() -> bool) -> bool {
         let mut look_ns = LOOK_NS;
-        loop {
-            let is_drained =
-                holders.counts[place].load(Acquire) == 0 && self.shared.deciding.load(Acquire) == 0;
-            if is_drained {
-                return true;
-            }
+        while !is_over() {
             if self.env.now_ns() >= deadline_ns {
                 return false;
             }
             self.env.sleep_ns(look_ns).await;
             look_ns = (2 * look_ns).min(LOOK_NS_MAX);
         }
+        true
     }
 
-    /// Raises the collected-up-to word of the replicas of a closed region: a transaction whose
-    /// snapshot may need what was collected is refused by it.
+    /// Prepares the replicas of a closed region for a promotion. Their collected-up-to word is
+    /// raised: a transaction whose snapshot may need what was collected is refused by it. The
+    /// oracle's words come back if the region has them.
     ///
     /// # Errors
     ///
     /// If the oracle or a replica does not answer; nothing is promoted then.
     pub async fn prepare_promotion(&self, region: RegionId) -> Result<(), FabricError> {
-        let (env, oracle) = (&self.env, self.shared.oracle);
+        let (env, shared) = (&self.env, &*self.shared);
         let mut batch = Batch::new();
-        let clock = batch.read(oracle.add_words(u64::from(CLOCK)), 1);
-        let newest = batch.read(oracle.add_words(u64::from(NEWEST)), 1);
+        let words = batch.read(readable(env, shared.oracle), VECTOR);
         let mut batch = env.execute(batch).await?;
+        let mut words = batch.words(words).to_vec();
+        if env.is_closed(shared.oracle.region()) {
+            self.restore(&mut words);
+        }
         // Every stamp that any word has was the clock, or the number of a frozen vector.
-        let stamp = batch.word(clock.at).max(batch.word(newest.at));
+        let stamp = match shared.config.oracle {
+            Oracle::DoubleCollect => words[CLOCK as usize],
+            Oracle::Frozen => words[NEWEST as usize],
+        };
         batch.reset();
         for replica in env.replicas(region) {
             let word: GlobalPtr = region::collected(replica);
             batch.write_word(word, stamp);
         }
+        if region == shared.oracle.region() {
+            let words = batch.put(&words);
+            batch.write(shared.oracle, words);
+        }
         if !batch.is_empty() {
             env.execute(batch).await?;
         }
         Ok(())
+    }
+
+    /// Raises the oracle's first words, as a replica has them, past all that the dead server may
+    /// have given out. A dead compute server's additions may be missing, and so may a frozen
+    /// vector.
+    fn restore(&self, words: &mut [u64]) {
+        words[CLOCK as usize] += LOST_TICKS_MAX;
+        words[EPOCH as usize] += LOST_TICKS_MAX;
+        words[TABLES as usize] += LOST_NUMBERS_MAX;
+        words[INDEXES as usize] += LOST_NUMBERS_MAX;
+        words[NEWEST as usize] += 1;
+        words[SLOT_COUNT as usize] = u64::from(self.shared.slots());
+        // Nobody freezes a vector: everybody has drained, and the dead are fenced.
+        words[FREEZER as usize] = 0;
     }
 
     /// Rebuilds the inner nodes of the trees in a region, after a replica was promoted.
@@ -148,5 +207,26 @@ impl<E: Env> Database<E> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_that_a_drain_has_not_awaited_is_awaited_by_the_next() {
+        let holders = Arc::new(LockHolders::default());
+        let old = holders.begin();
+        assert!(holders.are_earlier_ended(), "it is of this generation");
+        holders.turn();
+        assert!(!holders.are_earlier_ended());
+        let new = holders.begin();
+        drop(old);
+        assert!(holders.are_earlier_ended());
+        holders.turn();
+        assert!(!holders.are_earlier_ended());
+        drop(new);
+        assert!(holders.are_earlier_ended());
     }
 }

@@ -7,7 +7,7 @@
 use crate::dice::Dice;
 use crate::run::Scene;
 use fabric::DynEnv;
-use layout::NodeId;
+use layout::{NodeId, RegionId};
 use sim::{Endpoint, Fault};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -21,6 +21,8 @@ const LIFE_NS: u64 = 1 << 10;
 const LIFE_DOUBLINGS: u64 = 12;
 /// Longest time from a death to its fence.
 const UNFENCED_NS_MAX: u64 = 200_000;
+/// Longest time from the death of a compute server to that of a memory server beside it.
+const BETWEEN_NS_MAX: u64 = 50_000;
 /// Longest time until no lock of a closed region is held.
 const DRAIN_NS_MAX: u64 = 10_000_000_000;
 /// The random stream of deaths.
@@ -43,6 +45,14 @@ impl Mortal {
     }
 }
 
+/// The recovery of dead compute servers by a survivor.
+#[derive(Clone)]
+pub(crate) struct Recovery {
+    survivor: Database<DynEnv>,
+    dead: BTreeSet<u64>,
+    has_ended: Rc<Cell<bool>>,
+}
+
 /// The identity of a session's compute server.
 pub(crate) fn member(session: u64) -> u64 {
     MEMBERS + session
@@ -57,17 +67,19 @@ impl Scene {
         }
     }
 
-    /// Lets compute servers die, one after another, and be recovered. Returns the number of
-    /// recoveries that have not ended.
+    /// Lets compute servers die, one after another, and be recovered. A memory server may die
+    /// shortly after the last of them, before anybody notices.
     pub(crate) fn kill_some(
         &self,
         mortal: &mut Vec<Mortal>,
         running: &Rc<Cell<u64>>,
-    ) -> Rc<Cell<u64>> {
-        let recovering = Rc::new(Cell::new(0));
+    ) -> (Vec<Recovery>, Option<NodeId>) {
+        let mut recoveries = Vec::new();
+        let mut crashed = None;
         let mut dice = Dice::new(self.seed, STREAM);
         let first = dice.below(NODES);
-        for death in 0..self.kind.deaths.min(NODES - 1) {
+        let count = self.kind.deaths.min(NODES - 1);
+        for death in 0..count {
             self.world.run_for(LIFE_NS << dice.below(LIFE_DOUBLINGS));
             let node = 1 + ((first + death) % NODES) as u16;
             let dying: Vec<Mortal> = mortal.extract_if(.., |one| one.node == node).collect();
@@ -77,39 +89,58 @@ impl Scene {
                     running.set(running.get() - 1);
                 }
             }
+            if death + 1 == count && self.kind.server_deaths > 0 && dice.percent(50) {
+                self.world.run_for(1 + dice.below(BETWEEN_NS_MAX));
+                let node = NodeId(dice.below(u64::from(self.world.server_count())) as u16);
+                self.world.inject(&Fault::Crash { node });
+                crashed = Some(node);
+            }
             self.world.run_for(1 + dice.below(UNFENCED_NS_MAX));
             self.world.inject(&Fault::Fence { node: self.world.compute_node(node) });
             let dead: BTreeSet<u64> = dying.iter().map(|one| member(one.number)).collect();
             let survivor = self.database.elsewhere(self.admin.clone().into_dyn());
             let survivor = survivor.as_member(SURVIVORS + death);
-            let open = recovering.clone();
-            open.set(open.get() + 1);
-            self.world.spawn_on(&self.admin, async move {
-                survivor
-                    .recover(&dead)
-                    .await
-                    .expect("the data of dead memory servers has replicas");
-                open.set(open.get() - 1);
-            });
+            recoveries.push(self.start_recovery(survivor, dead));
         }
-        recovering
+        (recoveries, crashed)
     }
 
-    /// Lets memory servers die, one after another. Each time all compute servers drain, and then a
-    /// replica is promoted.
-    pub(crate) fn lose_servers(&self, used: &[Database<DynEnv>], recovering: &Rc<Cell<u64>>) {
+    fn start_recovery(&self, survivor: Database<DynEnv>, dead: BTreeSet<u64>) -> Recovery {
+        let recovery = Recovery { survivor, dead, has_ended: Rc::default() };
+        let Recovery { survivor, dead, has_ended } = recovery.clone();
+        self.world.spawn_on(&self.admin, async move {
+            let recovered = survivor.recover(&dead).await;
+            recovered.expect("the data of dead memory servers has replicas");
+            has_ended.set(true);
+        });
+        recovery
+    }
+
+    /// Lets memory servers die, one after another; the first may have crashed already. Each time
+    /// all compute servers drain, and then a replica is promoted.
+    pub(crate) fn lose_servers(
+        &self,
+        used: &[Database<DynEnv>],
+        recoveries: &[Recovery],
+        crashed: Option<NodeId>,
+    ) {
         let mut dice = Dice::new(self.seed, STREAM + 1);
         let count = u64::from(self.world.server_count());
-        // The first server has the oracle.
-        let first = dice.below(count - 1);
+        let first = dice.below(count);
         for death in 0..self.kind.server_deaths {
-            self.world.run_for(LIFE_NS << dice.below(LIFE_DOUBLINGS));
-            let node = NodeId(1 + ((first + death) % (count - 1)) as u16);
-            self.world.inject(&Fault::Crash { node });
+            let node = match crashed {
+                Some(node) if death == 0 => node,
+                _ => {
+                    self.world.run_for(LIFE_NS << dice.below(LIFE_DOUBLINGS));
+                    let node = NodeId(((first + death) % count) as u16);
+                    self.world.inject(&Fault::Crash { node });
+                    node
+                }
+            };
             self.world.run_for(1 + dice.below(UNFENCED_NS_MAX));
             self.world.inject(&Fault::Fence { node });
             let closed = self.world.close_regions_of(node);
-            self.await_drained(used, recovering);
+            self.await_drained(used, recoveries, closed.contains(&self.oracle_region()));
             for region in closed {
                 let prepared = self.database.elsewhere(self.admin.clone().into_dyn());
                 let prepared = async move { prepared.prepare_promotion(region).await };
@@ -123,20 +154,42 @@ impl Scene {
         }
     }
 
-    fn await_drained(&self, used: &[Database<DynEnv>], recovering: &Rc<Cell<u64>>) {
+    fn oracle_region(&self) -> RegionId {
+        self.database.root().oracle.region()
+    }
+
+    /// Waits until nothing holds a lock of a closed region. The dead are recovered by then; without
+    /// an oracle, when all others have drained.
+    fn await_drained(
+        &self,
+        used: &[Database<DynEnv>],
+        recoveries: &[Recovery],
+        is_oracle_closed: bool,
+    ) {
+        let survivors = recoveries.iter().map(|recovery| &recovery.survivor);
         let drained = Rc::new(Cell::new(0));
-        for database in used {
+        let mut drains = 0;
+        for database in used.iter().chain(survivors) {
             let (database, drained) = (database.clone(), drained.clone());
+            drains += 1;
             self.world.spawn_on(&self.admin, async move {
                 assert!(database.drain(u64::MAX).await, "there is no deadline");
                 drained.set(drained.get() + 1);
             });
         }
         let begun_ns = self.world.now_ns();
-        while drained.get() < used.len() || recovering.get() > 0 {
+        let are_recovered =
+            || is_oracle_closed || recoveries.iter().all(|recovery| recovery.has_ended.get());
+        while drained.get() < drains || !are_recovered() {
             self.world.run_for(UNFENCED_NS_MAX);
             let is_late = self.world.now_ns() > begun_ns + DRAIN_NS_MAX;
             assert!(!is_late, "a lock of a closed region is held for ever");
+        }
+        for Recovery { survivor, dead, .. } in
+            recoveries.iter().filter(|recovery| !recovery.has_ended.get())
+        {
+            let recovered = self.world.block_on(&self.admin, survivor.recover_at_rest(dead));
+            recovered.expect("the data of dead memory servers has replicas");
         }
     }
 

@@ -571,3 +571,15 @@ pub const LOSING: Kind = Kind {
 };
 /// Compute servers die, too.
 pub const LOSING_BOTH: Kind = Kind { deaths: 2, ..LOSING };
+
+/// The same in chains of small buckets whose blocks are on several servers, so that a commit writes
+/// where it holds no lock. Some verbs are slow: the dead leave much under way.
+pub const LOSING_FAR: Kind = Kind {
+    deaths: 2,
+    server_deaths: 1,
+    replicas: 2,
+    server_words: 1 << 20,
+    time_max_ns: 1_000_000_000,
+    visit_percent: 0,
+    ..FAR_BLOCKS
+};

@@ -5,10 +5,10 @@
 use crate::kind::{
     CROWD, DEADLY, DEADLY_UPKEEP, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN,
     GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSING, LOSING_BOTH,
-    LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT, MOVING_SERIAL,
-    ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_BESIDE, PILED_SLOW,
-    REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL, WIDE,
-    WIDE_INDEXED, WRAP,
+    LOSING_FAR, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT,
+    MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_BESIDE,
+    PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL,
+    WIDE, WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -311,6 +311,8 @@ pub const MUTANTS: &[Planted] = &[
         LOSING_BOTH,
     )
     .seen_by_shadow(),
+    guard(Mutant::ReplicaForgetSwap, "replicas of the oracle know who owns a slot", LOSING_FAR)
+        .seen_by_shadow(),
     guard(Mutant::PromoteUndrained, "nobody holds a lock that a promotion ends", LOSING),
     guard(Mutant::ReadTrustVersionAlone, "an old version is still there when it was read", RESTING),
     guard(Mutant::ReadTrustSlotKey, "a visited slot leads to the row with its key", WIDE),

@@ -384,10 +384,10 @@ impl Scene {
             used.push(self.start_changes(&running, change));
         }
         let mut mortal = self.start_sessions(&homes, &mut used, &running);
-        let recovering = self.kill_some(&mut mortal, &running);
+        let (recoveries, crashed) = self.kill_some(&mut mortal, &running);
         if self.kind.server_deaths > 0 {
             let all: Vec<_> = used.iter().chain([&self.database]).cloned().collect();
-            self.lose_servers(&all, &recovering);
+            self.lose_servers(&all, &recoveries, crashed);
         }
         let garbage = self.start_closer(used, &running);
         let waiting = self.world.run_until_idle();

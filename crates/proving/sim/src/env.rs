@@ -272,8 +272,12 @@ impl Fabric for Endpoint {
         self.0.shared.core.borrow().addresses.replicas(region).collect()
     }
 
-    fn leave_out(&self, first: GlobalPtr, words: u64) {
-        self.0.shared.core.borrow_mut().addresses.leave_out(first, words);
+    fn write_beside(&self, first: GlobalPtr, words: u64) {
+        self.0.shared.core.borrow_mut().addresses.write_beside(first, words);
+    }
+
+    fn is_paused(&self) -> bool {
+        self.0.shared.core.borrow().addresses.is_paused()
     }
 
     fn is_closed(&self, region: RegionId) -> bool {

@@ -26,8 +26,9 @@ impl VerbList {
 }
 
 impl Batch {
-    /// Moves the writes of this batch to a list, behind one write of a word for each region that
-    /// they reach: `first` has its address and value. Their words stay in the arena.
+    /// Moves the writes of this batch to a list, between two writes of a word for each region that
+    /// they reach: `first` and `last` have their addresses and values. Their words stay in the
+    /// arena.
     ///
     /// # Panics
     ///
@@ -36,6 +37,7 @@ impl Batch {
         &mut self,
         list: &mut VerbList,
         mut first: impl FnMut(RegionId) -> Option<(GlobalPtr, u64)>,
+        last: impl FnMut(RegionId) -> Option<(GlobalPtr, u64)>,
     ) {
         list.verbs.clear();
         list.regions.clear();
@@ -54,6 +56,11 @@ impl Batch {
             }
         }
         list.verbs.extend_from_slice(&self.0.verbs);
+        for (to, value) in list.regions.iter().copied().filter_map(last) {
+            let verb = Verb::WriteWord { to, value };
+            list.bytes += verb.bytes();
+            list.verbs.push(verb);
+        }
         self.clear_verbs();
     }
 
@@ -79,7 +86,9 @@ mod tests {
         batch.write_word(there(0, 128), 9);
         batch.write_word(there(1, 128), 9);
         let mut list = VerbList::default();
-        batch.set_aside(&mut list, |region| Some((GlobalPtr::new(region, 0), 5)));
+        let mark = |region| Some((GlobalPtr::new(region, 0), 5));
+        let end_mark = |region| Some((GlobalPtr::new(region, 8), 5));
+        batch.set_aside(&mut list, mark, end_mark);
         assert!(batch.is_empty() && batch.round_trips() == 1);
         batch.read(there(1, 256), 1);
         batch.resume(&mut list);
@@ -87,8 +96,9 @@ mod tests {
         let targets: Vec<_> = targets.map(Verb::target).collect();
         let marks = [there(1, 0), there(0, 0)];
         assert_eq!(targets[..2], marks);
-        assert_eq!(targets[2..], [there(1, 64), there(0, 128), there(1, 128)]);
-        assert_eq!((batch.round_trips(), batch.bytes()), (2, 6 * layout::WORD_BYTES));
+        assert_eq!(targets[2..5], [there(1, 64), there(0, 128), there(1, 128)]);
+        assert_eq!(targets[5..], [there(1, 8), there(0, 8)]);
+        assert_eq!((batch.round_trips(), batch.bytes()), (2, 8 * layout::WORD_BYTES));
         assert_eq!(batch.words(span), [7, 8]);
     }
 
@@ -99,7 +109,7 @@ mod tests {
         list.regions.reserve(ROOM);
         for _ in 0..2 {
             batch.write_word(GlobalPtr::new(RegionId(1), 64), 9);
-            batch.set_aside(&mut list, |region| Some((GlobalPtr::new(region, 0), 5)));
+            batch.set_aside(&mut list, |region| Some((GlobalPtr::new(region, 0), 5)), |_| None);
             batch.resume(&mut list);
             assert_eq!(batch.verbs().len(), 2);
             batch.clear_verbs();

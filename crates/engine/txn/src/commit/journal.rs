@@ -42,9 +42,11 @@ impl<E: Env> LaneInner<E> {
         let id = self.journal.as_deref_mut().map_or(0, LaneJournal::next_id);
         let journal = self.journal.as_deref();
         let unmarked = self.env.mutant(Mutant::CommitSkipMark);
-        batch.set_aside(&mut self.scratch.installs, |region| {
-            journal.filter(|_| !unmarked).map(|journal| (journal.mark(region), id))
-        });
+        let mark = |region| journal.filter(|_| !unmarked).map(|journal| (journal.mark(region), id));
+        let has_ends = self.env.has_replicas();
+        let end_mark =
+            |region| journal.filter(|_| has_ends).map(|journal| (journal.end_mark(region), id));
+        batch.set_aside(&mut self.scratch.installs, mark, end_mark);
         self.describe(&batch, timestamp, id);
         self.txn.batch.put_back(batch);
         let Some(journal) = self.journal.as_deref_mut() else { return Ok(()) };

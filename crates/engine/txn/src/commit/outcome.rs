@@ -14,10 +14,11 @@ impl<E: Env> LaneInner<E> {
     /// Commits the lane's transaction.
     #[inline]
     pub(crate) async fn commit(&mut self) -> Outcome {
-        let _holder = self.shared.hold_locks(&self.env);
+        let holder = self.shared.begin_work(&self.env);
         let outcome = match self.txn.doomed_by {
             Some(abort) => Outcome::Aborted(abort),
             None if self.writes.is_empty() => self.commit_read_only().await,
+            None if holder.is_err() => Outcome::Aborted(Abort::Unreachable),
             None => self.commit_writes().await,
         };
         match outcome {

@@ -35,12 +35,12 @@
 
 use crate::database::Shared;
 use crate::lane::LaneInner;
-use crate::recovery::LaneJournal;
+use crate::recovery::{LaneJournal, in_region, places};
 use fabric::{Batch, Env, FabricError, Lock, Mutant, Span, Verb, batch_of_writes, replicas};
 use layout::journal::Entry;
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::row::VERSION;
-use layout::{GlobalPtr, RegionId, VersionWord};
+use layout::{GlobalPtr, RegionId, VersionWord, region};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -95,6 +95,8 @@ pub(crate) struct Undecided {
 pub(crate) enum Delay {
     /// A server does not answer.
     Unreachable(FabricError),
+    /// Upkeep has locked a row to see whether it is installed, and will leave it.
+    Busy,
     /// A server has lost the memory that the commit knew.
     Lost,
 }
@@ -152,6 +154,7 @@ impl<E: Env> Drop for Deciding<E> {
     fn drop(&mut self) {
         if !self.is_decided {
             self.decisions.fail();
+            self.shared.has_given_up_decision.store(true, Release);
         }
         self.decisions.open.fetch_sub(1, AcqRel);
         self.shared.deciding.fetch_sub(1, AcqRel);
@@ -239,7 +242,7 @@ async fn decide<E: Env>(env: E, mut undecided: Undecided, mut deciding: Deciding
                 return;
             }
             Err(Delay::Lost) => return,
-            Err(Delay::Unreachable(_)) => {}
+            Err(Delay::Unreachable(_) | Delay::Busy) => {}
         }
         let mut regions = undecided.regions(&shared).into_iter();
         let is_given_up = regions.any(|region| env.is_given_up(env.node_of(region)));
@@ -324,14 +327,43 @@ impl Undecided {
         Ok(())
     }
 
+    /// The end marks that batch 2 writes, each with its value.
+    fn end_marks(&self) -> Vec<(GlobalPtr, u64)> {
+        let NextStep::Install(copy) = &self.next else { return Vec::new() };
+        let slot = self.timestamp.slot();
+        let end_mark = |verb: &Verb| match *verb {
+            Verb::WriteWord { to, value } if to == region::end_mark(to.region(), slot) => {
+                Some((to, value))
+            }
+            _ => None,
+        };
+        copy.verbs().iter().filter_map(end_mark).collect()
+    }
+
+    /// Whether batch 2 has arrived whole everywhere, on the primaries and on all replicas.
+    pub(crate) async fn is_installed<E: Env>(&self, env: &E) -> Result<bool, FabricError> {
+        let marks = self.end_marks().into_iter().flat_map(|(mark, value)| {
+            let places = places(env, mark.region());
+            places.into_iter().map(move |place| (in_region(mark, place), value))
+        });
+        let marks: Vec<(GlobalPtr, u64)> = marks.collect();
+        let (_, found) = read_words(env, marks.iter().map(|(mark, _)| *mark)).await?;
+        Ok(!marks.is_empty() && marks.iter().zip(found).all(|((_, value), found)| *value == found))
+    }
+
     /// Carries out the writes of batch 2 that are not proved.
     async fn install<E: Env>(&self, env: &E, copy: &Batch) -> Result<(), Delay> {
         let own = self.timestamp.locked().word();
         let rows = open_locks(env, &self.rows);
         let (_, headers) = read_words(env, rows.iter().map(|row| row.word)).await?;
         let installed = [own, self.timestamp.word(), self.timestamp.deleted().word()];
-        if !headers.iter().all(|header| installed.contains(header)) {
+        let others = headers.iter().filter(|header| !installed.contains(header));
+        let others: Vec<VersionWord> = others.copied().map(VersionWord::from_word).collect();
+        if others.iter().any(|header| !header.is_lock_of_upkeep()) {
             return Err(Delay::Lost);
+        }
+        if !others.is_empty() {
+            return Err(Delay::Busy);
         }
         let structures = open_locks(env, &self.structures);
         let (_, found) = read_words(env, structures.iter().map(|lock| lock.word)).await?;
@@ -349,6 +381,11 @@ impl Undecided {
             let rows = rows.iter().zip(versions).filter(|(_, found)| is_saved(found));
             written.extend(rows.map(|(row, _)| row.word));
         }
+        let ends = self.end_marks();
+        let open: Vec<_> = ends.iter().filter(|(mark, _)| !env.is_closed(mark.region())).collect();
+        let (_, found) = read_words(env, open.iter().map(|(mark, _)| *mark)).await?;
+        let arrived = open.iter().zip(found).filter(|((_, value), found)| value == found);
+        written.extend(arrived.map(|((mark, _), _)| *mark));
         let mut batch = copy.clone();
         batch.retain_unproved(&written);
         let batch = match self.structures.is_empty() {
@@ -357,7 +394,7 @@ impl Undecided {
                 let locks = self.rows.iter().chain(&self.structures);
                 let lock =
                     |lock: &MaybeLocked| (lock.word, Lock { locked: own, before: lock.before });
-                replicas::repeated(env, batch, locks.map(lock).collect()).await?
+                replicas::repeated(env, batch, locks.map(lock).collect(), &ends).await?
             }
         };
         env.execute(batch).await?;

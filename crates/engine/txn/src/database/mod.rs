@@ -223,7 +223,7 @@ impl<E: Env> Database<E> {
     }
 
     fn of(env: E, shared: Shared<E>) -> Self {
-        env.leave_out(shared.oracle, u64::from(shared.oracle_layout.words()));
+        env.write_beside(shared.oracle, u64::from(shared.oracle_layout.words()));
         let shared = Arc::new(shared);
         Self { env, handles: Arc::new(LanePoolGuard(shared.clone())), shared }
     }
@@ -396,7 +396,12 @@ async fn allocate_copies<E: Env>(
 
 /// Creates a lane with a place of its own. The pool of idle lanes has already counted it.
 async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
-    let place = match take_lane_place(env, shared).await {
+    let holder = shared.begin_work(env);
+    let place = match &holder {
+        Ok(_) => take_lane_place(env, shared).await,
+        Err(error) => Err(error.clone()),
+    };
+    let place = match place {
         Ok(Some(place)) => Ok(place),
         Ok(None) => Err(LaneError::Exhausted(shared.slots())),
         Err(_) => Err(LaneError::Unreachable),

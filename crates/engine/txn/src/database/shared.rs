@@ -90,6 +90,8 @@ pub(crate) struct Shared<E: Env> {
     lane_pool: Mutex<LanePool<E>>,
     /// Number of numbers with unknown outcome that are being decided.
     pub deciding: AtomicU32,
+    /// Whether a number of this compute server stays undecided.
+    pub has_given_up_decision: AtomicBool,
     /// Works that may hold locks, if regions have replicas.
     pub lock_holders: Arc<LockHolders>,
 }
@@ -145,6 +147,7 @@ impl<E: Env> Shared<E> {
             keeper: OnceLock::new(),
             lane_pool: Mutex::default(),
             deciding: AtomicU32::new(0),
+            has_given_up_decision: AtomicBool::new(false),
             lock_holders: Arc::default(),
         }
     }

@@ -131,6 +131,8 @@ impl<E: Env> LaneInner<E> {
         if self.identity.is_unusable() && !self.identity.revive() {
             return Err(Abort::Unreachable);
         }
+        // A promotion of the oracle must know everybody's announcement.
+        let _holder = self.shared.begin_work(&self.env).map_err(|_| Abort::Unreachable)?;
         if self.needs_new_slot() {
             self.take_new_slot().await?;
         }

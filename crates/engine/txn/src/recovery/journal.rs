@@ -2,7 +2,7 @@
 //! are those of [`layout::journal`].
 
 use crate::database::Shared;
-use crate::snapshot::slot::lane_of;
+use crate::snapshot::slot::{lane_of, replicate};
 use fabric::{Batch, Env, FabricError, JournalOf, Mutant, Span, UpkeepJournal};
 use layout::journal::{self, COMMITS, ENTRY, ENTRY_HEAD, Entry, KIND, NEXT, UPKEEP, WORDS};
 use layout::oracle::LANE_JOURNAL;
@@ -54,8 +54,10 @@ impl LaneJournal {
         };
         let upkeep = UpkeepJournal::new(list_of(shared, slot));
         for &server in &shared.servers {
+            // Another server may have taken over the region, and allocated from its own.
+            let node = env.node_of(RegionId(server.0));
             let is_there = |journal: &&Found| {
-                journal.kind == UPKEEP && journal.at.region() == RegionId(server.0)
+                journal.kind == UPKEEP && env.node_of(journal.at.region()) == node
             };
             let (at, words) = match known.iter().find(is_there) {
                 Some(newest) => (newest.at, newest.words),
@@ -80,6 +82,11 @@ impl LaneJournal {
     /// The lane's mark on the server of a region.
     pub fn mark(&self, region: RegionId) -> GlobalPtr {
         region::mark(region, self.slot)
+    }
+
+    /// The word on the server of a region that tells that a commit has arrived there whole.
+    pub fn end_mark(&self, region: RegionId) -> GlobalPtr {
+        region::end_mark(region, self.slot)
     }
 
     /// Makes room for an entry.
@@ -129,7 +136,7 @@ pub(super) async fn journals_of<E: Env>(
 ) -> Result<Vec<Found>, FabricError> {
     let mut found = Vec::new();
     let mut batch = Batch::new();
-    let first = batch.read(list_of(shared, slot), 1);
+    let first = batch.read(readable(env, list_of(shared, slot)), 1);
     batch = env.execute(batch).await?;
     let mut at = GlobalPtr::from_word(batch.word(first.at));
     while !at.is_null() {
@@ -174,6 +181,7 @@ async fn allocate<E: Env>(
         let swap = batch.compare_and_swap(list, next, at.word());
         batch = env.execute(batch).await?;
         if batch.swapped(swap) {
+            replicate(env, batch, list, at.word()).await?;
             return Ok((at, words));
         }
         next = batch.found(swap);
@@ -257,7 +265,7 @@ async fn read_words<E: Env>(env: &E, at: GlobalPtr, words: u64) -> Result<Vec<u6
 
 /// The primary of a region and its replicas. All of them are written, in this order backwards, so
 /// each may be the only one that has a write.
-fn places<E: Env>(env: &E, region: RegionId) -> Vec<RegionId> {
+pub(crate) fn places<E: Env>(env: &E, region: RegionId) -> Vec<RegionId> {
     let primary = (!env.is_closed(region)).then_some(region);
     if primary.is_some() && env.mutant(Mutant::RecoverIgnoreReplicas) {
         return vec![region];
@@ -265,12 +273,12 @@ fn places<E: Env>(env: &E, region: RegionId) -> Vec<RegionId> {
     primary.into_iter().chain(env.replicas(region)).collect()
 }
 
-fn in_region(at: GlobalPtr, region: RegionId) -> GlobalPtr {
+pub(crate) fn in_region(at: GlobalPtr, region: RegionId) -> GlobalPtr {
     GlobalPtr::new(region, at.offset())
 }
 
 /// Where these words can be read: on a replica if their region is closed.
-fn readable<E: Env>(env: &E, at: GlobalPtr) -> GlobalPtr {
+pub(crate) fn readable<E: Env>(env: &E, at: GlobalPtr) -> GlobalPtr {
     places(env, at.region()).first().map_or(at, |&place| in_region(at, place))
 }
 

@@ -27,6 +27,6 @@ mod recover;
 mod stray;
 mod upkeep;
 
-pub(crate) use journal::{JournalError, LaneJournal, begin_entry};
+pub(crate) use journal::{JournalError, LaneJournal, begin_entry, in_region, places, readable};
 pub use recover::{Recovered, RecoveryError};
 pub(crate) use stray::LockedWord;

@@ -1,12 +1,12 @@
 //! Recovers the slots of dead compute servers.
 
-use super::journal::{is_marked, journals_of, read_entry};
+use super::journal::{is_marked, journals_of, read_entry, readable};
 use super::upkeep;
 use crate::commit::{Delay, Resolution, Undecided};
 use crate::database::{ANONYMOUS, Database, Shared};
 use crate::lane::COUNTER_LIMIT;
 use crate::snapshot::freezer::FreezerId;
-use crate::snapshot::slot::lane_of;
+use crate::snapshot::slot::{lane_of, replicate};
 use fabric::{Batch, CallError, Env, FabricError, Mutant, Note};
 use layout::journal::{COMMITS, Entry, EntryHead};
 use layout::oracle::{
@@ -50,6 +50,9 @@ pub enum RecoveryError {
     /// A memory server does not tell whether the dead are fenced.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// Upkeep has locked a row of a commit for a moment; another attempt may succeed.
+    #[error("upkeep has locked a row of a commit; try again")]
+    Busy,
     /// A memory server has lost what a commit has written.
     #[error("the rows of a commit are not those that its journal names; load the data again")]
     Lost,
@@ -58,10 +61,18 @@ pub enum RecoveryError {
     NotFenced { server: u16, found: u64, epoch: u64 },
 }
 
+/// Whether all compute servers have drained, and the oracle's region is closed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quiet {
+    No,
+    Yes,
+}
+
 impl From<Delay> for RecoveryError {
     fn from(delay: Delay) -> Self {
         match delay {
             Delay::Unreachable(error) => Self::Unreachable(error),
+            Delay::Busy => Self::Busy,
             Delay::Lost => Self::Lost,
         }
     }
@@ -119,13 +130,32 @@ impl<E: Env> Database<E> {
     /// If a memory server does not answer, or has lost what a commit wrote; the other slots are
     /// recovered nevertheless. Call it again then.
     pub async fn recover(&self, dead: &BTreeSet<u64>) -> Result<Recovered, RecoveryError> {
+        self.recover_in(dead, Quiet::No).await
+    }
+
+    /// As [`Self::recover`], while the oracle's region is closed: from its replicas. All compute
+    /// servers that live have drained, and so has this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::recover`].
+    pub async fn recover_at_rest(&self, dead: &BTreeSet<u64>) -> Result<Recovered, RecoveryError> {
+        self.recover_in(dead, Quiet::Yes).await
+    }
+
+    async fn recover_in(
+        &self,
+        dead: &BTreeSet<u64>,
+        quiet: Quiet,
+    ) -> Result<Recovered, RecoveryError> {
         assert!(!dead.contains(&0) && !dead.contains(&ANONYMOUS), "nobody recovers these owners");
         let deadline_ns = self.env.now_ns().saturating_add(RECOVER_NS_MAX);
         let mut pause_ns = PAUSE_NS;
         let mut recovered = Recovered::default();
         loop {
-            match self.recover_once(dead, &mut recovered).await {
-                Err(RecoveryError::Unreachable(_)) if self.env.now_ns() < deadline_ns => {}
+            match self.recover_once(dead, quiet, &mut recovered).await {
+                Err(RecoveryError::Unreachable(_) | RecoveryError::Busy)
+                    if self.env.now_ns() < deadline_ns => {}
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(recovered),
             }
@@ -138,13 +168,19 @@ impl<E: Env> Database<E> {
     async fn recover_once(
         &self,
         dead: &BTreeSet<u64>,
+        quiet: Quiet,
         recovered: &mut Recovered,
     ) -> Result<(), RecoveryError> {
+        let _holder = match quiet {
+            Quiet::No => self.shared.begin_work(&self.env)?,
+            Quiet::Yes => None,
+        };
         // Nothing of an earlier attempt takes effect after this.
         for &server in &self.shared.servers {
             self.env.settle(RegionId(server.0)).await?;
         }
-        for &identity in dead {
+        // A promotion releases the lock for freezing vectors.
+        for &identity in dead.iter().filter(|_| quiet == Quiet::No) {
             self.take_over_freezing(FreezerId::of_member(identity)).await?;
         }
         let slots = self.claim(dead).await?;
@@ -220,9 +256,10 @@ impl<E: Env> Database<E> {
             } else if owner != OWNER_USED_UP && dead.contains(&(owner & !OWNER_RECOVERS)) {
                 batch.reset();
                 let word = lane_of(shared, slot).add_words(u64::from(LANE_OWNER));
-                let swap = batch.compare_and_swap(word, owner, claim);
+                let swap = batch.compare_and_swap(readable(env, word), owner, claim);
                 batch = env.execute(batch).await?;
                 if batch.swapped(swap) {
+                    batch = replicate(env, batch, word, claim).await?;
                     slots.push(slot);
                 }
             }
@@ -234,7 +271,8 @@ impl<E: Env> Database<E> {
     async fn counters(&self, slots: &[SlotId]) -> Result<Vec<u64>, FabricError> {
         let shared = &*self.shared;
         let mut batch = Batch::new();
-        let vector = batch.read(shared.oracle.add_words(u64::from(VECTOR)), shared.slots());
+        let vector = shared.oracle.add_words(u64::from(VECTOR));
+        let vector = batch.read(readable(&self.env, vector), shared.slots());
         let batch = self.env.execute(batch).await?;
         let vector = batch.words(vector);
         Ok(slots.iter().map(|slot| vector[usize::from(slot.0)]).collect())
@@ -249,7 +287,12 @@ impl<E: Env> Database<E> {
             false => Resolution::RollBack,
         };
         let undecided = Undecided::of_entry(entry, verdict).ok_or(RecoveryError::Lost)?;
-        undecided.carry_out(&self.env).await?;
+        // The dead server alone may have known that the number was published. Then others may have
+        // written these words again.
+        let may_be_published = self.env.is_paused() && verdict == Resolution::RollForward;
+        if !(may_be_published && undecided.is_installed(&self.env).await?) {
+            undecided.carry_out(&self.env).await?;
+        }
         if verdict == Resolution::RollBack {
             self.env.note(|| Note::Undoes { number });
         }
@@ -278,10 +321,15 @@ impl<E: Env> Database<E> {
 /// The owners of all slots in use.
 async fn read_owners<E: Env>(env: &E, shared: &Shared<E>) -> Result<Vec<u64>, FabricError> {
     let mut batch = Batch::new();
-    let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
-    let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
+    let oracle = readable(env, shared.oracle);
+    let count = batch.read(oracle.add_words(u64::from(SLOT_COUNT)), 1);
+    let lanes = batch.read(readable(env, lane_of(shared, SlotId(0))), shared.slots() * LANE_WORDS);
     let batch = env.execute(batch).await?;
-    let count = batch.word(count.at).min(u64::from(shared.slots())) as usize;
+    let mut count = batch.word(count.at).min(u64::from(shared.slots())) as usize;
+    if env.is_closed(shared.oracle.region()) {
+        // The replica may lack an addition.
+        count = shared.slots() as usize;
+    }
     let lanes = batch.words(lanes).chunks(LANE_WORDS as usize).take(count);
     Ok(lanes.map(|lane| lane[LANE_OWNER as usize]).collect())
 }

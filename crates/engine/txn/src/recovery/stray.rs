@@ -3,12 +3,14 @@
 //! installed under them, and a lane that meets one releases it.
 //!
 //! A row gets the version beside its payload, which is whole: only the owner of the lock would have
-//! changed it. An insert word gets the number without the lock, as after an abort.
+//! changed it. An insert word gets the number without the lock, as after an abort; with replicas,
+//! which no swap reaches, the value that they have kept.
 
 use crate::catalog::CatalogError;
 use crate::catalog::check::{HeldLock, LockKind};
 use crate::database::Database;
 use crate::lane::LaneInner;
+use crate::recovery::in_region;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
 use layout::oracle::VECTOR;
 use layout::row::VERSION;
@@ -82,24 +84,31 @@ impl<E: Env> Database<E> {
 
 async fn release<E: Env>(env: &E, strays: &[(LockedWord, u64)]) -> Result<(), FabricError> {
     let mut batch = Batch::new();
-    let rows = strays.iter().filter_map(|(met, _)| match met {
+    // Where the value after the release is read, if it does not follow from the lock.
+    let at = |met: LockedWord| match met {
         LockedWord::Row(row) => Some(row.add_words(u64::from(VERSION))),
-        LockedWord::Structure(_) => None,
-    });
-    let reads: Vec<Span> = rows.map(|version| batch.read(version, 1)).collect();
+        LockedWord::Structure(word) => {
+            let replica = env.replicas(word.region()).into_iter().next()?;
+            Some(in_region(word, replica))
+        }
+    };
+    let reads: Vec<Option<Span>> =
+        strays.iter().map(|&(met, _)| Some(batch.read(at(met)?, 1))).collect();
     if !batch.is_empty() {
         batch = env.execute(batch).await?;
     }
-    let mut versions = reads.iter().map(|read| batch.word(read.at)).collect::<Vec<_>>().into_iter();
-    batch.reset();
-    for &(met, found) in strays {
-        let (word, unlocked) = match met {
-            LockedWord::Row(row) => (row, versions.next().expect("each row's version was read")),
-            LockedWord::Structure(word) => (word, VersionWord::from_word(found).timestamp().word()),
-        };
+    let mut swaps = Vec::new();
+    for (&(met, found), read) in strays.iter().zip(reads) {
+        let (LockedWord::Row(word) | LockedWord::Structure(word)) = met;
+        let of_lock = || VersionWord::from_word(found).timestamp().word();
+        let unlocked = read.map_or_else(of_lock, |read| batch.word(read.at));
         if !VersionWord::from_word(unlocked).is_locked() {
-            batch.compare_and_swap(word, found, unlocked);
+            swaps.push((word, found, unlocked));
         }
+    }
+    batch.reset();
+    for (word, found, unlocked) in swaps {
+        batch.compare_and_swap(word, found, unlocked);
     }
     if !batch.is_empty() {
         env.execute(batch).await?;

@@ -7,7 +7,7 @@
 //! The locks that are left then protect nothing that is half done: they get their values back.
 
 use super::journal::{Found, read_upkeep_entries};
-use fabric::{Batch, Env, FabricError, Lock, Mutant, Span, batch_of_writes, replicas};
+use fabric::{Batch, Env, FabricError, Lock, Mutant, Span, Verb, batch_of_writes, replicas};
 use layout::GlobalPtr;
 use layout::journal::UPKEEP;
 use layout::upkeep_entry::{UpkeepEntry, UpkeepLock};
@@ -40,16 +40,20 @@ pub(super) async fn finish<E: Env>(
     // The locks of a closed region have ended with its server.
     let is_open = |lock: &UpkeepLock| !env.is_closed(lock.word.region());
     let locks: Vec<UpkeepLock> = entry.locks().filter(is_open).collect();
-    if !writes.is_empty() {
-        let mut unlocked = unlocked_of(env, &locks).await?;
-        if env.mutant(Mutant::RecoverRewriteUpkeep) {
-            unlocked.clear();
+    let unlocked = unlocked_of(env, &locks).await?;
+    let releases: BTreeSet<GlobalPtr> = writes.verbs().iter().map(Verb::target).collect();
+    // A work that was undone has completed the writes before it released its locks.
+    let mut held = locks.iter().filter(|lock| lock.locked != lock.before).map(|lock| lock.word);
+    let was_undone = held.any(|word| unlocked.contains(&word) && !releases.contains(&word));
+    if !writes.is_empty() && !was_undone {
+        match env.mutant(Mutant::RecoverRewriteUpkeep) {
+            true => writes.retain_unproved(&BTreeSet::new()),
+            false => writes.retain_unproved(&unlocked),
         }
-        writes.retain_unproved(&unlocked);
         let lock =
             |lock: UpkeepLock| (lock.word, Lock { locked: lock.locked, before: lock.before });
         let locks = entry.locks().map(lock).collect();
-        env.execute(replicas::repeated(env, writes, locks).await?).await?;
+        env.execute(replicas::repeated(env, writes, locks, &[]).await?).await?;
     }
     let mut batch = Batch::new();
     for lock in locks.iter().filter(|lock| lock.locked != lock.before) {

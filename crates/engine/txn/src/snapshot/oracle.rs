@@ -389,6 +389,7 @@ async fn freeze_vector<E: Env>(
     slot: SlotId,
 ) -> Result<(Batch, Result<u64, u64>), FabricError> {
     let (oracle, shape) = (shared.oracle, shared.oracle_layout);
+    let _holder = shared.begin_work(env)?;
     let (mut batch, taken) = HeldFreezer::take(env, shared, Some(slot), batch).await?;
     let held = match taken {
         Taken::Held(held) => Some(held),

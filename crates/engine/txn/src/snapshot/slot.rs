@@ -13,7 +13,7 @@
 use crate::database::{Database, Shared};
 use crate::lane::{COUNTER_LIMIT, LaneIdentity, LaneInner};
 use crate::snapshot::shared_slot::{SLOTS_EACH, SharedSlot};
-use fabric::{Batch, Env, FabricError};
+use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_OWNER, LANE_WORDS, OWNER_USED_UP, SLOT_COUNT};
 use layout::{GlobalPtr, SlotId};
 use std::sync::Arc;
@@ -184,8 +184,28 @@ async fn own_slot<E: Env>(
         return Ok((batch, None));
     }
     let counter = batch.word(counter.at);
+    let batch = replicate(env, batch, owner, shared.member()).await?;
     shared.note_published(slot, counter);
     Ok((batch, Some(TakenSlot { slot, counter })))
+}
+
+/// Writes a word again that this compute server has swapped, and that nobody else changes now:
+/// swaps do not reach replicas.
+pub(crate) async fn replicate<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    word: GlobalPtr,
+    value: u64,
+) -> Result<Batch, FabricError> {
+    if !env.has_replicas() || env.mutant(Mutant::ReplicaForgetSwap) {
+        return Ok(batch);
+    }
+    let used = batch.arena_words();
+    batch.clear_verbs();
+    batch.write_word(word, value);
+    let mut batch = env.execute(batch).await?;
+    batch.truncate(used as u32);
+    Ok(batch)
 }
 
 /// Slots for new lanes.

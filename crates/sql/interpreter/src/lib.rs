@@ -17,6 +17,7 @@
 //! cell, key between stored columns, keys and SQL values
 //! design    the design of untuned tables
 //! single    single statements, in transactions of the caller
+//! divided   INSERT ... SELECT by several transactions
 //! ```
 #![forbid(unsafe_code)]
 
@@ -29,6 +30,7 @@ mod cell;
 mod compile;
 mod control;
 mod design;
+mod divided;
 mod error;
 mod frame;
 mod key;

@@ -27,7 +27,7 @@ use txn::{Database, Transaction, TxnError};
 /// The tables of a catalog, bound to those of a database.
 #[derive(Debug)]
 pub struct Tables {
-    bound: Vec<BoundTable>,
+    pub(crate) bound: Vec<BoundTable>,
 }
 
 impl Tables {
@@ -55,10 +55,11 @@ impl Tables {
 /// A statement, ready to run. Its parameters are variables.
 #[derive(Debug)]
 pub struct SingleStatement {
-    statement: Statement,
+    pub(crate) statement: Statement,
     /// The tables that it changes.
     changed: Vec<usize>,
     is_guarded: bool,
+    locks: bool,
 }
 
 impl SingleStatement {
@@ -77,12 +78,17 @@ impl SingleStatement {
             let table = &tables.bound[at];
             !table.references.is_empty() || !table.referrers.is_empty()
         });
-        Ok(Self { statement: compiled, changed, is_guarded })
+        Ok(Self { statement: compiled, changed, is_guarded, locks: locks(statement) })
     }
 
     /// Whether it changes or locks rows.
     pub fn writes(&self) -> bool {
         self.statement.writes
+    }
+
+    /// Whether it locks rows, as `FOR UPDATE` does.
+    pub fn locks(&self) -> bool {
+        self.locks
     }
 
     /// The tables whose rows it changes, by position in the catalog.
@@ -145,16 +151,29 @@ impl Routine {
 /// The tables that a statement changes.
 fn changed(statement: &procedure::node::Statement) -> Vec<usize> {
     let mut changed = Vec::new();
+    walk(statement, &mut |operator| match operator {
+        procedure::Operator::Insert(insert) => changed.push(insert.table),
+        procedure::Operator::Update(update) => changed.push(update.table),
+        procedure::Operator::Delete(delete) => changed.push(delete.table),
+        _ => {}
+    });
+    changed
+}
+
+/// Whether a statement locks rows.
+fn locks(statement: &procedure::node::Statement) -> bool {
+    let mut found = false;
+    walk(statement, &mut |operator| {
+        found |= matches!(operator, procedure::Operator::Lock { .. });
+    });
+    found
+}
+
+fn walk(statement: &procedure::node::Statement, visit: &mut impl FnMut(&procedure::Operator)) {
     let plans = statement.sub_plans.iter().map(|plan| &plan.root);
     for root in plans.chain([&statement.root]) {
-        root.walk(&mut |node| match &node.operator {
-            procedure::Operator::Insert(insert) => changed.push(insert.table),
-            procedure::Operator::Update(update) => changed.push(update.table),
-            procedure::Operator::Delete(delete) => changed.push(delete.table),
-            _ => {}
-        });
+        root.walk(&mut |node| visit(&node.operator));
     }
-    changed
 }
 
 /// Why a statement has failed.
@@ -188,7 +207,7 @@ pub trait Sequences: Send + Sync {
 /// Runs statements, one transaction after the other.
 #[derive(Debug)]
 pub struct Runner {
-    frame: Frame,
+    pub(crate) frame: Frame,
 }
 
 impl Runner {

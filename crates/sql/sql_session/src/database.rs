@@ -3,7 +3,7 @@
 use crate::catalog::sequences::{Ranges, Sequence};
 use crate::catalog::snapshot::CatalogSnapshot;
 use crate::catalog::version::{Analyzed, Parsed};
-use crate::catalog::{Definition, Store, Version};
+use crate::catalog::{Definition, Store, Version, is_physical};
 use crate::error::{SqlError, abort_error, catalog_error};
 use crate::host::Host;
 use crate::locks::{TableLocks, WAIT};
@@ -75,6 +75,26 @@ impl<H: Host> SqlDatabase<H> {
             self.publish(Arc::new(build(&database, epoch, definitions, &analyzed)?));
         }
         Ok(())
+    }
+
+    /// Drops the storage that transactions of an earlier process had created and not committed when
+    /// it crashed; returns the number of dropped tables. Only for a process that has the database
+    /// for itself, and no session yet: storage of open transactions looks the same.
+    ///
+    /// # Errors
+    /// The engine's catalog cannot be read, or a table cannot be dropped.
+    pub async fn drop_abandoned(&self) -> Result<usize, SqlError> {
+        let database = self.host().handle();
+        let catalog = database.refresh().await.map_err(|error| catalog_error(&error))?;
+        let version = self.version();
+        let is_known = |name: &str| version.definitions.iter().any(|one| one.physical == name);
+        let abandoned = catalog.names().map(|(name, _)| name);
+        let abandoned: Vec<_> =
+            abandoned.filter(|name| is_physical(name) && !is_known(name)).collect();
+        for name in &abandoned {
+            database.drop_table(name).await.map_err(|error| catalog_error(&error))?;
+        }
+        Ok(abandoned.len())
     }
 
     /// The committed catalog.

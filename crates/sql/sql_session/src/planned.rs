@@ -58,6 +58,22 @@ impl Planned {
         }
     }
 
+    /// Whether it only changes rows of these tables of the engine, and locks none of others.
+    pub fn only_changes(&self, version: &Version, physical: &[String]) -> bool {
+        let PlannedAction::Query(query) = &self.action else { return false };
+        let changed = query.statement.changed();
+        let is_one = |&table: &usize| physical.contains(&version.definition_of(table).physical);
+        !changed.is_empty() && !query.statement.locks() && changed.iter().all(is_one)
+    }
+
+    /// The statement, if it inserts the rows of a query and several transactions can insert them.
+    pub fn divisible(&self) -> Option<&SingleStatement> {
+        match &self.action {
+            PlannedAction::Query(query) if query.statement.is_divisible() => Some(&query.statement),
+            _ => None,
+        }
+    }
+
     /// Whether its transaction must be serializable.
     pub fn is_guarded(&self, version: &Version) -> bool {
         match &self.action {

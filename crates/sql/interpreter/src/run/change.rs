@@ -13,6 +13,7 @@ use fabric::Env;
 use layout::{Key, KeyBuilder};
 use sql_value::Value;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use txn::{RowId, TxnError};
 
 /// Low bits of hidden keys, which are counted up; the high bits are random.
@@ -60,6 +61,25 @@ impl<E: Env> Run<'_, '_, E> {
         self.frame.scratch.values = values;
         self.frame.processed = processed;
         Ok(())
+    }
+
+    /// Inserts some of the rows of the query of an `INSERT ... SELECT` without `RETURNING`; returns
+    /// the number of inserted rows.
+    pub(crate) async fn insert_part(
+        &mut self,
+        insert: &Insert,
+        input: &Rows,
+        part: Range<usize>,
+    ) -> Result<u64> {
+        let node = &self.statement.root;
+        let mut values = std::mem::take(&mut self.frame.scratch.values);
+        let (mut none, mut inserted) = (Rows::new(0), 0);
+        for at in part {
+            self.fill(&insert.values, [input.row(at), &[]], None, &mut values).await?;
+            inserted += self.insert_one(insert, &values, node, None, &mut none).await?;
+        }
+        self.frame.scratch.values = values;
+        Ok(inserted)
     }
 
     /// Inserts a row and delivers its `RETURNING` outputs; returns the number of inserted rows.

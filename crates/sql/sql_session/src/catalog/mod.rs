@@ -52,3 +52,16 @@ pub(crate) struct Definition {
     /// The statement that defines it.
     pub body: String,
 }
+
+/// A name for a table of the engine that no other has, from the table's name and a random number.
+pub(crate) fn physical_name(name: &str, random: u64) -> String {
+    let short: String = name.chars().take(24).collect();
+    format!("{short}.{random:016x}")
+}
+
+/// Whether a name is one of [`physical_name`].
+pub(crate) fn is_physical(name: &str) -> bool {
+    let is_digit = |digit: char| digit.is_ascii_digit() || ('a'..='f').contains(&digit);
+    let number = name.rsplit_once('.').map(|(_, number)| number);
+    number.is_some_and(|number| number.len() == 16 && number.chars().all(is_digit))
+}

@@ -31,8 +31,10 @@ pub(crate) struct Block<E: Env> {
     pub engine_isolation: Isolation,
     /// Whether a statement has accessed rows.
     pub has_begun: bool,
-    /// Whether a statement has changed rows.
+    /// Whether a statement has changed rows in the engine's transaction.
     pub has_written: bool,
+    /// Whether a statement has changed rows of storage that others know, too.
+    pub has_written_shared: bool,
     /// The version of the catalog that its statements see, from the first one on.
     pub version: Option<Arc<Version>>,
     /// Its changes of the catalog.
@@ -60,6 +62,7 @@ impl<E: Env> Block<E> {
             engine_isolation: isolation.of_engine(),
             has_begun: false,
             has_written: false,
+            has_written_shared: false,
             version: None,
             change: None,
             locks: HeldLocks::default(),
@@ -70,6 +73,18 @@ impl<E: Env> Block<E> {
             writes: 0,
             is_doomed: false,
         }
+    }
+
+    /// Whether the block has created this table of the engine: nobody else knows it.
+    pub fn has_created(&self, physical: &String) -> bool {
+        self.change.as_ref().is_some_and(|change| change.created.contains(physical))
+    }
+
+    /// Whether the engine's transaction may be committed before the block's end: nobody else sees
+    /// the rows that it has changed, and the block does not keep its snapshot.
+    pub fn may_divide(&self) -> bool {
+        let keeps_snapshot = self.has_begun && !self.isolation.hides_conflicts();
+        self.change.is_some() && !self.has_written_shared && !keeps_snapshot
     }
 
     pub fn apply(&mut self, characteristics: Characteristics) {

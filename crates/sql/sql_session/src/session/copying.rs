@@ -1,15 +1,13 @@
 //! Runs `COPY`.
 //!
-//! A transaction of the engine changes a limited number of rows. Rows of a table whose storage
-//! nobody else knows, because the same transaction has created or truncated the table, are inserted
-//! by several transactions of the engine: they become visible when the catalog mentions the
-//! storage, all at once. Outside of a transaction block, `COPY` gives an empty table such storage
-//! itself.
+//! Many rows of a table whose storage nobody else knows are inserted by several transactions of the
+//! engine, see [`super::divided`]. Outside of a transaction block, `COPY` gives an empty table such
+//! storage itself.
 
+use super::divided::{HINT, Parts};
 use super::rewrite::{CHUNK_ROWS, insert_text, quoted};
 use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
-use crate::command::Command;
 use crate::copy::{CopyOptions, CopySource, CopyStatement, Decoder, encode_row};
 use crate::error::SqlError;
 use crate::host::Host;
@@ -39,9 +37,11 @@ pub(super) struct CopyIn {
     /// The types of its parameters.
     types: Vec<SqlType>,
     /// Whether the rows may be inserted by several transactions of the engine.
-    is_divided: bool,
+    may_divide: bool,
     /// Rows that wait, if so.
     waiting: Rows,
+    /// Whether several transactions insert them.
+    is_divided: bool,
     values: Vec<Value>,
     count: u64,
     /// Whether the copy is a transaction of its own.
@@ -157,20 +157,12 @@ impl<H: Host> SqlSession<H> {
             None => (0..table.columns.len()).collect(),
             Some(names) => positions(table, names)?,
         };
-        if is_alone && self.is_empty(block, &version, name).await? {
-            let truncate = Command::Truncate { tables: vec![name.to_owned()], cascade: true };
-            self.change(block, &truncate, "").await?;
-            version = block.version.clone().expect("a change has a version");
+        if is_alone {
+            self.renew_empty(block, name).await?;
         }
-        block.version.get_or_insert_with(|| version.clone());
+        version = block.version.get_or_insert(version).clone();
         let (at, definition) = version.table(name).ok_or_else(|| no_relation(name))?;
-        let is_new =
-            |change: &crate::catalog::Change| change.created.contains(&definition.physical);
-        let is_divided = block.change.as_ref().is_some_and(is_new) && !block.has_written;
-        if is_divided {
-            // Later statements of this transaction must see the rows.
-            self.stop_in_block(block).await;
-        }
+        let may_divide = block.has_created(&definition.physical) && block.may_divide();
         block.locks.share(self.database.locks(), definition.id)?;
         let table = &version.catalog.tables[at];
         let text = insert_text(table, &positions);
@@ -184,24 +176,12 @@ impl<H: Host> SqlSession<H> {
             insert,
             types,
             version: version.clone(),
-            is_divided,
+            may_divide,
+            is_divided: false,
             values: Vec::new(),
             count: 0,
             is_alone,
         })
-    }
-
-    async fn is_empty(
-        &mut self,
-        block: &mut Block<H::Env>,
-        version: &Version,
-        name: &str,
-    ) -> Result<bool, SqlError> {
-        let text = format!("SELECT 1 FROM {} LIMIT 1", quoted(name));
-        let (select, _) = compile_text(version.knowledge(), &version.tables, &text)?;
-        let rows = self.run_once(&version.tables, &select).await?;
-        self.stop_in_block(block).await;
-        Ok(rows.is_empty())
     }
 
     /// Data of the client after [`Outcome::CopyIn`], in pieces of any size.
@@ -230,8 +210,8 @@ impl<H: Host> SqlSession<H> {
     pub async fn copy_done(&mut self) -> Result<String, SqlError> {
         let Some(Copying::In(mut copy)) = self.copying.take() else { return Err(no_copy()) };
         let mut taken = self.take_rows(&mut copy, true).await;
-        if taken.is_ok() && copy.is_divided {
-            taken = self.insert_waiting(&mut copy).await;
+        if taken.is_ok() {
+            taken = self.insert_rest(&mut copy).await;
         }
         if let Err(error) = taken {
             return Err(self.stop_copy(&copy, error).await);
@@ -284,38 +264,67 @@ impl<H: Host> SqlSession<H> {
                 });
             }
             copy.count += 1;
-            if copy.is_divided {
+            if copy.may_divide {
                 copy.waiting.push_values(&copy.values);
                 if copy.waiting.len() == CHUNK_ROWS {
                     self.insert_waiting(copy).await?;
                 }
             } else {
-                self.insert_row(copy).await?;
+                self.insert_row(copy, &copy.values).await?;
             }
         }
         Ok(())
     }
 
+    /// Inserts the waiting rows by a transaction of their own.
     async fn insert_waiting(&mut self, copy: &mut CopyIn) -> Result<(), SqlError> {
         let rows = std::mem::replace(&mut copy.waiting, Rows::new(copy.columns.len()));
-        self.sequences.set_version(&copy.version);
-        self.insert_in_parts(&copy.version.tables, &copy.insert, &rows).await
+        let mut block = self.block.take().ok_or_else(no_copy)?;
+        let settled = match copy.is_divided {
+            true => Ok(()),
+            false => self.settle(&mut block).await,
+        };
+        (copy.is_divided, block.writes) = (true, block.writes + 1);
+        let ran = match settled {
+            Ok(()) => {
+                self.sequences.set_version(&copy.version);
+                let (tables, insert) = (&*copy.version.tables, &copy.insert);
+                let (parameters, rows) = (&[][..], &rows);
+                let parts = Parts { tables, insert, parameters, rows, has_query: false };
+                self.insert_in_parts(parts, &mut block.began_us).await.map(drop)
+            }
+            Err(error) => Err(error),
+        };
+        self.block = Some(block);
+        ran
+    }
+
+    /// Inserts the waiting rows at the end of the data.
+    async fn insert_rest(&mut self, copy: &mut CopyIn) -> Result<(), SqlError> {
+        if copy.is_divided {
+            return self.insert_waiting(copy).await;
+        }
+        for row in copy.waiting.iter() {
+            self.insert_row(copy, row).await?;
+        }
+        Ok(())
     }
 
     /// Inserts a row in the transaction of the block.
-    async fn insert_row(&mut self, copy: &CopyIn) -> Result<(), SqlError> {
+    async fn insert_row(&mut self, copy: &CopyIn, values: &[Value]) -> Result<(), SqlError> {
         let mut block = self.block.take().ok_or_else(no_copy)?;
         let statement = &copy.insert;
         let started = self.start_in_block(&mut block, statement.is_guarded()).await;
         let ran = match (started, &mut block.engine) {
             (Ok(()), Some(transaction)) => {
                 block.has_written = true;
+                block.has_written_shared |= !copy.may_divide;
                 block.writes += 1;
                 block.log.lose();
                 let transaction = &mut transaction.statement();
                 let tables = &copy.version.tables;
                 self.sequences.set_version(&copy.version);
-                let (values, rows) = (&copy.values, &mut self.rows);
+                let rows = &mut self.rows;
                 let ran = self.runner.run(transaction, tables, statement, values, false, rows);
                 ran.await.map(drop).map_err(SqlError::from)
             }
@@ -323,9 +332,7 @@ impl<H: Host> SqlSession<H> {
         };
         self.block = Some(block);
         ran.map_err(|error| match &*error.sqlstate {
-            "54000" => error.hint(
-                "COPY more rows into a table that the same transaction has created or truncated, or into an empty table outside of a transaction block.",
-            ),
+            "54000" => error.hint(HINT),
             _ => error,
         })
     }
@@ -339,7 +346,7 @@ fn no_copy() -> SqlError {
     SqlError::new("08P01", "no COPY is in progress")
 }
 
-fn no_relation(name: &str) -> SqlError {
+pub(super) fn no_relation(name: &str) -> SqlError {
     SqlError::new("42P01", format!("relation \"{name}\" does not exist"))
 }
 

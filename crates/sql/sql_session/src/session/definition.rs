@@ -10,7 +10,7 @@ use super::transaction::done;
 use super::{Block, SqlSession};
 use crate::catalog::design::{design, index_design};
 use crate::catalog::version::{Parsed, VersionRoutine};
-use crate::catalog::{Change, Definition, DefinitionKind, Version};
+use crate::catalog::{Change, Definition, DefinitionKind, Version, physical_name};
 use crate::command::{Command, DropKind};
 use crate::error::{Severity, SqlError, catalog_error};
 use crate::host::Host;
@@ -107,7 +107,10 @@ impl<H: Host> SqlSession<H> {
 
     /// Prepares the block for a change: it is the only one that changes the catalog, and runs no
     /// transaction of the engine, for whose end the engine would wait.
-    async fn begin_change(&mut self, block: &mut Block<H::Env>) -> Result<(), SqlError> {
+    pub(super) async fn begin_change(&mut self, block: &mut Block<H::Env>) -> Result<(), SqlError> {
+        if block.has_written && block.may_divide() {
+            self.settle(block).await?;
+        }
         if block.has_written {
             let message = "the catalog cannot be changed in a transaction that has changed rows";
             let hint = "Commit first, or change the catalog at the beginning of the transaction.";
@@ -213,8 +216,7 @@ impl<H: Host> SqlSession<H> {
 
     /// A name for a table of the engine that no other has.
     fn physical_name(&self, name: &str) -> String {
-        let short: String = name.chars().take(24).collect();
-        format!("{short}.{:016x}", self.database.host().handle().env().random())
+        physical_name(name, self.database.host().handle().env().random())
     }
 
     fn create_index(

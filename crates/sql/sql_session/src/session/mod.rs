@@ -10,6 +10,7 @@
 //! utility       all other commands
 //! definition    CREATE, DROP, ALTER, TRUNCATE
 //! rewrite       rows of tables whose storage or constraints change
+//! divided       changes of many rows by several transactions of the engine
 //! copying       COPY
 //! cursors       DECLARE, FETCH, CLOSE
 //! explain       EXPLAIN
@@ -24,6 +25,7 @@ mod cache;
 mod copying;
 mod cursors;
 mod definition;
+mod divided;
 mod explain;
 mod prepared;
 mod query;

@@ -1,5 +1,6 @@
 //! Runs `SELECT`, `INSERT`, `UPDATE` and `DELETE`.
 
+use super::divided::divides;
 use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
 use crate::error::{SqlError, abort_error, engine_error, unique_error};
@@ -20,6 +21,14 @@ pub(crate) enum Ended {
     /// A retry may succeed.
     Aborted(Abort, SqlError),
     Failed(SqlError),
+}
+
+impl Ended {
+    /// Whether the transaction was too large for the engine.
+    fn is_too_large(&self) -> bool {
+        let (Self::Aborted(_, error) | Self::Failed(error)) = self;
+        error.sqlstate == "54000"
+    }
 }
 
 impl From<SqlError> for Ended {
@@ -83,6 +92,10 @@ impl<H: Host> SqlSession<H> {
             locks.release(self.database.locks());
             let (abort, error) = match ended {
                 Ok(outcome) => return Ok(outcome),
+                Err(ended) if ended.is_too_large() => {
+                    let error = ended.into();
+                    return Box::pin(self.insert_too_many(prepared, parameters, error)).await;
+                }
                 Err(Ended::Failed(error)) => return Err(error),
                 Err(Ended::Aborted(abort, error)) => (abort, error),
             };
@@ -178,7 +191,7 @@ impl<H: Host> SqlSession<H> {
 
     /// Runs a statement of a block. After a conflict, the statements before it are repeated first,
     /// if the isolation level allows that.
-    async fn run_in_block(
+    pub(super) async fn run_in_block(
         &mut self,
         block: &mut Block<H::Env>,
         prepared: &Prepared,
@@ -217,11 +230,22 @@ impl<H: Host> SqlSession<H> {
             return Err(read_only(&planned).into());
         }
         self.start_in_block(block, planned.is_guarded(&version)).await?;
+        if let Some(insert) = divides(block, &version, &planned) {
+            self.sequences.set_version(&version);
+            let ran = Box::pin(self.insert_divided(block, &version, insert, parameters));
+            let count = ran.await?;
+            return Ok(self.outcome(&planned, prepared, count));
+        }
         let transaction = block.engine.as_mut().expect("it was started");
         let only_looks =
             !writes && !block.has_written && block.engine_isolation == Isolation::Snapshot;
         block.has_written |= writes;
-        block.writes += u64::from(writes);
+        if writes {
+            let created = block.change.as_ref().map(|change| &change.created[..]);
+            let is_own = created.is_some_and(|created| planned.only_changes(&version, created));
+            block.has_written_shared |= !is_own;
+            block.writes += 1;
+        }
         let ran = self.run_planned(transaction, &version, &planned, parameters, only_looks);
         let count = ran.await?;
         Ok(self.outcome(&planned, prepared, count))
@@ -269,6 +293,9 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<(), Ended> {
         if is_guarded && block.engine_isolation != Isolation::Serializable {
             let keeps_snapshot = block.has_begun && !block.isolation.hides_conflicts();
+            if block.has_written && block.may_divide() {
+                self.settle(block).await?;
+            }
             if block.has_written || keeps_snapshot {
                 let message = "a transaction that changes rows of tables with foreign keys must begin with them, or be serializable";
                 let hint = "Write BEGIN ISOLATION LEVEL SERIALIZABLE.";

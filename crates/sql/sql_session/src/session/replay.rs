@@ -171,12 +171,13 @@ impl<H: Host> SqlSession<H> {
         block.savepoints.truncate(at + 1);
         let Savepoint { statements, writes, version, .. } = block.savepoints[at];
         let now = block.version.as_ref().map(|version| version.serial);
-        if version.is_some() && version != now || block.log.is_lost && block.writes != writes {
+        let is_changed = block.writes != writes || block.is_doomed;
+        if version.is_some() && version != now || block.log.is_lost && is_changed {
             let message = "this transaction is too long, or has changed the catalog, for ROLLBACK TO SAVEPOINT";
             return Err(SqlError::unsupported(message).hint("Roll the whole transaction back."));
         }
         block.log.statements.truncate(statements);
-        if block.writes == writes && !block.is_doomed {
+        if !is_changed {
             return Ok(());
         }
         let mut attempts = self.new_attempts();

@@ -1,18 +1,17 @@
 //! Rows of tables whose storage or constraints change.
 
 use super::SqlSession;
-use super::query::Ended;
+use super::divided::Parts;
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::planned::compile_text;
-use interpreter::{Attempts, Retries, Rows, SingleStatement, Tables};
+use interpreter::{Rows, SingleStatement, Tables};
 use planner::{Knowledge, Statistics, plan};
 use sql::catalog::{Check, ForeignKey};
 use sql::expression::{Expr, ExprKind, UnaryOperator};
 use sql::query::{From, FromKind, Join, Output, Plain, Query, Select, SelectBody};
 use sql::{Catalog, SqlType, Table};
-use std::ops::Range;
 use txn::Isolation;
 
 /// Rows per transaction of the engine.
@@ -61,7 +60,9 @@ impl<H: Host> SqlSession<H> {
         let statistics = Statistics::default();
         let knowledge = Knowledge { catalog: &catalog, statistics: &statistics, costs: to.costs };
         let (insert, _) = compile_text(knowledge, &tables, &insert_text(table, &columns))?;
-        self.insert_in_parts(&tables, &insert, &rows).await.map_err(rewritten)
+        let (parameters, rows) = (&[][..], &rows);
+        let parts = Parts { tables: &tables, insert: &insert, parameters, rows, has_query: false };
+        self.insert_in_parts(parts, &mut None).await.map(drop).map_err(rewritten)
     }
 
     async fn all_rows(&mut self, version: &Version, table: usize) -> Result<Rows, SqlError> {
@@ -87,60 +88,6 @@ impl<H: Host> SqlSession<H> {
         self.database.host().give_back_lane(lane);
         ran?;
         Ok(rows)
-    }
-
-    /// Inserts rows in several transactions of the engine.
-    pub(super) async fn insert_in_parts(
-        &mut self,
-        tables: &Tables,
-        insert: &SingleStatement,
-        rows: &Rows,
-    ) -> Result<(), SqlError> {
-        let handle = self.database.host().handle();
-        let mut at = 0;
-        while at < rows.len() {
-            let end = rows.len().min(at + CHUNK_ROWS);
-            let mut attempts = Attempts::new(handle.env(), Retries::default());
-            loop {
-                match self.insert_part(tables, insert, rows, at..end).await {
-                    Ok(()) => break,
-                    Err(Ended::Aborted(abort, error)) => {
-                        if !attempts.again(handle.env(), abort).await {
-                            return Err(error);
-                        }
-                    }
-                    Err(Ended::Failed(error)) => return Err(error),
-                }
-            }
-            at = end;
-        }
-        Ok(())
-    }
-
-    async fn insert_part(
-        &mut self,
-        tables: &Tables,
-        insert: &SingleStatement,
-        rows: &Rows,
-        part: Range<usize>,
-    ) -> Result<(), Ended> {
-        let isolation = match insert.is_guarded() {
-            true => Isolation::Serializable,
-            false => Isolation::Snapshot,
-        };
-        let mut none = Rows::new(0);
-        let mut transaction = self.begin_engine(isolation).await?;
-        for row in part {
-            let statement = &mut transaction.statement();
-            let values = rows.row(row);
-            let ran = self.runner.run(statement, tables, insert, values, false, &mut none);
-            if let Err(error) = ran.await {
-                let lane = transaction.abort_and_rest().await;
-                self.database.host().give_back_lane(lane);
-                return Err(error.into());
-            }
-        }
-        self.commit_engine(transaction).await
     }
 
     /// Checks the rows of tables that have more constraints than before.

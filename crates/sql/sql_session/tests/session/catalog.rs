@@ -98,6 +98,29 @@ fn changes_take_effect_with_their_transaction() {
 }
 
 #[test]
+fn storage_of_a_crashed_transaction_is_dropped() {
+    let config = OpenConfig { server_bytes: 128 << 20, ..OpenConfig::default() };
+    let engine = open(&config).expect("the memory is there");
+    let of_sql = |name: &str| {
+        let tables = run_now(engine.memory_usage()).expect("it answers");
+        tables.iter().filter(|table| table.name.starts_with(name)).count()
+    };
+    let first = run_now(SqlDatabase::open(LocalHost::new(engine.for_thread()))).expect("it opens");
+    let mut client = Client::of(&first);
+    client.run("CREATE TABLE t (a int); INSERT INTO t VALUES (7)");
+    client.run("BEGIN; TRUNCATE t; CREATE TABLE u (a int)");
+    let inserted = client.run("INSERT INTO t SELECT a FROM generate_series(1, 70000) AS a");
+    assert_eq!(inserted, "INSERT 0 70000");
+    assert_eq!((of_sql("t."), of_sql("u.")), (2, 1));
+    // Its process ends here.
+    std::mem::forget(client);
+    let second = run_now(SqlDatabase::open(LocalHost::new(engine.for_thread()))).expect("it opens");
+    assert_eq!(run_now(second.drop_abandoned()).expect("nobody uses them"), 2);
+    assert_eq!((of_sql("t."), of_sql("u.")), (1, 0));
+    assert_eq!(Client::of(&second).run("SELECT * FROM t"), "7\nSELECT 1");
+}
+
+#[test]
 fn another_start_finds_the_catalog() {
     let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
     let engine = open(&config).expect("the memory is there");

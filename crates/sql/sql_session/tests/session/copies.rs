@@ -119,3 +119,94 @@ fn a_copy_that_fails_leaves_nothing() {
     client.run("ROLLBACK");
     assert_eq!(client.run("SELECT count(*) FROM t"), "40000\nSELECT 1");
 }
+
+#[test]
+fn pgbench_loads_its_tables_in_one_transaction() {
+    let database = new_database();
+    let (mut client, mut other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE b (bid int not null, bbalance int, filler char(88))");
+    client.run("CREATE TABLE a (aid int not null, bid int, abalance int, filler char(84))");
+    client.run("INSERT INTO a VALUES (7, 7, 7, '')");
+    client.run("BEGIN");
+    client.run("TRUNCATE a, b");
+    assert_eq!(client.run("INSERT INTO b (bid, bbalance) VALUES (1, 0)"), "INSERT 0 1");
+    let copied = copy_in(&mut client, "copy a from stdin with (freeze on)", &accounts(100_000));
+    assert_eq!(copied, "COPY 100000");
+    // Later statements may insert into both, and change the catalog.
+    assert_eq!(client.run("INSERT INTO b (bid, bbalance) VALUES (2, 0)"), "INSERT 0 1");
+    assert_eq!(client.run("INSERT INTO a VALUES (100001, 1, 1, '')"), "INSERT 0 1");
+    assert_eq!(client.run("ALTER TABLE b ADD PRIMARY KEY (bid)"), "ALTER TABLE");
+    assert_eq!(client.run("SELECT count(*) FROM a"), "100001\nSELECT 1");
+    assert_eq!(other.run("SELECT count(*), min(aid) FROM a"), "1|7\nSELECT 1");
+    assert_eq!(other.run("SELECT count(*) FROM b"), "0\nSELECT 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(other.run("SELECT count(*) FROM a"), "100001\nSELECT 1");
+    assert_eq!(other.run("SELECT sum(bid) FROM b"), "3\nSELECT 1");
+    client.run("BEGIN");
+    client.run("TRUNCATE a, b");
+    client.run("INSERT INTO b VALUES (9, 0, '')");
+    copy_in(&mut client, "COPY a FROM STDIN", &accounts(70_000));
+    assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
+    assert_eq!(client.run("SELECT count(*) FROM a"), "100001\nSELECT 1");
+    assert_eq!(client.run("SELECT sum(bid) FROM b"), "3\nSELECT 1");
+}
+
+#[test]
+fn rows_that_others_see_keep_a_transaction_whole() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE kept (a int)");
+    client.run("CREATE TABLE t (a int)");
+    let numbers: String = (1..=70_000).map(|number| format!("{number}\n")).collect();
+    for first in ["INSERT INTO kept VALUES (1)", "SELECT a FROM kept FOR UPDATE"] {
+        client.run("BEGIN");
+        client.run("TRUNCATE t");
+        client.run(first);
+        client.run("INSERT INTO kept VALUES (2)");
+        let refused = copy_in(&mut client, "COPY t FROM STDIN", &numbers);
+        assert!(refused.starts_with("54000"), "{refused}");
+        client.run("ROLLBACK");
+    }
+    assert_eq!(client.run("SELECT count(*) FROM kept"), "0\nSELECT 1");
+    // A transaction that keeps its snapshot cannot give it up.
+    client.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    client.run("TRUNCATE t");
+    client.run("SELECT count(*) FROM kept");
+    let refused = copy_in(&mut client, "COPY t FROM STDIN", &numbers);
+    assert!(refused.starts_with("54000"), "{refused}");
+    client.run("ROLLBACK");
+}
+
+#[test]
+fn many_rows_of_a_query_are_inserted() {
+    let database = new_database();
+    let (mut client, mut other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE t (a int PRIMARY KEY, b timestamptz DEFAULT now())");
+    let insert = "INSERT INTO t (a) SELECT x FROM generate_series(1, 150000) AS x";
+    // An empty table gets new storage.
+    assert_eq!(client.run(insert), "INSERT 0 150000");
+    assert_eq!(other.run("SELECT count(*), count(distinct b) FROM t"), "150000|1\nSELECT 1");
+    assert!(client.run(insert).starts_with("23505"));
+    let more = "INSERT INTO t (a) SELECT x FROM generate_series(200001, 300000) AS x";
+    assert!(client.run(more).starts_with("54000"));
+    assert_eq!(other.run("SELECT count(*) FROM t"), "150000\nSELECT 1");
+    client.run("BEGIN");
+    client.run("TRUNCATE t");
+    client.run("INSERT INTO t (a) VALUES (0)");
+    client.run("SAVEPOINT before");
+    let small = "INSERT INTO t (a) SELECT x FROM generate_series(400001, 400010) AS x";
+    assert_eq!(client.run(small), "INSERT 0 10");
+    assert_eq!(client.run("ROLLBACK TO before"), "ROLLBACK");
+    assert_eq!(client.run(insert), "INSERT 0 150000");
+    let copied = "INSERT INTO t (a) SELECT -a FROM t WHERE a > 0";
+    assert_eq!(client.run(copied), "INSERT 0 150000");
+    assert_eq!(client.run("SELECT count(*), count(distinct b) FROM t"), "300001|1\nSELECT 1");
+    assert!(client.run("ROLLBACK TO before").starts_with("0A000"));
+    assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
+    assert_eq!(other.run("SELECT count(*) FROM t"), "150000\nSELECT 1");
+    client.run("BEGIN");
+    client.run("CREATE TABLE u (a int PRIMARY KEY)");
+    client.run("INSERT INTO u VALUES (99000)");
+    assert!(client.run("INSERT INTO u SELECT a FROM t").starts_with("23505"));
+    assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
+    assert!(client.run("SELECT 1 FROM u").starts_with("42P01"));
+}

@@ -88,7 +88,15 @@ impl Local {
     }
 
     pub(crate) fn borrow_lane(&self) -> Result<Lane<LocalEnv>, TransactionError> {
-        let borrowed = self.lanes.borrow(|| self.handle());
+        self.borrow_lane_until(None)
+    }
+
+    /// Waits no longer than until `gives_up`.
+    fn borrow_lane_until(
+        &self,
+        gives_up: Option<&dyn Fn() -> bool>,
+    ) -> Result<Lane<LocalEnv>, TransactionError> {
+        let borrowed = self.lanes.borrow(|| self.handle(), gives_up);
         borrowed.map_err(|error| match (error, &self.place) {
             (error, None) => error,
             (TransactionError::Busy { waited_ms }, Some(_)) => {
@@ -491,13 +499,25 @@ impl Db {
     }
 
     /// A lane of a database that no network separates from this process.
-    #[cfg(any(feature = "procedures", feature = "sql"))]
+    #[cfg(feature = "procedures")]
     pub(crate) fn borrow_lane(&self) -> Result<Lane<LocalEnv>, TransactionError> {
         match &self.shared.engine {
             Engine::Local(local) => local.borrow_lane(),
             Engine::Remote(_) => {
                 unreachable!("procedures run there on seats, and SQL sessions are refused")
             }
+        }
+    }
+
+    /// As [`Self::borrow_lane`]; waits no longer than until `gives_up`.
+    #[cfg(feature = "sql")]
+    pub(crate) fn borrow_lane_until(
+        &self,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Lane<LocalEnv>, TransactionError> {
+        match &self.shared.engine {
+            Engine::Local(local) => local.borrow_lane_until(Some(gives_up)),
+            Engine::Remote(_) => unreachable!("SQL sessions are refused there"),
         }
     }
 

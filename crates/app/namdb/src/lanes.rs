@@ -22,6 +22,8 @@ use txn::{Database, Lane, LaneError};
 pub(crate) const WAIT_MS_MAX: u64 = 10_000;
 /// Between two attempts at a slot, where other processes have all.
 const SLOT_LOOK_MS: u64 = 10;
+/// Between two looks whether a waiting session gives up.
+const GIVE_UP_LOOK_MS: u64 = 20;
 
 /// The lanes of one database.
 pub(crate) struct LanePool {
@@ -49,10 +51,11 @@ impl LanePool {
     }
 
     /// Borrows a lane for one transaction. Opens a new one, on its own handle from `database`, if
-    /// no lane is idle and the maximum is not reached.
+    /// no lane is idle and the maximum is not reached. Waits no longer than until `gives_up`.
     pub(crate) fn borrow(
         &self,
         database: impl Fn() -> Database<LocalEnv>,
+        gives_up: Option<&dyn Fn() -> bool>,
     ) -> Result<Lane<LocalEnv>, TransactionError> {
         let mut state = self.lock();
         if let Some(lane) = state.idle.pop() {
@@ -74,6 +77,12 @@ impl LanePool {
                 wait_ms = wait_ms.min(SLOT_LOOK_MS);
             } else if wait_ms == 0 {
                 return Err(TransactionError::Busy { waited_ms: WAIT_MS_MAX });
+            }
+            if let Some(gives_up) = gives_up {
+                if gives_up() {
+                    return Err(TransactionError::Busy { waited_ms: start.elapsed_ms() });
+                }
+                wait_ms = wait_ms.min(GIVE_UP_LOOK_MS);
             }
             // Lanes that others take first do not make the wait longer.
             let none_idle = |state: &mut State| state.idle.is_empty();

@@ -49,8 +49,8 @@ impl Host for Db {
         Self::handle(self)
     }
 
-    fn borrow_lane(&self) -> Result<Lane<LocalEnv>, SqlError> {
-        Self::borrow_lane(self).map_err(|error| SqlError::new("53300", error.to_string()))
+    fn borrow_lane(&self, gives_up: &dyn Fn() -> bool) -> Result<Lane<LocalEnv>, SqlError> {
+        self.borrow_lane_until(gives_up).map_err(|error| SqlError::new("53300", error.to_string()))
     }
 
     fn give_back_lane(&self, lane: Lane<LocalEnv>) {

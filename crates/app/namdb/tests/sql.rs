@@ -60,6 +60,8 @@ fn open_transactions_hold_lanes_and_others_wait_for_one() {
     }
     let refused = run(&sql, &["SELECT * FROM t"]).expect_err("both lanes are in use");
     assert_eq!(refused.sqlstate, "53300");
+    let refused = run(&sql, &["SET statement_timeout = '50ms'", "SELECT * FROM t"]);
+    assert_eq!(refused.expect_err("it waits for a lane").sqlstate, "57014");
     open.pop();
     run(&sql, &["SELECT * FROM t"]).expect("a lane is free again");
 }

@@ -6,8 +6,8 @@ use crate::value::types::{oid_of, type_length};
 use fabric::{LocalEnv, run_now};
 use pg_catalog::{CatalogQuery, OutputColumn, TableInfo, World};
 pub use sql_session::{
-    ColumnDescription, CopyFormat, Notice, Outcome, RowSet, SessionOptions, SqlError,
-    StatementText, TransactionStatus,
+    ColumnDescription, CopyFormat, Interrupt, Notice, Outcome, RowSet, SessionOptions,
+    SilenceLimit, SqlError, StatementText, TransactionStatus,
 };
 use sql_session::{Host, SqlDatabase, SqlSession};
 use sql_value::Value;
@@ -49,6 +49,10 @@ pub trait Session: Send + 'static {
     fn copy_fail(&mut self, message: &str) -> SqlError;
     /// See [`SqlSession::copy_out`].
     fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>>;
+    /// See [`SqlSession::set_interrupt`].
+    fn set_interrupt(&mut self, interrupt: Arc<Interrupt>);
+    /// See [`SqlSession::silence_limit`].
+    fn silence_limit(&self) -> Option<SilenceLimit>;
     /// See [`SqlSession::close`].
     fn close(&mut self);
 }
@@ -195,6 +199,14 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
 
     fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>> {
         run_now(self.copy_out(data))
+    }
+
+    fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
+        self.set_interrupt(interrupt);
+    }
+
+    fn silence_limit(&self) -> Option<SilenceLimit> {
+        self.silence_limit()
     }
 
     fn close(&mut self) {

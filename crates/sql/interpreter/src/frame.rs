@@ -1,5 +1,6 @@
 //! The state of a call, and buffers that all calls of a lane reuse.
 
+use crate::interrupt::Watch;
 use crate::plan::Statement;
 use crate::rows::Rows;
 use crate::single::Sequences;
@@ -41,6 +42,7 @@ pub(crate) struct Frame {
     pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
     pub sequences: Option<HeldSequences>,
+    pub watch: Watch,
 }
 
 /// The sequences of the session.

@@ -18,6 +18,7 @@
 //! design    the design of untuned tables
 //! single    single statements, in transactions of the caller
 //! divided   INSERT ... SELECT by several transactions
+//! interrupt the end of a statement by request or at a deadline
 //! ```
 #![forbid(unsafe_code)]
 
@@ -33,6 +34,7 @@ mod design;
 mod divided;
 mod error;
 mod frame;
+mod interrupt;
 mod key;
 mod plan;
 mod program;
@@ -46,5 +48,6 @@ pub use call::{Outcome, ProcedureId, Procedures, Settings};
 pub use control::Notice;
 pub use design::{TableDesign, create, default_design};
 pub use error::{CallError, OpenError};
+pub use interrupt::{Deadline, Interrupt};
 pub use rows::Rows;
 pub use single::{Routine, Runner, Sequences, SingleStatement, StatementError, Tables};

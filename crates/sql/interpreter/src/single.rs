@@ -9,6 +9,7 @@ use crate::compile::{compile, compile_single};
 use crate::control::{Interpreter, Notice};
 use crate::error::{Failure, OpenError};
 use crate::frame::{Frame, HeldSequences};
+use crate::interrupt::{Deadline, Interrupt};
 use crate::plan::{Operator, Statement};
 use crate::program::Program;
 use crate::rows::Rows;
@@ -220,6 +221,35 @@ impl Runner {
     /// Gives statements sequences.
     pub fn set_sequences(&mut self, sequences: Arc<dyn Sequences>) {
         self.frame.sequences = Some(HeldSequences(sequences));
+    }
+
+    /// Gives statements a request that ends them.
+    pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
+        self.frame.watch.interrupt = interrupt;
+    }
+
+    /// Sets the time at which statements end.
+    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+        self.frame.watch.deadline = deadline;
+    }
+
+    /// Fails if the running statement should end; for work between its parts.
+    ///
+    /// # Errors
+    ///
+    /// The reason.
+    pub fn check<E: Env>(&self, env: &E) -> Result<(), StatementError> {
+        Ok(self.frame.watch.look(env)?)
+    }
+
+    /// As [`Runner::check`], cheap enough for each of many rows.
+    ///
+    /// # Errors
+    ///
+    /// The reason.
+    #[inline]
+    pub fn check_sometimes<E: Env>(&self, env: &E) -> Result<(), StatementError> {
+        Ok(self.frame.watch.check(env)?)
     }
 
     /// Begins a transaction: forgets the last one.

@@ -6,8 +6,9 @@ use crate::catalog::version::{Analyzed, Parsed};
 use crate::catalog::{Definition, Store, Version, is_physical};
 use crate::error::{SqlError, abort_error, catalog_error};
 use crate::host::Host;
-use crate::locks::{TableLocks, WAIT};
+use crate::locks::TableLocks;
 use crate::session::{Ended, SessionOptions, SqlSession, ended};
+use crate::waiting::{Waiter, wait_until};
 use interpreter::{Attempts, Retries, Runner};
 use std::sync::{Arc, Condvar, Mutex, RwLock};
 use txn::{Database, Isolation};
@@ -144,7 +145,7 @@ impl<H: Host> SqlDatabase<H> {
         change: &dyn Fn(i64) -> i64,
     ) -> Result<i64, Ended> {
         let host = self.host();
-        let lane = host.borrow_lane()?;
+        let lane = host.borrow_lane(&|| false)?;
         let mut transaction = match lane.begin_owned(Isolation::Snapshot).await {
             Ok(transaction) => transaction,
             Err((lane, abort)) => {
@@ -186,15 +187,14 @@ impl<H: Host> SqlDatabase<H> {
     }
 
     /// Waits until no other session changes the catalog, and begins a change.
-    pub(crate) fn begin_change(&self) -> Result<(), SqlError> {
+    pub(crate) fn begin_change(&self, waiter: &dyn Waiter) -> Result<(), SqlError> {
         let changing = self.shared.is_changing.lock().expect("no holder panics");
-        let waited = self.shared.changed.wait_timeout_while(changing, WAIT, |changing| *changing);
-        let (mut changing, result) = waited.expect("no holder panics");
-        if result.timed_out() {
+        let busy = || {
             let message = "another transaction changes the catalog";
-            return Err(SqlError::new("55P03", message).hint("Retry when it has ended."));
-        }
-        *changing = true;
+            SqlError::new("55P03", message).hint("Retry when it has ended.")
+        };
+        let is_free = |changing: &mut bool| !*changing;
+        *wait_until(waiter, &self.shared.changed, changing, is_free, busy)? = true;
         Ok(())
     }
 
@@ -211,7 +211,7 @@ async fn read<H: Host>(
 ) -> Result<(i64, Vec<Definition>), SqlError> {
     database.refresh().await.map_err(|error| catalog_error(&error))?;
     let mut runner = Runner::new(database.env(), host.sql_time_us());
-    let lane = host.borrow_lane()?;
+    let lane = host.borrow_lane(&|| false)?;
     let mut transaction = match lane.begin_owned(Isolation::Snapshot).await {
         Ok(transaction) => transaction,
         Err((lane, abort)) => {

@@ -139,7 +139,11 @@ impl From<sql_value::Error> for SqlError {
         // Only constraints are named in these classes.
         let named = sqlstate.starts_with("23").then(|| quoted(&message, "constraint"));
         let column = (sqlstate == "23502").then(|| quoted(&message, "column")).flatten();
+        let is_fatal = sqlstate == "25P04";
         let mut found = Self::new(sqlstate, message);
+        if is_fatal {
+            found.severity = Severity::Fatal;
+        }
         (found.detail, found.hint) = (detail, hint);
         (found.constraint, found.column) = (named.flatten(), column);
         found

@@ -21,8 +21,9 @@ pub trait Host: Clone + Send + Sync + 'static {
     /// A handle for the calling thread.
     fn handle(&self) -> Database<Self::Env>;
 
-    /// Borrows a lane; waits for one, for a bounded time.
-    fn borrow_lane(&self) -> Result<Lane<Self::Env>, SqlError>;
+    /// Borrows a lane; waits for one, for a bounded time, and no longer than until the statement
+    /// gives up.
+    fn borrow_lane(&self, gives_up: &dyn Fn() -> bool) -> Result<Lane<Self::Env>, SqlError>;
 
     fn give_back_lane(&self, lane: Lane<Self::Env>);
 
@@ -63,7 +64,7 @@ impl Host for LocalHost {
         self.shared.lock().expect("no holder panics").root.for_thread()
     }
 
-    fn borrow_lane(&self) -> Result<Lane<LocalEnv>, SqlError> {
+    fn borrow_lane(&self, _gives_up: &dyn Fn() -> bool) -> Result<Lane<LocalEnv>, SqlError> {
         let idle = self.shared.lock().expect("no holder panics").idle.pop();
         match idle {
             Some(lane) => Ok(lane),

@@ -16,7 +16,7 @@
 //! planned    statements with their plans
 //! constants  functions whose values belong to a session
 //! database   the state that sessions share
-//! locks      locks of whole tables
+//! locks      locks of whole tables; waiting: waits for them
 //! session    the state of a connection
 //! copy       COPY; cursor: the syntax of cursors
 //! outcome    results: rows, command tags, copies
@@ -39,11 +39,15 @@ mod parse_error;
 mod planned;
 mod session;
 mod statement;
+mod waiting;
 
 pub use catalog::snapshot::{CatalogSnapshot, CatalogTable};
 pub use database::SqlDatabase;
 pub use error::{ErrorFields, Severity, SqlError};
 pub use host::{Committed, Host, LocalHost};
+pub use interpreter::Interrupt;
 pub use outcome::{ColumnDescription, CopyDirection, CopyFormat, Notice, Outcome, RowSet};
-pub use session::{Prepared, SessionOptions, SqlSession, StatementKind, TransactionStatus};
+pub use session::{
+    Prepared, SessionOptions, SilenceLimit, SqlSession, StatementKind, TransactionStatus,
+};
 pub use statement::{StatementText, statements};

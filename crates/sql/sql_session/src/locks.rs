@@ -5,12 +5,9 @@
 //! another one, so rows that a transaction writes into the old one would be lost.
 
 use crate::error::SqlError;
+use crate::waiting::{WAIT_MAX, Waiter, wait_until};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
-use std::time::Duration;
-
-/// How long a session waits for a lock.
-pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
 /// The locks of all tables, by number.
 #[derive(Default)]
@@ -27,23 +24,23 @@ struct Holders {
 
 impl TableLocks {
     /// Shares a table with others that change its rows.
-    pub fn share(&self, table: i64) -> Result<(), SqlError> {
+    pub fn share(&self, table: i64, waiter: &dyn Waiter) -> Result<(), SqlError> {
         let take = |holders: &mut Holders| {
             let is_free = !holders.is_exclusive;
             holders.shared += u32::from(is_free);
             is_free
         };
-        self.wait(table, &take)
+        self.wait(table, &take, waiter)
     }
 
     /// Takes a table for a single session, which may share it `own` times already.
-    pub fn take(&self, table: i64, own: u32) -> Result<(), SqlError> {
+    pub fn take(&self, table: i64, own: u32, waiter: &dyn Waiter) -> Result<(), SqlError> {
         let take = |holders: &mut Holders| {
             let is_free = !holders.is_exclusive && holders.shared <= own;
             holders.is_exclusive |= is_free;
             is_free
         };
-        self.wait(table, &take)
+        self.wait(table, &take, waiter)
     }
 
     pub fn release_shared(&self, table: i64) {
@@ -54,21 +51,19 @@ impl TableLocks {
         self.release(table, &|holders| holders.is_exclusive = false);
     }
 
-    fn wait(&self, table: i64, take: &dyn Fn(&mut Holders) -> bool) -> Result<(), SqlError> {
-        let mut held = self.held();
-        if take(held.entry(table).or_default()) {
-            return Ok(());
-        }
-        let refused = |held: &mut BTreeMap<i64, Holders>| !take(held.entry(table).or_default());
-        let waited = self.released.wait_timeout_while(held, WAIT, refused);
-        let (held, result) = waited.expect("no holder panics");
-        drop(held);
-        match result.timed_out() {
-            false => Ok(()),
-            true => Err(SqlError::new("55P03", "could not obtain lock on relation").detail(
-                format!("Other transactions have used it for {} seconds.", WAIT.as_secs()),
-            )),
-        }
+    fn wait(
+        &self,
+        table: i64,
+        take: &dyn Fn(&mut Holders) -> bool,
+        waiter: &dyn Waiter,
+    ) -> Result<(), SqlError> {
+        let take = |held: &mut BTreeMap<i64, Holders>| take(held.entry(table).or_default());
+        let busy = || {
+            let detail =
+                format!("Other transactions have used it for {} seconds.", WAIT_MAX.as_secs());
+            SqlError::new("55P03", "could not obtain lock on relation").detail(detail)
+        };
+        wait_until(waiter, &self.released, self.held(), take, busy).map(drop)
     }
 
     fn release(&self, table: i64, release: &dyn Fn(&mut Holders)) {
@@ -96,17 +91,27 @@ pub(crate) struct HeldLocks {
 }
 
 impl HeldLocks {
-    pub fn share(&mut self, locks: &TableLocks, table: i64) -> Result<(), SqlError> {
+    pub fn share(
+        &mut self,
+        locks: &TableLocks,
+        table: i64,
+        waiter: &dyn Waiter,
+    ) -> Result<(), SqlError> {
         if !self.shared.contains(&table) && !self.exclusive.contains(&table) {
-            locks.share(table)?;
+            locks.share(table, waiter)?;
             self.shared.push(table);
         }
         Ok(())
     }
 
-    pub fn take(&mut self, locks: &TableLocks, table: i64) -> Result<(), SqlError> {
+    pub fn take(
+        &mut self,
+        locks: &TableLocks,
+        table: i64,
+        waiter: &dyn Waiter,
+    ) -> Result<(), SqlError> {
         if !self.exclusive.contains(&table) {
-            locks.take(table, u32::from(self.shared.contains(&table)))?;
+            locks.take(table, u32::from(self.shared.contains(&table)), waiter)?;
             self.exclusive.push(table);
         }
         Ok(())
@@ -121,16 +126,34 @@ impl HeldLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    /// Nothing ends its waits.
+    struct Nobody;
+
+    impl Waiter for Nobody {
+        fn check(&self) -> Result<(), SqlError> {
+            Ok(())
+        }
+
+        fn now_ns(&self) -> u64 {
+            0
+        }
+
+        fn lock_timeout(&self) -> Option<Duration> {
+            None
+        }
+    }
 
     #[test]
     fn one_session_may_turn_a_shared_lock_into_its_own() {
         let locks = TableLocks::default();
         let mut held = HeldLocks::default();
-        held.share(&locks, 1).expect("it is free");
-        held.take(&locks, 1).expect("nobody else shares it");
+        held.share(&locks, 1, &Nobody).expect("it is free");
+        held.take(&locks, 1, &Nobody).expect("nobody else shares it");
         held.release(&locks);
         let mut other = HeldLocks::default();
-        other.take(&locks, 1).expect("it was released");
+        other.take(&locks, 1, &Nobody).expect("it was released");
         other.release(&locks);
         assert!(locks.held().is_empty());
     }

@@ -111,6 +111,7 @@ impl<S: Session> Connection<S> {
 
     /// Runs a portal. `is_last` if Sync is the next message.
     pub(super) fn execute(&mut self, name: &str, rows_max: i32, is_last: bool) -> Result<()> {
+        self.forget_cancel();
         let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
         let result = self.run_portal(&mut portal, rows_max, is_last);
         if result.is_ok() {

@@ -24,7 +24,7 @@ use crate::message::backend::{self, Status};
 use crate::message::frontend::{self, Frame, Frontend};
 use crate::server::cancel::Registration;
 use crate::server::shared::Shared;
-use crate::session::{Session, TransactionStatus};
+use crate::session::{Session, SilenceLimit, TransactionStatus};
 use copy::CopyIn;
 use extended::{Portal, Statement};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub struct Connection<S: Session> {
     /// Whether the server has refused a message since the last Sync.
     has_failed: bool,
     /// Removes the connection's key when it ends.
-    _registration: Registration,
+    registration: Registration,
 }
 
 /// The messages that a connection accepts next.
@@ -102,6 +102,21 @@ impl<S: Session> Connection<S> {
         let message = "terminating connection due to administrator command";
         self.send_error(&fatal(sqlstate::ADMIN_SHUTDOWN, message));
         let _ = self.stream.flush();
+        self.end()
+    }
+
+    /// How long the client may be silent from now on; `None` without a limit.
+    pub fn silence_limit(&self) -> Option<SilenceLimit> {
+        let is_idle = matches!(self.mode, Mode::Ready) && !self.is_implicit;
+        self.session.silence_limit().filter(|_| is_idle)
+    }
+
+    /// Tells a client that it was silent for too long.
+    pub fn expire(&mut self) -> Left {
+        if let Some(limit) = self.silence_limit() {
+            self.send_error(&fatal(limit.sqlstate, limit.message));
+            let _ = self.stream.flush();
+        }
         self.end()
     }
 
@@ -201,6 +216,11 @@ impl<S: Session> Connection<S> {
                 self.conclude(Err(error(sqlstate::PROTOCOL_VIOLATION, message)), false)
             }
         }
+    }
+
+    /// Forgets a request to cancel: it was meant for an earlier message.
+    fn forget_cancel(&self) {
+        self.registration.interrupt().clear();
     }
 
     /// Reports the error of a message, if it has one. In the extended protocol, messages up to

@@ -23,6 +23,7 @@ enum Ran {
 
 impl<S: Session> Connection<S> {
     pub(super) fn query(&mut self, text: &str) -> Next {
+        self.forget_cancel();
         self.statements.remove("");
         self.portals.remove("");
         let statements = match S::statements(text) {

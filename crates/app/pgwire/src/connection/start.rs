@@ -77,8 +77,9 @@ impl<S: Session> Connection<S> {
             mode: Mode::Ready,
             is_implicit: false,
             has_failed: false,
-            _registration: registration,
+            registration,
         };
+        connection.session.set_interrupt(connection.registration.interrupt().clone());
         // Settings of the startup packet were just reported.
         connection.session.take_changed_settings();
         connection.ready();

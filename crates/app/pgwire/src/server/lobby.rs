@@ -11,15 +11,15 @@ use crate::clock;
 use crate::connection::{Connection, Left};
 use crate::error::{fatal, sqlstate};
 use crate::message::startup::Startup;
-use crate::session::Database;
+use crate::session::{Database, Session};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Sockets that are accepted and have not started.
 const ARRIVALS_MAX: usize = 1_000;
@@ -36,6 +36,49 @@ pub enum Job<D: Database> {
     Start { socket: TcpStream, input: Vec<u8>, startup: Startup, registration: Registration },
     /// Goes on with a connection whose client has sent something.
     Serve(Box<Connection<D::Session>>),
+    /// Ends a connection whose client was silent for too long.
+    Expire(Box<Connection<D::Session>>),
+}
+
+/// Connections of silent clients.
+struct Silent<S: Session> {
+    /// By the number of their socket's event, with the end of a limited silence.
+    connections: BTreeMap<u64, (Box<Connection<S>>, Option<Instant>)>,
+    /// The limited ones, the first end first.
+    ends: BTreeSet<(Instant, u64)>,
+}
+
+impl<S: Session> Default for Silent<S> {
+    fn default() -> Self {
+        Self { connections: BTreeMap::new(), ends: BTreeSet::new() }
+    }
+}
+
+impl<S: Session> Silent<S> {
+    /// Adds a connection; true if its silence ends first.
+    fn insert(
+        &mut self,
+        number: u64,
+        connection: Box<Connection<S>>,
+        end: Option<Instant>,
+    ) -> bool {
+        self.connections.insert(number, (connection, end));
+        let Some(end) = end else { return false };
+        self.ends.insert((end, number));
+        self.first_end() == Some(end)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Box<Connection<S>>> {
+        let (connection, end) = self.connections.remove(&number)?;
+        if let Some(end) = end {
+            self.ends.remove(&(end, number));
+        }
+        Some(connection)
+    }
+
+    fn first_end(&self) -> Option<Instant> {
+        self.ends.first().map(|(end, _)| *end)
+    }
 }
 
 /// The lobby's thread and the crew use it.
@@ -43,8 +86,7 @@ pub struct Lobby<D: Database> {
     epoll: OwnedFd,
     wake: OwnedFd,
     next: AtomicU64,
-    /// Connections of silent clients, by the number of their socket's event.
-    silent: Mutex<BTreeMap<u64, Box<Connection<D::Session>>>>,
+    silent: Mutex<Silent<D::Session>>,
     shared: Arc<Shared>,
 }
 
@@ -59,7 +101,7 @@ impl<D: Database> Lobby<D> {
         Ok(Self { epoll, wake, next, silent, shared })
     }
 
-    /// Makes the thread look whether the server stops.
+    /// Makes the thread look whether the server stops, and at the silent clients.
     pub fn wake(&self) {
         let _ = rustix::io::write(&self.wake, &1u64.to_le_bytes());
     }
@@ -69,18 +111,26 @@ impl<D: Database> Lobby<D> {
         if connection.serve(|| crew.is_pressed()) == Left::Ended {
             return;
         }
+        let limit = connection.silence_limit();
+        // The thread has already waited for the client.
+        let linger = self.shared.limits.linger;
+        let end = limit.map(|limit| clock::now() + limit.after.saturating_sub(linger));
         // Under the lock: the event may come at once.
         let mut silent = self.lock();
         let number = self.next.fetch_add(1, Relaxed);
         let (data, socket) = (EventData::new_u64(number), connection.stream().socket());
         let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ONESHOT;
         match epoll::add(&self.epoll, socket, data, flags) {
-            Ok(()) => _ = silent.insert(number, connection),
+            Ok(()) => {
+                if silent.insert(number, connection, end) {
+                    self.wake();
+                }
+            }
             Err(error) => tracing::error!("a silent connection cannot be watched: {error}"),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Box<Connection<D::Session>>>> {
+    fn lock(&self) -> MutexGuard<'_, Silent<D::Session>> {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,10 +140,14 @@ impl<D: Database> Lobby<D> {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         while !self.shared.is_stopping() {
             events.clear();
-            let look = Timespec::try_from(LOOK).expect("it is short");
-            let timeout = if arrivals.is_empty() { None } else { Some(&look) };
+            let look = (!arrivals.is_empty()).then_some(LOOK);
+            let end = self.lock().first_end();
+            let end = end.map(|end| end.saturating_duration_since(clock::now()));
+            let timeout = look.into_iter().chain(end).min();
+            // The longest time-outs fit, too: they have 32 bits of milliseconds.
+            let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
             let spare = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(&self.epoll, spare, timeout) {
+            match epoll::wait(&self.epoll, spare, timeout.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => {
                     tracing::error!("waiting for clients fails: {error}");
@@ -103,11 +157,11 @@ impl<D: Database> Lobby<D> {
             for event in &events {
                 match event.data.u64() {
                     LISTENER => self.accept(listener, &mut arrivals),
-                    WAKE => {}
+                    WAKE => self.drain_wake(),
                     number => match arrivals.remove(&number) {
                         Some(arrival) => self.advance(number, arrival, &mut arrivals, crew),
                         None => {
-                            let connection = self.lock().remove(&number);
+                            let connection = self.lock().remove(number);
                             if let Some(connection) = connection {
                                 let _ = epoll::delete(&self.epoll, connection.stream().socket());
                                 crew.give(Job::Serve(connection));
@@ -117,6 +171,7 @@ impl<D: Database> Lobby<D> {
                 }
             }
             self.end_late(&mut arrivals);
+            self.end_silent(crew);
         }
         let refusal = fatal(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down");
         arrivals.values().for_each(|arrival| arrival.refuse(&refusal));
@@ -125,8 +180,29 @@ impl<D: Database> Lobby<D> {
     /// Ends the connections of all silent clients.
     pub fn stop_silent(&self) {
         let silent = std::mem::take(&mut *self.lock());
-        for mut connection in silent.into_values() {
+        for (mut connection, _) in silent.connections.into_values() {
             connection.stop();
+        }
+    }
+
+    fn drain_wake(&self) {
+        let _ = rustix::io::read(&self.wake, &mut [0; 8]);
+    }
+
+    /// Gives connections whose clients were silent for too long to the crew, which ends them: a
+    /// roll-back may take time.
+    fn end_silent(&self, crew: &Arc<Crew<Job<D>>>) {
+        let now = clock::now();
+        loop {
+            let mut silent = self.lock();
+            let late = silent.ends.first().copied().filter(|(end, _)| *end <= now);
+            let Some((_, number)) = late else { return };
+            let connection = silent.remove(number);
+            drop(silent);
+            if let Some(connection) = connection {
+                let _ = epoll::delete(&self.epoll, connection.stream().socket());
+                crew.give(Job::Expire(connection));
+            }
         }
     }
 

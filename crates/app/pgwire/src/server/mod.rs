@@ -82,6 +82,10 @@ impl<D: Database> Server<D> {
                 let Some(crew) = crew.upgrade() else { return };
                 let connection = match job {
                     Job::Serve(connection) => Some(connection),
+                    Job::Expire(mut connection) => {
+                        connection.expire();
+                        None
+                    }
                     Job::Start { socket, input, startup, registration } => {
                         Connection::start(&database, socket, input, &startup, &state, registration)
                             .map(Box::new)

@@ -1,6 +1,8 @@
 //! psql over a database.
 
 use crate::programs::World;
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Stdio;
 
 #[test]
 fn statements_of_all_kinds_run() {
@@ -79,4 +81,61 @@ fn transactions_commit_and_roll_back() {
         return;
     };
     assert!(told.ends_with(" id \n----\n  2\n(1 row)\n\n"), "{told}");
+}
+
+#[test]
+fn an_interrupt_of_psql_ends_the_statement() {
+    let world = World::new();
+    world.psql(&["create table t (a int)"]);
+    let endless = "select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b \
+                   where a + b < 0";
+    let texts = [
+        endless,
+        "insert into t select 1 from generate_series(1, 100000) a, \
+                           generate_series(1, 100000) b where a + b < 0",
+    ];
+    for text in texts {
+        let mut command = std::process::Command::new("psql");
+        command.args(["-X", "-h", "127.0.0.1", "-p", &world.port().to_string(), "-U", "me"]);
+        command.args(["-d", "postgres", "-c", text]);
+        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let Ok(child) = output else {
+            eprintln!("skipped: psql is not installed");
+            return;
+        };
+        let before = world.server.gauges().counts();
+        while world.server.gauges().counts().statements == before.statements {
+            world.psql(&[]);
+        }
+        // The statement has begun; psql forwards Ctrl-C as a cancel request.
+        kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+        let told = crate::programs::text(&child.wait_with_output().expect("it ends"));
+        assert!(told.contains("ERROR:  canceling statement due to user request"), "{told}");
+        assert_eq!(world.server.gauges().counts().cancels, before.cancels + 1);
+    }
+}
+
+#[test]
+fn time_outs_are_those_of_postgresql() {
+    let world = World::new();
+    let file = std::env::temp_dir().join(format!("pgwire-{}-timeouts", std::process::id()));
+    let script = "create table t (a int);\nset statement_timeout = '100ms';\n\
+                  select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b \
+                  where a + b < 0;\nshow statement_timeout;\n\
+                  set idle_in_transaction_session_timeout = '200ms';\nbegin;\n\
+                  insert into t values (1);\n\\! sleep 2\nselect 1 as one;\n";
+    std::fs::write(&file, script).expect("there is room");
+    let path = file.to_str().expect("it is UTF-8");
+    let Some(ran) = world.run("psql", &["-X", "-d", "postgres", "-f", path]) else { return };
+    std::fs::remove_file(&file).expect("it is ours");
+    let told = crate::programs::text(&ran);
+    for part in [
+        "ERROR:  canceling statement due to statement timeout",
+        " 100ms\n",
+        "FATAL:  terminating connection due to idle-in-transaction timeout",
+    ] {
+        assert!(told.contains(part), "no {part} in {told}");
+    }
+    let left = world.psql(&["select count(*) from t"]).expect("it is installed");
+    assert!(left.contains("     0\n"), "its transaction was rolled back: {left}");
 }

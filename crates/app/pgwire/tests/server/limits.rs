@@ -1,7 +1,7 @@
 //! Limits, silent clients, and the end.
 
 use crate::toy::pgwire_sleep;
-use crate::world::{World, query, refused};
+use crate::world::{World, bind, execute, parse, query, refused};
 use pgwire::Limits;
 use pgwire::client::Client;
 use pgwire::message::backend::Backend;
@@ -71,6 +71,51 @@ fn two_thousand_silent_clients_need_no_threads_and_little_memory() {
     assert!(each < 64 << 10, "{each} bytes per connection");
     for client in clients.iter_mut().step_by(97) {
         assert_eq!(query(client, "insert 1"), ["complete INSERT 0 1", "ready I"]);
+    }
+}
+
+#[test]
+fn a_client_that_is_silent_for_too_long_is_disconnected() {
+    let world = World::new();
+    let (mut silent, mut busy) = (world.client(), world.client());
+    assert_eq!(query(&mut silent, "limit 150"), ["complete LIMIT", "ready I"]);
+    assert_eq!(query(&mut busy, "limit 150"), ["complete LIMIT", "ready I"]);
+    for _ in 0..20 {
+        pgwire_sleep(20);
+        assert_eq!(query(&mut busy, "insert 1"), ["complete INSERT 0 1", "ready I"]);
+    }
+    let Ok(Backend::Error(ended)) = silent.read() else { panic!("the server says why") };
+    assert_eq!((&*ended.sqlstate, &*ended.message), ("25P03", "too silent"));
+    assert!(silent.read().is_err(), "the connection is closed");
+    wait_until("the end of the session", || world.server.gauges().connections() == 1);
+    assert!(world.log().contains(&"close".to_owned()));
+    // A limit that ends later does not hide one that ends first.
+    let mut later = world.client();
+    query(&mut later, "limit 20000");
+    pgwire_sleep(20);
+    wait_until("the end of the other one", || world.server.gauges().connections() == 1);
+    assert_eq!(query(&mut later, "insert 1"), ["complete INSERT 0 1", "ready I"]);
+}
+
+#[test]
+fn a_cancel_request_ends_the_running_statement_alone() {
+    let world = World::new();
+    let (mut client, mut other) = (world.client(), world.client());
+    let canceller = client.canceller().expect("it is connected");
+    for messages in [
+        vec![Frontend::Query("sleep 60000; insert 1")],
+        vec![parse("", "sleep 60000", &[]), bind("", "", &[], 0), execute("", 0), Frontend::Sync],
+    ] {
+        // A request for a statement that has ended does not end the next one.
+        canceller.cancel().expect("the server reads");
+        assert_eq!(query(&mut client, "sleep 20"), ["complete SLEEP", "ready I"]);
+        messages.iter().for_each(|message| client.put(message));
+        client.flush().expect("the server reads");
+        pgwire_sleep(50);
+        assert_eq!(query(&mut other, "sleep 20"), ["complete SLEEP", "ready I"]);
+        canceller.cancel().expect("the server reads");
+        let answers = crate::world::answers(&mut client);
+        assert_eq!(answers[answers.len() - 2..], ["error 57014", "ready I"]);
     }
 }
 

@@ -4,8 +4,8 @@
 use pgwire::error::{Result, error};
 use pgwire::message::backend::Column;
 use pgwire::session::{
-    ColumnDescription, CopyFormat, Database, Notice, Outcome, Prepared, RowSet, Session,
-    SessionOptions, SqlError, StatementText, TransactionStatus, described,
+    ColumnDescription, CopyFormat, Database, Interrupt, Notice, Outcome, Prepared, RowSet, Session,
+    SessionOptions, SilenceLimit, SqlError, StatementText, TransactionStatus, described,
 };
 use sql::types::SqlType;
 use sql_session::{CopyDirection, Severity};
@@ -29,6 +29,9 @@ pub struct ToySession {
     changed: Vec<(String, String)>,
     copied: Vec<u8>,
     copies_left: usize,
+    interrupt: Arc<Interrupt>,
+    /// How long the client may be silent, in milliseconds.
+    silence_max: Option<u64>,
 }
 
 #[derive(Clone)]
@@ -61,6 +64,8 @@ impl Database for Toy {
             changed: Vec::new(),
             copied: Vec::new(),
             copies_left: 0,
+            interrupt: Arc::default(),
+            silence_max: None,
         })
     }
 }
@@ -115,7 +120,13 @@ impl ToySession {
                 Ok(Outcome::Rows { rows, tag: "SELECT 1".to_owned() })
             }
             "sleep" => {
-                pgwire_sleep(number() as u64);
+                for _ in 0..number() / 2 {
+                    pgwire_sleep(2);
+                    if self.interrupt.is_requested() {
+                        let message = "canceling statement due to user request";
+                        return Err(error("57014", message));
+                    }
+                }
                 done("SLEEP")
             }
             "set" => {
@@ -131,6 +142,10 @@ impl ToySession {
                     hint: None,
                 });
                 done("WARN")
+            }
+            "limit" => {
+                self.silence_max = rest.parse().ok();
+                done("LIMIT")
             }
             "insert" => done("INSERT 0 1"),
             "copyin" => {
@@ -257,6 +272,15 @@ impl Session for ToySession {
             }
             None => Ok(Some("COPY".to_owned())),
         }
+    }
+
+    fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
+        self.interrupt = interrupt;
+    }
+
+    fn silence_limit(&self) -> Option<SilenceLimit> {
+        let after = Duration::from_millis(self.silence_max?);
+        Some(SilenceLimit { after, sqlstate: "25P03", message: "too silent" })
     }
 
     fn close(&mut self) {

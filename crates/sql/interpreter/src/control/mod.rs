@@ -52,6 +52,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let mut at = 0;
         while let Some(step) = program.steps.get(at) {
             at += 1;
+            self.frame.watch.check(self.txn.env())?;
             match step {
                 Step::Assign { target: Target::Variable(variable), value } => {
                     let value = match value {

@@ -39,6 +39,7 @@ impl<E: Env> Run<'_, '_, E> {
         if let Some(input) = &insert.input {
             let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
             for row in found.iter() {
+                self.check_interrupt()?;
                 self.forget(node);
                 self.fill(&insert.values, [row, &[]], under.outer, &mut values).await?;
                 let count = self.insert_one(insert, &values, node, under.outer, rows).await?;
@@ -75,6 +76,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut values = std::mem::take(&mut self.frame.scratch.values);
         let (mut none, mut inserted) = (Rows::new(0), 0);
         for at in part {
+            self.check_interrupt()?;
             self.fill(&insert.values, [input.row(at), &[]], None, &mut values).await?;
             inserted += self.insert_one(insert, &values, node, None, &mut none).await?;
         }
@@ -206,6 +208,7 @@ impl<E: Env> Run<'_, '_, E> {
         };
         for at in 0..found.len() {
             let Some(id) = found.id(at) else { continue };
+            self.check_interrupt()?;
             // A row with several join partners is changed once.
             if is_joined && !seen.insert(id) {
                 continue;
@@ -310,6 +313,7 @@ impl<E: Env> Run<'_, '_, E> {
         let (mut processed, mut gone) = (0, Vec::new());
         for at in 0..found.len() {
             let Some(id) = found.id(at) else { continue };
+            self.check_interrupt()?;
             if is_joined && !seen.insert(id) {
                 continue;
             }

@@ -34,6 +34,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<Rows> {
         let mut values = Rows::new(keys.len());
         for row in rows.iter() {
+            self.check_interrupt()?;
             for key in keys {
                 values.push(match &key.value {
                     Output::Column(column) => row[*column].clone(),
@@ -72,6 +73,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
         let mut places = Vec::with_capacity(found.len());
         for at in 0..found.len() {
+            self.check_interrupt()?;
             let key = self.list_values(&aggregate.keys, [found.row(at), &[]], under.outer).await?;
             places.push((key, at));
         }
@@ -163,6 +165,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<Value> {
         let mut values = Vec::with_capacity(group.len());
         for (_, at) in group {
+            self.check_interrupt()?;
             self.forget(node);
             let sources: [&[Value]; 2] = [rows.row(*at), &[]];
             if let Some(filter) = &call.filter

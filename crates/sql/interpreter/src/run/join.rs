@@ -61,6 +61,7 @@ impl<E: Env> Run<'_, '_, E> {
             if rows.len() >= most {
                 break;
             }
+            self.check_interrupt()?;
             let around = Outer { sources: [outer.row(at), &[]], next: under.outer };
             // A single candidate is enough, unless the join filter rejects it.
             let is_decided = matches!(join.kind, JoinKind::Semi | JoinKind::Anti);
@@ -93,6 +94,7 @@ impl<E: Env> Run<'_, '_, E> {
         let most = rows.len().saturating_add(under.wanted);
         let mut keys: Vec<(Vec<Value>, usize)> = Vec::with_capacity(inner.len());
         for at in 0..inner.len() {
+            self.check_interrupt()?;
             let key = self.list_values(inner_list, [&[], inner.row(at)], under.outer).await?;
             if !key.iter().any(Value::is_null) {
                 keys.push((key, at));
@@ -105,6 +107,7 @@ impl<E: Env> Run<'_, '_, E> {
             if rows.len() >= most {
                 return Ok(());
             }
+            self.check_interrupt()?;
             let key = self.list_values(outer_list, [outer.row(at), &[]], under.outer).await?;
             let range = match key.iter().any(Value::is_null) {
                 true => 0..0,
@@ -158,6 +161,7 @@ impl<E: Env> Run<'_, '_, E> {
                 Candidates::These(places) => places[number],
             };
             let pair = [row, inner.row(partner)];
+            self.check_interrupt()?;
             self.forget(node);
             if !self.holds(join.join_filter.as_ref(), pair, under.outer).await? {
                 continue;

@@ -40,6 +40,7 @@ impl<E: Env> Run<'_, '_, E> {
             reads.clear();
             places.clear();
             let mut failure = None;
+            self.frame.watch.look(self.txn.env())?;
             for place in at..end {
                 let around = Outer { sources: [outer.row(place), &[]], next: under.outer };
                 match self.single_key(scan.table, key, Some(&around)) {

@@ -209,6 +209,7 @@ impl<E: Env> Run<'_, '_, E> {
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
+        self.check_interrupt()?;
         self.forget(node);
         if !self.holds(filter, sources, outer).await? {
             return Ok(());
@@ -235,6 +236,12 @@ impl<E: Env> Run<'_, '_, E> {
         }
         rows.end_row(id);
         Ok(())
+    }
+
+    /// Fails if the statement should end.
+    #[inline]
+    pub fn check_interrupt(&self) -> Result<()> {
+        self.frame.watch.check(self.txn.env())
     }
 
     /// Forgets the results of correlated sub plans, which belong to an earlier row.

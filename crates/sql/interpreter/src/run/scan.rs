@@ -64,6 +64,7 @@ impl<E: Env> Run<'_, '_, E> {
                     if rows.len() == most {
                         break;
                     }
+                    self.check_interrupt()?;
                     match needs_copy {
                         true => self.deliver_row(scan, node, id, under.outer, rows).await?,
                         false => self.deliver_record(scan, node, id, under.outer, rows)?,
@@ -343,6 +344,7 @@ impl<E: Env> Run<'_, '_, E> {
         while rows.len() < most {
             self.txn.scan(&self.part(scan.table, range, (low, high), limit), &mut found).await?;
             for &id in &found {
+                self.check_interrupt()?;
                 if rows.len() < most {
                     self.deliver_row(scan, node, id, under.outer, rows).await?;
                 }

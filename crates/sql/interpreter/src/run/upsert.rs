@@ -34,6 +34,7 @@ impl<E: Env> Run<'_, '_, E> {
         };
         let (mut touched, mut added, mut processed) = (BTreeSet::new(), Vec::new(), 0);
         for row in found.iter() {
+            self.check_interrupt()?;
             self.forget(node);
             let values = self.list_values(&insert.values, [row, &[]], under.outer).await?;
             self.check_row(insert.table, &values)?;

@@ -28,6 +28,9 @@ impl<E: Env> Run<'_, '_, E> {
         let mut delivered = Ok(());
         let show = &mut |record: RecordRef<'_>| {
             if delivered.is_ok() {
+                delivered = frame.watch.check(&env);
+            }
+            if delivered.is_ok() {
                 let sources = [Source::Record(&record, &table.columns), NOTHING];
                 let view = View { frame, env: &env, sources, outer, element: &Value::Null };
                 delivered = deliver_view(scan, node, &view, None, rows);

@@ -43,7 +43,7 @@ impl<H: Host> SqlSession<H> {
         }
         // Inside of a transaction block, the statistics take effect with the next version.
         if self.block.is_none() {
-            self.database.begin_change()?;
+            self.database.begin_change(self)?;
             let replaced = self.replace_version();
             self.database.end_change();
             replaced?;

@@ -49,6 +49,8 @@ pub(crate) struct Block<E: Env> {
     pub writes: u64,
     /// Whether a conflict has ended the engine's transaction.
     pub is_doomed: bool,
+    /// When it began, on the clock of the environment, if `transaction_timeout` needs it.
+    pub timer_ns: Option<u64>,
 }
 
 impl<E: Env> Block<E> {
@@ -72,6 +74,7 @@ impl<E: Env> Block<E> {
             savepoints: Vec::new(),
             writes: 0,
             is_doomed: false,
+            timer_ns: None,
         }
     }
 

@@ -163,7 +163,7 @@ impl<H: Host> SqlSession<H> {
         version = block.version.get_or_insert(version).clone();
         let (at, definition) = version.table(name).ok_or_else(|| no_relation(name))?;
         let may_divide = block.has_created(&definition.physical) && block.may_divide();
-        block.locks.share(self.database.locks(), definition.id)?;
+        block.locks.share(self.database.locks(), definition.id, self)?;
         let table = &version.catalog.tables[at];
         let text = insert_text(table, &positions);
         let (insert, types) = compile_text(version.knowledge(), &version.tables, &text)?;
@@ -247,6 +247,7 @@ impl<H: Host> SqlSession<H> {
     /// Inserts all rows that have arrived.
     async fn take_rows(&mut self, copy: &mut CopyIn, is_last: bool) -> Result<(), SqlError> {
         while let Some(fields) = copy.decoder.next(is_last)? {
+            self.runner.check_sometimes(&self.env)?;
             if fields.len() != copy.columns.len() {
                 let message = match fields.get(copy.columns.len()) {
                     Some(_) => "extra data after last expected column".to_owned(),

@@ -125,7 +125,7 @@ impl<H: Host> SqlSession<H> {
         }
         self.stop_in_block(block).await;
         if block.change.is_none() {
-            self.database.begin_change()?;
+            self.database.begin_change(self)?;
             let refreshed = self.database.refresh().await;
             let before = self.database.version();
             block.change = Some(Change::new(before.clone()));
@@ -294,7 +294,7 @@ impl<H: Host> SqlSession<H> {
             return Ok(Edited { definitions, tag, rewritten: Vec::new() });
         }
         let owner = self.owner(version, name)?.clone();
-        block.locks.take(self.database.locks(), owner.id)?;
+        block.locks.take(self.database.locks(), owner.id, self)?;
         definitions.push(Definition {
             id: version.next_id(),
             kind: DefinitionKind::Constraint,
@@ -347,7 +347,7 @@ impl<H: Host> SqlSession<H> {
                 return Err(no_table(what, name));
             };
             if kind == DropKind::Table {
-                block.locks.take(self.database.locks(), found.id)?;
+                block.locks.take(self.database.locks(), found.id, self)?;
                 check_references(version, names, name, cascade)?;
                 definitions.retain(|one| one.table != found.id);
             } else {
@@ -375,7 +375,7 @@ impl<H: Host> SqlSession<H> {
                     return Err(SqlError::unsupported(message).detail(detail));
                 }
             }
-            block.locks.take(self.database.locks(), owner.id)?;
+            block.locks.take(self.database.locks(), owner.id, self)?;
             let physical = self.physical_name(name);
             let own = definitions.iter_mut().find(|one| one.id == owner.id);
             own.expect("it was found").physical = physical;

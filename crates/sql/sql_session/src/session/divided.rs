@@ -65,7 +65,7 @@ impl<H: Host> SqlSession<H> {
         let version = block.version.clone().expect("a change has a version");
         let (_, definition) =
             version.table(name).ok_or_else(|| super::copying::no_relation(name))?;
-        block.locks.take(self.database.locks(), definition.id)?;
+        block.locks.take(self.database.locks(), definition.id, self)?;
         // Another session may have inserted rows before the table was locked.
         if !self.is_empty(block, &version, name).await? {
             return Ok(false);
@@ -216,6 +216,7 @@ impl<H: Host> SqlSession<H> {
         let mut none = Rows::new(0);
         let count = part.len() as u64;
         for at in part {
+            self.runner.check_sometimes(transaction.env())?;
             let values = rows.row(at);
             self.runner.run(transaction, tables, insert, values, false, &mut none).await?;
         }

@@ -15,7 +15,8 @@
 //! cursors       DECLARE, FETCH, CLOSE
 //! explain       EXPLAIN
 //! analyze       ANALYZE
-//! settings      SET, SHOW, RESET
+//! settings      SET, SHOW, RESET; duration: their times
+//! timeouts      limits of statements, waits and silence
 //! view          tables and settings for the system catalog
 //! ```
 
@@ -26,12 +27,14 @@ mod copying;
 mod cursors;
 mod definition;
 mod divided;
+mod duration;
 mod explain;
 mod prepared;
 mod query;
 mod replay;
 mod rewrite;
 pub(crate) mod settings;
+mod timeouts;
 mod transaction;
 mod utility;
 mod view;
@@ -39,6 +42,7 @@ mod view;
 pub(crate) use block::{Block, BlockKind};
 pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
+pub use timeouts::SilenceLimit;
 
 use crate::catalog::Version;
 use crate::catalog::sequences::SessionSequences;
@@ -53,7 +57,7 @@ use cache::Cache;
 use copying::Copying;
 use explain::Measured;
 use fabric::Fabric;
-use interpreter::{Rows, Runner};
+use interpreter::{Interrupt, Rows, Runner};
 use prepared::Constants;
 use settings::Settings;
 use sql_value::Value;
@@ -85,6 +89,8 @@ pub struct SessionOptions {
 /// A session.
 pub struct SqlSession<H: Host> {
     database: SqlDatabase<H>,
+    /// For its clock.
+    env: H::Env,
     options: SessionOptions,
     settings: Settings,
     runner: Runner,
@@ -99,6 +105,7 @@ pub struct SqlSession<H: Host> {
     /// Measurements of the last statement, if they are wanted.
     measured: Option<Measured>,
     cache: Cache,
+    interrupt: Arc<Interrupt>,
 }
 
 impl<H: Host> SqlSession<H> {
@@ -109,8 +116,12 @@ impl<H: Host> SqlSession<H> {
         let mut runner = Runner::new(handle.env(), database.host().sql_time_us());
         let sequences = Arc::new(SessionSequences::new(database.clone()));
         runner.set_sequences(sequences.clone());
+        let interrupt = Arc::new(Interrupt::default());
+        runner.set_interrupt(interrupt.clone());
         Self {
             database,
+            env: handle.env().clone(),
+            interrupt,
             options,
             settings,
             runner,
@@ -231,6 +242,7 @@ impl<H: Host> SqlSession<H> {
             return self.noted(refused);
         }
         let parameters = prepared.constants().unwrap_or(parameters);
+        self.start_timers();
         let outcome = match command {
             Command::Query | Command::Call => self.run_query(prepared, parameters).await,
             _ => Box::pin(self.run_command(prepared)).await,

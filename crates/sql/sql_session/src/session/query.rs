@@ -8,6 +8,7 @@ use crate::host::{Committed, Host};
 use crate::locks::HeldLocks;
 use crate::outcome::{Notice, Outcome, RowSet};
 use crate::planned::{Planned, PlannedAction};
+use crate::waiting::Waiter;
 use fabric::{Env, Fabric};
 use interpreter::{Attempts, Retries, Rows, StatementError};
 use sql::query::Query;
@@ -105,6 +106,7 @@ impl<H: Host> SqlSession<H> {
             if !attempts.again(handle.env(), abort).await {
                 return Err(error);
             }
+            self.check()?;
         }
     }
 
@@ -152,7 +154,7 @@ impl<H: Host> SqlSession<H> {
                 return Ok((version, planned));
             }
             for &table in planned.changed(&version) {
-                locks.share(self.database.locks(), version.definition_of(table).id)?;
+                locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
             // The catalog may have changed while this session waited for a table.
             if self.database.version().serial == version.serial {
@@ -166,7 +168,14 @@ impl<H: Host> SqlSession<H> {
         &mut self,
         isolation: Isolation,
     ) -> Result<OwnedTransaction<H::Env>, Ended> {
-        let lane = self.database.host().borrow_lane()?;
+        let lane = self.database.host().borrow_lane(&|| self.check().is_err());
+        let lane = match lane {
+            Ok(lane) => lane,
+            Err(error) => {
+                self.check()?;
+                return Err(error.into());
+            }
+        };
         match lane.begin_owned(isolation).await {
             Ok(mut transaction) => {
                 self.runner.begin(transaction.statement().env());
@@ -213,6 +222,7 @@ impl<H: Host> SqlSession<H> {
             if !self.hides_conflicts(block) || !attempts.again(&env, abort).await {
                 return Err(error);
             }
+            self.check()?;
             self.repeat(block, attempts).await?;
         }
     }
@@ -262,7 +272,7 @@ impl<H: Host> SqlSession<H> {
             let version = block.version.get_or_insert_with(|| self.database.version()).clone();
             let planned = prepared.plan_for(&version, parameters)?;
             for &table in planned.changed(&version) {
-                block.locks.share(self.database.locks(), version.definition_of(table).id)?;
+                block.locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
             let current = self.database.version();
             let is_moved = |&table: &usize| {

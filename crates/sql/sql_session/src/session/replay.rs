@@ -14,6 +14,7 @@ use super::{Block, Prepared, SqlSession};
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::Outcome;
+use crate::waiting::Waiter;
 use interpreter::{Attempts, Retries};
 use sql_value::{GroupKey, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -108,6 +109,9 @@ impl<H: Host> SqlSession<H> {
                     let handle = self.database.host().handle();
                     if !attempts.again(handle.env(), abort).await {
                         break Err(error);
+                    }
+                    if let Err(ended) = self.check() {
+                        break Err(ended);
                     }
                 }
             }

@@ -1,9 +1,10 @@
 //! Settings of a session: `SET`, `SHOW`, `RESET`.
 //!
-//! Few of them have an effect: the isolation levels, `synchronous_commit`, and the names that a
-//! client shows. The others are accepted because drivers send them; text is always UTF-8, times are
-//! always UTC, and no time-out is enforced.
+//! Few of them have an effect: the isolation levels, `synchronous_commit`, the time-outs, and the
+//! names that a client shows. The others are accepted because drivers send them; text is always
+//! UTF-8, and times are always UTC.
 
+use super::duration;
 use crate::command::IsolationLevel;
 use crate::error::SqlError;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ const fn reported(name: &'static str, default: &'static str) -> Known {
 /// The version of PostgreSQL whose behaviour this is.
 pub(crate) const SERVER_VERSION: &str = "15.8";
 
-const KNOWN: [Known; 44] = [
+const KNOWN: [Known; 46] = [
     reported("application_name", ""),
     known("array_nulls", "on"),
     known("backslash_quote", "safe_encoding"),
@@ -54,6 +55,7 @@ const KNOWN: [Known; 44] = [
     known("lc_collate", "C"),
     known("lc_ctype", "C.UTF-8"),
     known("lock_timeout", "0"),
+    known("log_min_duration_statement", "-1"),
     known("maintenance_work_mem", "65536"),
     known("max_identifier_length", "63"),
     known("max_index_keys", "32"),
@@ -70,6 +72,7 @@ const KNOWN: [Known; 44] = [
     known("synchronize_seqscans", "on"),
     known("synchronous_commit", "on"),
     reported("TimeZone", "UTC"),
+    known("transaction_timeout", "0"),
     known("work_mem", "4096"),
 ];
 
@@ -86,6 +89,49 @@ const FIXED: [&str; 9] = [
     "server_version_num",
 ];
 
+/// Settings whose values are durations.
+const DURATIONS: [&str; 6] = [
+    "idle_in_transaction_session_timeout",
+    "idle_session_timeout",
+    "lock_timeout",
+    "log_min_duration_statement",
+    "statement_timeout",
+    "transaction_timeout",
+];
+
+/// The values that statements need, so that none is looked up by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Effects {
+    pub isolation: IsolationLevel,
+    pub is_read_only: bool,
+    /// Whether commits wait for the disk.
+    pub is_synchronous: bool,
+    /// Time-outs in milliseconds; 0 means none.
+    pub idle_in_transaction_ms: u64,
+    pub idle_session_ms: u64,
+    pub lock_ms: u64,
+    pub statement_ms: u64,
+    pub transaction_ms: u64,
+    /// Statements that took as long are logged; a negative number logs no statement.
+    pub log_min_ms: i64,
+}
+
+impl Default for Effects {
+    fn default() -> Self {
+        Self {
+            isolation: IsolationLevel::ReadCommitted,
+            is_read_only: false,
+            is_synchronous: true,
+            idle_in_transaction_ms: 0,
+            idle_session_ms: 0,
+            lock_ms: 0,
+            statement_ms: 0,
+            transaction_ms: 0,
+            log_min_ms: -1,
+        }
+    }
+}
+
 /// The settings of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -99,6 +145,7 @@ pub(crate) struct Settings {
     start: BTreeMap<String, String>,
     /// Names of reported settings that have changed.
     changed: Vec<&'static str>,
+    effects: Effects,
 }
 
 impl Settings {
@@ -150,13 +197,35 @@ impl Settings {
             None => list.remove(&lower),
         };
         self.changed.extend(known.filter(|known| known.is_reported).map(|known| known.name));
+        self.take_effect();
         Ok(())
+    }
+
+    fn take_effect(&mut self) {
+        let level = self.get("default_transaction_isolation").and_then(IsolationLevel::named);
+        let ms = |name| {
+            let value = self.get(name).unwrap_or_default();
+            duration::read(name, value, -1).unwrap_or(0)
+        };
+        let limit = |name| u64::try_from(ms(name)).unwrap_or(0);
+        self.effects = Effects {
+            isolation: level.unwrap_or(IsolationLevel::ReadCommitted),
+            is_read_only: self.get("default_transaction_read_only") == Some("on"),
+            is_synchronous: self.get("synchronous_commit") != Some("off"),
+            idle_in_transaction_ms: limit("idle_in_transaction_session_timeout"),
+            idle_session_ms: limit("idle_session_timeout"),
+            lock_ms: limit("lock_timeout"),
+            statement_ms: limit("statement_timeout"),
+            transaction_ms: limit("transaction_timeout"),
+            log_min_ms: ms("log_min_duration_statement"),
+        };
     }
 
     pub fn reset_all(&mut self) {
         self.session = self.start.clone();
         self.local.clear();
         self.report_all();
+        self.take_effect();
     }
 
     fn report_all(&mut self) {
@@ -173,10 +242,11 @@ impl Settings {
         let before = self.at_begin.take();
         let undone = before.filter(|before| !has_committed && *before != self.session);
         if undone.is_some() || !self.local.is_empty() {
+            self.session = undone.unwrap_or_else(|| std::mem::take(&mut self.session));
+            self.local.clear();
             self.report_all();
+            self.take_effect();
         }
-        self.session = undone.unwrap_or_else(|| std::mem::take(&mut self.session));
-        self.local.clear();
     }
 
     /// Takes the reported settings that have changed, with their values.
@@ -195,17 +265,20 @@ impl Settings {
     }
 
     pub fn isolation(&self) -> IsolationLevel {
-        let level = self.get("default_transaction_isolation").and_then(IsolationLevel::named);
-        level.unwrap_or(IsolationLevel::ReadCommitted)
+        self.effects.isolation
     }
 
     pub fn is_read_only(&self) -> bool {
-        self.get("default_transaction_read_only") == Some("on")
+        self.effects.is_read_only
     }
 
     /// Whether commits wait for the disk.
     pub fn is_synchronous(&self) -> bool {
-        self.get("synchronous_commit") != Some("off")
+        self.effects.is_synchronous
+    }
+
+    pub fn effects(&self) -> &Effects {
+        &self.effects
     }
 }
 
@@ -233,6 +306,10 @@ fn accepted(lower: &str, value: String) -> Result<String, SqlError> {
                 return Err(refuse());
             }
             "UTF8".to_owned()
+        }
+        lower if DURATIONS.contains(&lower) => {
+            let least = if lower == "log_min_duration_statement" { -1 } else { 0 };
+            duration::shown(duration::read(lower, &value, least)?)
         }
         "default_transaction_isolation" => {
             IsolationLevel::named(&value).ok_or_else(refuse)?.name().to_owned()
@@ -265,10 +342,12 @@ mod tests {
         assert_eq!(settings.get("Application_Name"), Some("psql"));
         settings.begin();
         settings.set("work_mem", Some("1".into()), false).expect("it is known");
-        settings.set("statement_timeout", Some("5".into()), true).expect("it is known");
-        assert_eq!(settings.get("statement_timeout"), Some("5"));
+        settings.set("statement_timeout", Some("5000".into()), true).expect("it is known");
+        assert_eq!(settings.get("statement_timeout"), Some("5s"));
+        assert_eq!(settings.effects().statement_ms, 5_000);
         settings.end(true);
         assert_eq!(settings.get("statement_timeout"), Some("0"));
+        assert_eq!(settings.effects().statement_ms, 0);
         assert_eq!(settings.get("work_mem"), Some("1"));
         settings.begin();
         settings.set("work_mem", Some("2".into()), false).expect("it is known");

@@ -10,7 +10,9 @@ use crate::outcome::Outcome;
 
 impl<H: Host> SqlSession<H> {
     fn new_block(&self, kind: BlockKind) -> Block<H::Env> {
-        Block::new(kind, self.settings.isolation(), self.settings.is_read_only())
+        let mut block = Block::new(kind, self.settings.isolation(), self.settings.is_read_only());
+        block.timer_ns = self.transaction_timer();
+        block
     }
 
     /// Begins an implicit transaction, unless a transaction is open: the following statements, up

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod copies;
+mod interrupts;
 mod postgres;
 mod routines;
 mod sequences;

@@ -1,0 +1,49 @@
+//! Waits for what other sessions hold, until it is free, or the waiting statement should end.
+
+use crate::error::SqlError;
+use std::sync::{Condvar, MutexGuard};
+use std::time::Duration;
+
+/// How long a session waits at most.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
+/// Interval at which a waiting session looks whether its statement should end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A session that waits.
+pub(crate) trait Waiter {
+    /// Fails if the statement should end.
+    fn check(&self) -> Result<(), SqlError>;
+
+    fn now_ns(&self) -> u64;
+
+    /// `lock_timeout`, if it is set.
+    fn lock_timeout(&self) -> Option<Duration>;
+}
+
+/// Waits until a condition holds; `busy` is the error if it never does.
+pub(crate) fn wait_until<'g, T>(
+    waiter: &dyn Waiter,
+    changed: &Condvar,
+    mut guard: MutexGuard<'g, T>,
+    mut is_free: impl FnMut(&mut T) -> bool,
+    busy: impl FnOnce() -> SqlError,
+) -> Result<MutexGuard<'g, T>, SqlError> {
+    let mut begun_ns = None;
+    loop {
+        if is_free(&mut guard) {
+            return Ok(guard);
+        }
+        waiter.check()?;
+        let now_ns = waiter.now_ns();
+        let waited = Duration::from_nanos(now_ns - *begun_ns.get_or_insert(now_ns));
+        let limit = waiter.lock_timeout().unwrap_or(WAIT_MAX).min(WAIT_MAX);
+        if waited >= limit {
+            return Err(match limit < WAIT_MAX {
+                true => SqlError::new("55P03", "canceling statement due to lock timeout"),
+                false => busy(),
+            });
+        }
+        let woken = changed.wait_timeout(guard, LOOK.min(limit - waited));
+        guard = woken.expect("no holder panics").0;
+    }
+}

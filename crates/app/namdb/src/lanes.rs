@@ -33,9 +33,32 @@ pub(crate) struct LanePool {
 }
 
 struct State {
-    /// Last returned, first lent: that lane's memory is still in the processor's caches.
-    idle: Vec<Lane<LocalEnv>>,
+    /// Last returned, first lent: that lane's memory is still in the processor's caches. With the
+    /// thread that returned it.
+    idle: Vec<(ThreadMark, Lane<LocalEnv>)>,
     lane_count: u32,
+}
+
+/// Distinguishes the threads that live at a time.
+type ThreadMark = usize;
+
+fn thread_mark() -> ThreadMark {
+    thread_local! {
+        static MARK: u8 = const { 0 };
+    }
+    MARK.with(|mark| std::ptr::from_ref(mark).addr())
+}
+
+impl State {
+    /// Takes the lane that the calling thread has returned last, or else the last one of all:
+    /// another thread's lane would come with cache misses, and so would its own one for that
+    /// thread.
+    fn pop(&mut self) -> Option<Lane<LocalEnv>> {
+        let mark = thread_mark();
+        let own = self.idle.iter().rposition(|(of, _)| *of == mark);
+        let last = self.idle.len().checked_sub(1)?;
+        Some(self.idle.remove(own.unwrap_or(last)).1)
+    }
 }
 
 impl LanePool {
@@ -58,7 +81,7 @@ impl LanePool {
         gives_up: Option<&dyn Fn() -> bool>,
     ) -> Result<Lane<LocalEnv>, TransactionError> {
         let mut state = self.lock();
-        if let Some(lane) = state.idle.pop() {
+        if let Some(lane) = state.pop() {
             return Ok(lane);
         }
         let start = Moment::now();
@@ -89,7 +112,7 @@ impl LanePool {
             let wait = Duration::from_millis(wait_ms);
             let waited = self.returned.wait_timeout_while(state, wait, none_idle);
             state = waited.expect("no holder of the pool panics").0;
-            if let Some(lane) = state.idle.pop() {
+            if let Some(lane) = state.pop() {
                 return Ok(lane);
             }
         }
@@ -100,7 +123,7 @@ impl LanePool {
         // Catalog changes and garbage collection wait for lanes that are not at rest. If announcing
         // the rest fails, they wait at most the maximal duration of a transaction.
         let _ = run_now(lane.rest());
-        self.lock().idle.push(lane);
+        self.lock().idle.push((thread_mark(), lane));
         self.returned.notify_one();
     }
 

@@ -10,6 +10,7 @@ use crate::locks::TableLocks;
 use crate::session::{Ended, SessionOptions, SqlSession, ended};
 use crate::waiting::{Waiter, wait_until};
 use interpreter::{Attempts, Retries, Runner};
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, RwLock};
 use txn::{Database, Isolation};
 
@@ -23,6 +24,8 @@ struct Shared<H> {
     host: H,
     store: Store,
     current: RwLock<Arc<Version>>,
+    /// The serial number of `current`.
+    serial: AtomicU64,
     analyzed: Mutex<Analyzed>,
     locks: TableLocks,
     ranges: Ranges,
@@ -45,6 +48,7 @@ impl<H: Host> SqlDatabase<H> {
         let shared = Shared {
             host,
             store,
+            serial: AtomicU64::new(version.serial),
             current: RwLock::new(Arc::new(version)),
             analyzed: Mutex::default(),
             locks: TableLocks::default(),
@@ -174,8 +178,17 @@ impl<H: Host> SqlDatabase<H> {
         self.shared.current.read().expect("no holder panics").clone()
     }
 
+    /// Its serial number. To look whether it has changed takes no lock, which all threads would
+    /// write.
+    pub(crate) fn serial(&self) -> u64 {
+        self.shared.serial.load(Acquire)
+    }
+
     pub(crate) fn publish(&self, version: Arc<Version>) {
-        *self.shared.current.write().expect("no holder panics") = version;
+        let serial = version.serial;
+        let mut current = self.shared.current.write().expect("no holder panics");
+        *current = version;
+        self.shared.serial.store(serial, Release);
     }
 
     pub(crate) fn analyzed(&self) -> Analyzed {

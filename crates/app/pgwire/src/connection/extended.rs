@@ -73,9 +73,11 @@ impl<S: Session> Connection<S> {
             return Err(error(sqlstate::PROTOCOL_VIOLATION, message));
         }
         let parameter_formats = formats(&bind.parameter_formats, given, "parameter")?;
-        let values = bind.parameters.iter().zip(&statement.parameters).zip(parameter_formats);
-        let values = values.map(|((bytes, oid), format)| decode(*bytes, *oid, format));
-        let parameters = values.collect::<Result<_>>()?;
+        let mut parameters = Vec::with_capacity(given);
+        for (at, (bytes, oid)) in bind.parameters.iter().zip(&statement.parameters).enumerate() {
+            let format = parameter_formats.get(at).copied().unwrap_or(Format::Text);
+            parameters.push(decode(*bytes, *oid, format)?);
+        }
         let width = statement.columns.as_ref().map_or(0, Vec::len);
         let formats = match width {
             // Formats for rows that a statement does not have are ignored, as in PostgreSQL.

@@ -11,7 +11,7 @@ use crate::value::encode::encode;
 use std::ops::Range;
 
 impl<S: Session> Connection<S> {
-    /// Appends rows; sends them when there are enough.
+    /// Appends rows; sends them when there are enough. Without formats, all columns are text.
     pub(super) fn send_rows(
         &mut self,
         rows: &RowSet,
@@ -37,8 +37,7 @@ impl<S: Session> Connection<S> {
     /// Sends all rows in text format, with their description.
     pub(super) fn send_text_rows(&mut self, rows: &RowSet, columns: &[Column]) -> Result<()> {
         backend::row_description(&mut self.stream.output, columns, |_| Format::Text.code());
-        let formats = vec![Format::Text; columns.len()];
-        self.send_rows(rows, 0..rows.len(), columns, &formats)
+        self.send_rows(rows, 0..rows.len(), columns, &[])
     }
 }
 
@@ -52,8 +51,9 @@ fn append_row(
     let mut writer = Writer::begin(output, b'D');
     writer.count(row.len());
     let mut failure = None;
-    for ((value, column), format) in row.iter().zip(columns).zip(formats) {
-        writer.value(|buffer| match encode(value, column, *format, buffer) {
+    for (at, (value, column)) in row.iter().zip(columns).enumerate() {
+        let format = formats.get(at).copied().unwrap_or(Format::Text);
+        writer.value(|buffer| match encode(value, column, format, buffer) {
             Ok(is_value) => is_value,
             Err(error) => {
                 failure = Some(error);

@@ -1,6 +1,9 @@
 //! A client's socket with its buffers.
 
-use std::io::{ErrorKind, Read, Write};
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -59,23 +62,18 @@ impl Stream {
 
     /// Receives more bytes; waits for them unless `is_pressed`.
     pub fn receive(&mut self, is_pressed: bool) -> Received {
-        let length = self.input.len();
         // A long message is received with fewer calls the more of it is there.
-        let wanted = READ_BYTES.max(length.min(1 << 20));
-        self.input.resize(length + wanted, 0);
+        let wanted = READ_BYTES.max(self.input.len().min(1 << 20));
+        self.input.reserve(wanted);
+        let flags = if is_pressed { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
         let read = loop {
-            let rest = &mut self.input[length..];
-            let read = match is_pressed {
-                true => receive_now(self.socket.as_fd(), rest),
-                false => self.socket.read(rest),
-            };
-            match read {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => break read,
+            let free = spare_capacity(&mut self.input);
+            match recv(&self.socket, free, flags) {
+                Err(Errno::INTR) => {}
+                read => break read.map(|(received, _)| received),
             }
         };
-        self.input.truncate(length + read.as_ref().copied().unwrap_or(0));
-        match read {
+        match read.map_err(std::io::Error::from) {
             Ok(0) => Received::End,
             Ok(_) => Received::Bytes,
             Err(error) if is_timeout(&error) => Received::Silence,
@@ -113,6 +111,6 @@ fn is_timeout(error: &std::io::Error) -> bool {
 
 /// Receives without waiting.
 pub fn receive_now(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> std::io::Result<usize> {
-    let (received, _) = rustix::net::recv(socket, buffer, rustix::net::RecvFlags::DONTWAIT)?;
+    let (received, _) = recv(socket, buffer, RecvFlags::DONTWAIT)?;
     Ok(received)
 }

@@ -2,6 +2,7 @@
 
 use crate::clock;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 pub struct Crew<J: Send + 'static> {
     state: Mutex<State<J>>,
     changed: Condvar,
+    /// Number of jobs, as of the last change.
+    waiting: AtomicUsize,
     count_max: usize,
     work: Box<dyn Fn(J) + Send + Sync>,
 }
@@ -28,13 +31,15 @@ impl<J: Send + 'static> Crew<J> {
         assert!(count_max > 0, "somebody must do the work");
         let state = State { jobs: VecDeque::new(), idle: 0, count: 0 };
         let (changed, work) = (Condvar::new(), Box::new(work));
-        Self { state: Mutex::new(state), changed, count_max, work }
+        let waiting = AtomicUsize::new(0);
+        Self { state: Mutex::new(state), changed, waiting, count_max, work }
     }
 
     /// Gives a job to an idle thread, or to a new one.
     pub fn give(self: &Arc<Self>, job: J) {
         let mut state = self.lock();
         state.jobs.push_back(job);
+        self.waiting.store(state.jobs.len(), Relaxed);
         if state.idle >= state.jobs.len() {
             drop(state);
             self.changed.notify_one();
@@ -55,6 +60,10 @@ impl<J: Send + 'static> Crew<J> {
 
     /// Whether jobs wait for a thread.
     pub fn is_pressed(&self) -> bool {
+        // Each message of each client looks here, and mostly no job waits: no lock then.
+        if self.waiting.load(Relaxed) == 0 {
+            return false;
+        }
         let state = self.lock();
         state.jobs.len() > state.idle && state.count >= self.count_max
     }
@@ -78,6 +87,7 @@ impl<J: Send + 'static> Crew<J> {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
+                self.waiting.store(state.jobs.len(), Relaxed);
                 return Some(job);
             }
             state.idle += 1;

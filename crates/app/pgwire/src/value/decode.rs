@@ -32,6 +32,10 @@ pub fn text(text: &str, oid: u32) -> Result<Value> {
     // Most parameters are of these types.
     match oid {
         types::TEXT | types::VARCHAR | types::UNKNOWN | types::NAME => Ok(Value::text(text)),
+        types::INT4 => match text.parse::<i32>() {
+            Ok(number) => Ok(Value::Int(i64::from(number))),
+            Err(_) => read(text, &SqlType::Int4),
+        },
         oid => read(text, &sql_type_of(oid).ok_or_else(unsupported)?),
     }
 }

@@ -6,6 +6,7 @@ use crate::error::{Result, error_with_hint, sqlstate};
 use crate::message::backend::Column;
 use sql::types::SqlType;
 use sql_value::{Value, output};
+use std::io::Write;
 
 /// Appends the value in the column's type, without its length. Returns false for null.
 #[inline]
@@ -29,6 +30,10 @@ pub fn encode(
 fn text(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) {
     match value {
         Value::Text(text) if oid != types::BPCHAR => buffer.extend_from_slice(text.as_bytes()),
+        Value::Int(number) if matches!(oid, types::INT2 | types::INT4 | types::INT8) => {
+            // Writing to a buffer in memory cannot fail.
+            let _ = write!(buffer, "{number}");
+        }
         // PostgreSQL's `real` has fewer digits than the double of equal value.
         Value::Float(number) if oid == types::FLOAT4 && number.is_finite() => {
             buffer.extend_from_slice(short_float(*number as f32).as_bytes());

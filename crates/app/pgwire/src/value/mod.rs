@@ -43,10 +43,11 @@ impl Format {
     }
 }
 
-/// Expands a message's list of formats to one per item: none means text, one is for all.
+/// Expands a message's list of formats to one per item; an empty list means text for all.
 pub fn formats(codes: &[i16], count: usize, items: &str) -> Result<Vec<Format>> {
     match codes {
-        [] => Ok(vec![Format::Text; count]),
+        // Most messages: no allocation.
+        [] | [0] => Ok(Vec::new()),
         [code] => Ok(vec![Format::of(*code)?; count]),
         codes if codes.len() == count => codes.iter().map(|code| Format::of(*code)).collect(),
         codes => {

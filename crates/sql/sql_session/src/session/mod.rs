@@ -89,6 +89,9 @@ pub struct SessionOptions {
 /// A session.
 pub struct SqlSession<H: Host> {
     database: SqlDatabase<H>,
+    /// The committed catalog as of the last statement. The outer count is the session's own:
+    /// counting up and down for each statement moves no cache line between processors.
+    current: Arc<Arc<Version>>,
     /// For its clock.
     env: H::Env,
     options: SessionOptions,
@@ -119,6 +122,7 @@ impl<H: Host> SqlSession<H> {
         let interrupt = Arc::new(Interrupt::default());
         runner.set_interrupt(interrupt.clone());
         Self {
+            current: Arc::new(database.version()),
             database,
             env: handle.env().clone(),
             interrupt,

@@ -116,7 +116,8 @@ impl<H: Host> SqlSession<H> {
         parameters: &[Value],
         locks: &mut HeldLocks,
     ) -> Result<Outcome, Ended> {
-        let (version, planned) = self.planned(prepared, parameters, locks)?;
+        let planned = self.planned(prepared, parameters, locks)?;
+        let version = self.current.clone();
         let writes = planned.writes(&version);
         if self.settings.is_read_only() && writes {
             return Err(read_only(&planned).into());
@@ -140,25 +141,30 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
+    /// Sees the committed catalog as it is now.
+    fn see_current(&mut self) {
+        if self.current.serial != self.database.serial() {
+            self.current = Arc::new(self.database.version());
+        }
+    }
+
     /// The plan for the committed catalog, with shares in the tables that it changes.
     fn planned(
-        &self,
+        &mut self,
         prepared: &Prepared,
         parameters: &[Value],
         locks: &mut HeldLocks,
-    ) -> Result<(Arc<Version>, Arc<Planned>), SqlError> {
+    ) -> Result<Arc<Planned>, SqlError> {
         loop {
-            let version = self.database.version();
-            let planned = prepared.plan_for(&version, parameters)?;
-            if planned.changed(&version).is_empty() {
-                return Ok((version, planned));
-            }
-            for &table in planned.changed(&version) {
+            self.see_current();
+            let version = &**self.current;
+            let planned = prepared.plan_for(version, parameters)?;
+            for &table in planned.changed(version) {
                 locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
             // The catalog may have changed while this session waited for a table.
-            if self.database.version().serial == version.serial {
-                return Ok((version, planned));
+            if self.database.serial() == version.serial {
+                return Ok(planned);
             }
             locks.release(self.database.locks());
         }

@@ -5,10 +5,11 @@ use fabric::run_now;
 use metrics::{Access, Definition, Endpoint, Registry, Status, catalog};
 use namdb::sql::SqlDatabase;
 use namdb::{Db, host};
-use pgwire::{Counts, Limits, Server};
+use pgwire::{Counts, Gauges, Limits, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::{Arc, OnceLock};
 
 /// Files that a server needs beside its connections.
 const SPARE_FILES: u64 = 64;
@@ -79,15 +80,44 @@ impl SqlServer {
     pub fn stop(&mut self) -> usize {
         self.server.stop()
     }
+}
 
-    /// Exposes metrics and health at an address until the endpoint is dropped.
-    pub fn expose(&self, address: &str, db: &Db) -> Result<Endpoint> {
+/// Metrics, health and readiness at an address, until they are dropped. They answer before the
+/// database is open, which may take long.
+pub struct Pages {
+    registry: Registry,
+    load: Arc<OnceLock<Gauges>>,
+    _endpoint: Endpoint,
+}
+
+impl Pages {
+    /// Opens the pages of a server that has not started yet.
+    pub fn open(address: &str) -> Result<Self> {
         let registry = Registry::new();
         let start_s = host::unix_time_s();
         registry.add(&catalog::START_TIME, &[], move || start_s);
         registry.add(&catalog::PROCESSOR_SECONDS, &[], host::process_cpu_s);
         registry.add(&catalog::RESIDENT_BYTES, &[], host::resident_bytes);
-        let load = self.server.gauges();
+        let load = Arc::new(OnceLock::<Gauges>::new());
+        let seen = load.clone();
+        let status = move || {
+            let load = seen.get();
+            let connections = load.map_or(0, Gauges::connections);
+            let json = format!("{{\"role\":\"sql\",\"connections\":{connections}}}");
+            let is_stopping = load.is_some_and(Gauges::is_stopping);
+            let problem = is_stopping.then(|| "the server is stopping".to_owned());
+            let refusal = load.is_none().then(|| "the database is being opened".to_owned());
+            Status { json, problem, refusal }
+        };
+        let endpoint = metrics::serve(address, Access::Everybody, &registry, status)
+            .with_context(|| format!("cannot expose metrics at {address}"))?;
+        Ok(Self { registry, load, _endpoint: endpoint })
+    }
+
+    /// Shows a server that has started.
+    pub fn enter(&self, server: &SqlServer, db: &Db) {
+        let registry = &self.registry;
+        let load = server.server.gauges();
         let (connections, threads) = (load.clone(), load.clone());
         registry.add(&catalog::SQL_CONNECTIONS, &[], move || connections.connections() as u64);
         registry.add(&catalog::SQL_THREADS, &[], move || threads.threads() as u64);
@@ -102,14 +132,9 @@ impl SqlServer {
             let load = load.clone();
             registry.add(metric, &[], move || read(&load.counts()));
         }
-        crate::bench::worker_metrics::enter_directory(&registry, db);
-        let status = move || {
-            let json = format!("{{\"role\":\"sql\",\"connections\":{}}}", load.connections());
-            let problem = load.is_stopping().then(|| "the server is stopping".to_owned());
-            Status { json, problem }
-        };
-        metrics::serve(address, Access::Everybody, &registry, status)
-            .with_context(|| format!("cannot expose metrics at {address}"))
+        crate::bench::worker_metrics::enter_directory(registry, db);
+        // It is entered once.
+        let _ = self.load.set(load);
     }
 }
 

@@ -12,6 +12,7 @@ pub use sql_session::{
 use sql_session::{Host, SqlDatabase, SqlSession};
 use sql_value::Value;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A database that opens sessions.
 pub trait Database: Clone + Send + Sync + 'static {
@@ -53,6 +54,8 @@ pub trait Session: Send + 'static {
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>);
     /// See [`SqlSession::silence_limit`].
     fn silence_limit(&self) -> Option<SilenceLimit>;
+    /// See [`SqlSession::log_min`].
+    fn log_min(&self) -> Option<Duration>;
     /// See [`SqlSession::close`].
     fn close(&mut self);
 }
@@ -207,6 +210,10 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
 
     fn silence_limit(&self) -> Option<SilenceLimit> {
         self.silence_limit()
+    }
+
+    fn log_min(&self) -> Option<Duration> {
+        self.log_min()
     }
 
     fn close(&mut self) {

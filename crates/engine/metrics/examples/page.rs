@@ -16,6 +16,7 @@ Every server has an HTTP endpoint at its `control` address; the cluster's file a
 | `/metrics` | the metrics below, in Prometheus' text format 0.0.4 |
 | `/status` | the server's state as JSON |
 | `/healthz` | 200 while the server works, 503 with a sentence otherwise |
+| `/readyz` | 200 while the server accepts clients, 503 with a sentence before, afterwards, and while it does not work |
 
 Counters start at 0 with their server. Histograms have buckets up to 1, 2 and 5 of each decade from 1 us to 10 s, and one \
 for longer latencies. Numbers are read at the time of the request. The endpoint accepts at most 64 connections, \

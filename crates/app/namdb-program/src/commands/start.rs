@@ -6,7 +6,8 @@ use crate::bench::json;
 use crate::bench::text::{bytes, counted, parse_bytes};
 use crate::bench::world;
 use crate::output;
-use crate::sql_server::{self, Listening};
+use crate::servers::log::{self, LogArguments};
+use crate::sql_server::{self, Listening, Pages};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use namdb::config::LANE_COUNT_MAX;
@@ -47,11 +48,17 @@ pub struct StartArguments {
     /// Expose Prometheus metrics and health at this address, such as 127.0.0.1:9100
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
+    /// Log statements that take at least as many milliseconds; -1 logs none. A session may set it, too
+    #[arg(long, value_name = "MS", allow_negative_numbers = true, default_value_t = -1,
+          value_parser = clap::value_parser!(i32).range(-1..))]
+    log_min_duration_statement: i32,
     /// Also write address and process as JSON when the server is ready; `-` is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(flatten)]
     directory: DirectoryArguments,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 /// The port of PostgreSQL, on this host only.
@@ -81,11 +88,19 @@ pub fn run(arguments: &StartArguments) -> Result<Verdict> {
     catch_interrupts_with(|| {
         output::say("\n  ending; running statements may finish, a second signal exits at once");
     })?;
+    let pages = arguments.metrics.as_deref().map(Pages::open).transpose()?;
     let db = open(arguments)?;
-    let limits = Limits { connections_max: arguments.connections as usize, ..Limits::default() };
+    log::start(&arguments.log, "sql", 0, "start");
+    let slow = arguments.log_min_duration_statement.to_string();
+    let limits = Limits {
+        connections_max: arguments.connections as usize,
+        settings: vec![("log_min_duration_statement".to_owned(), slow)],
+        ..Limits::default()
+    };
     let mut server = sql_server::start(&db, listening, limits)?;
-    let endpoint = arguments.metrics.as_deref().map(|address| server.expose(address, &db));
-    let _endpoint = endpoint.transpose()?;
+    if let Some(pages) = &pages {
+        pages.enter(&server, &db);
+    }
     let address = server.address();
     let ready = Ready {
         address,

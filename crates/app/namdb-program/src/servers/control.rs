@@ -59,7 +59,7 @@ pub fn serve(
         if let Some(problem) = &problem {
             told.insert("problem".to_owned(), problem.clone().into());
         }
-        Status { json: serde_json::Value::Object(told).to_string(), problem }
+        Status { json: serde_json::Value::Object(told).to_string(), problem, refusal: None }
     };
     let secret = secret.clone();
     let access = Access::Token(Box::new(move |token| secret.is_token(token)));

@@ -74,8 +74,24 @@ fn metrics_and_health_are_exposed() {
     {
         assert!(page.contains(metric), "no {metric} in {page}");
     }
-    assert!(get("/healthz").starts_with("HTTP/1.1 200"));
+    for page in ["/healthz", "/readyz"] {
+        assert!(get(page).starts_with("HTTP/1.1 200"), "{page}");
+    }
     assert_eq!(server.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn slow_statements_are_logged() {
+    let server = Started::new(&["--log-min-duration-statement", "0"]);
+    let ran = server.sql(&["-c", "select 40 + 2", "-c", "set log_min_duration_statement = '1h'"]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let (code, said) = server.end(Signal::TERM);
+    assert_eq!(code, Some(0), "{said}");
+    let line = said.lines().find(|line| line.contains("select 40 + 2")).unwrap_or_default();
+    assert!(line.contains("duration: ") && line.contains(" ms  statement: select"), "{said}");
+    let server = Started::new(&[]);
+    server.sql(&["-c", "select 40 + 2"]);
+    assert!(!server.end(Signal::TERM).1.contains("duration"), "none is logged by default");
 }
 
 #[test]

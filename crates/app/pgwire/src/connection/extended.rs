@@ -17,6 +17,8 @@ const NAMES_MAX: usize = 65_536;
 /// A prepared statement.
 pub(super) struct Statement<P> {
     prepared: P,
+    /// Its text, for the log.
+    text: Box<str>,
     /// OIDs of the parameters.
     parameters: Vec<u32>,
     /// The columns of its rows; `None` without rows.
@@ -50,7 +52,7 @@ impl<S: Session> Connection<S> {
         check_room(self.statements.len(), "prepared statements")?;
         let prepared = self.session.prepare(query, types)?;
         let (parameters, columns) = (prepared.parameters(), prepared.columns());
-        let statement = Statement { prepared, parameters, columns };
+        let statement = Statement { prepared, text: query.into(), parameters, columns };
         self.statements.insert(name.to_owned(), Arc::new(statement));
         backend::parse_complete(&mut self.stream.output);
         Ok(())
@@ -115,7 +117,9 @@ impl<S: Session> Connection<S> {
     pub(super) fn execute(&mut self, name: &str, rows_max: i32, is_last: bool) -> Result<()> {
         self.forget_cancel();
         let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let watch = self.watch();
         let result = self.run_portal(&mut portal, rows_max, is_last);
+        Self::log_slow(watch, "execute", &portal.statement.text);
         if result.is_ok() {
             self.portals.insert(name.to_owned(), portal);
         }

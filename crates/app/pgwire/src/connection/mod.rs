@@ -7,7 +7,7 @@
 //! start     from the startup packet to the first ReadyForQuery
 //! simple    Query                       extended  Parse, Bind, Describe, Execute, Close, Sync
 //! rows      results as messages         copy      data in both directions
-//! stream    the socket with its buffers
+//! stream    the socket with its buffers    slow      the log of slow statements
 //! ```
 //!
 //! Decision: docs/decisions/0330-a-connection-has-a-thread-only-while-it-works.md
@@ -16,6 +16,7 @@ mod copy;
 mod extended;
 mod rows;
 mod simple;
+mod slow;
 mod start;
 pub mod stream;
 

@@ -89,7 +89,9 @@ impl<S: Session> Connection<S> {
     }
 
     fn run(&mut self, text: &str, characters_before: u32) -> Result<Ran> {
+        let watch = self.watch();
         let ran = self.run_statement(text);
+        Self::log_slow(watch, "statement", text);
         ran.map_err(|mut failure| {
             failure.position = failure.position.map(|position| position + characters_before);
             failure

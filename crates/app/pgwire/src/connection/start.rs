@@ -42,7 +42,10 @@ impl<S: Session> Connection<S> {
         registration: Registration,
     ) -> Option<Self> {
         let mut stream = Stream::new(socket, input, shared.limits.linger).ok()?;
-        let opened = session_options(startup).and_then(|options| database.session(options));
+        let opened = session_options(startup).and_then(|mut options| {
+            options.settings.splice(0..0, shared.limits.settings.iter().cloned());
+            database.session(options)
+        });
         let session = match opened {
             Ok(session) => session,
             Err(refusal) => {

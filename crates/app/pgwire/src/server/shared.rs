@@ -18,6 +18,8 @@ pub struct Limits {
     pub linger: Duration,
     /// How long a stopping server waits for running statements.
     pub drain: Duration,
+    /// Settings of sessions, which clients may change.
+    pub settings: Vec<(String, String)>,
 }
 
 impl Default for Limits {
@@ -28,6 +30,7 @@ impl Default for Limits {
             startup: Duration::from_secs(10),
             linger: Duration::from_millis(50),
             drain: Duration::from_secs(10),
+            settings: Vec::new(),
         }
     }
 }

@@ -283,6 +283,10 @@ impl Session for ToySession {
         Some(SilenceLimit { after, sqlstate: "25P03", message: "too silent" })
     }
 
+    fn log_min(&self) -> Option<Duration> {
+        None
+    }
+
     fn close(&mut self) {
         self.note("close");
     }

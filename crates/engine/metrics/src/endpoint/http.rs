@@ -88,7 +88,7 @@ impl Pages {
         }
         let is_read = matches!(method, "GET" | "HEAD");
         let page = match path {
-            "/metrics" | "/status" | "/healthz" if !is_read => {
+            "/metrics" | "/status" | "/healthz" | "/readyz" if !is_read => {
                 plain("405 Method Not Allowed", "pages can be read with GET and HEAD only")
             }
             // A source that panics must not affect the other pages.
@@ -111,7 +111,14 @@ impl Pages {
                 None => plain("200 OK", "healthy"),
                 Some(problem) => plain("503 Service Unavailable", &problem),
             },
-            _ => plain("404 Not Found", "there are /metrics, /status and /healthz"),
+            "/readyz" => {
+                let status = (self.status)();
+                match status.problem.or(status.refusal) {
+                    None => plain("200 OK", "ready"),
+                    Some(reason) => plain("503 Service Unavailable", &reason),
+                }
+            }
+            _ => plain("404 Not Found", "there are /metrics, /status, /healthz and /readyz"),
         }
     }
 }
@@ -165,7 +172,12 @@ mod tests {
 
     #[test]
     fn every_page_has_its_type_and_what_does_not_exist_says_what_does() {
-        let status = || Status { json: "{}".to_owned(), problem: Some("no lease".to_owned()) };
+        let (problem, refusal) = (Some("no lease".to_owned()), Some("it starts".to_owned()));
+        let status = move || Status {
+            json: "{}".to_owned(),
+            problem: problem.clone(),
+            refusal: refusal.clone(),
+        };
         let access = Access::Everybody;
         let pages = Pages { access, registry: Registry::new(), status: Box::new(status) };
         let answer = |method: &str, path: &str| {
@@ -178,6 +190,7 @@ mod tests {
         assert!(answer("HEAD", "/status").contains("Content-Length: 2\r\n"));
         let ill = answer("GET", "/healthz");
         assert!(ill.starts_with("HTTP/1.1 503 ") && ill.ends_with("no lease\n"), "{ill}");
+        assert!(answer("GET", "/readyz").ends_with("no lease\n"));
         assert!(answer("POST", "/metrics").contains("Allow: GET, HEAD\r\n"));
         assert!(answer("GET", "/").starts_with("HTTP/1.1 404 "));
     }
@@ -209,7 +222,7 @@ mod tests {
             "Authorization: Bearer abc\r\nAuthorization: Bearer x",
             "Proxy-Authorization: Bearer abc",
         ];
-        let paths = ["/status", "/metrics", "/healthz", "/", "/../status", "/status?token=abc"];
+        let paths = ["/status", "/metrics", "/healthz", "/readyz", "/", "/../status"];
         let requests = paths.iter().flat_map(|path| {
             let line = ["GET", "HEAD", "POST", "PUT"].map(|method| format!("{method} {path}"));
             wrong.iter().flat_map(move |header| {

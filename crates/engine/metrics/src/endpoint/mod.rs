@@ -1,4 +1,4 @@
-//! A small HTTP endpoint: `/metrics`, `/status` and `/healthz`, on a thread of its own.
+//! A small HTTP endpoint: `/metrics`, `/status`, `/healthz` and `/readyz`, on a thread of its own.
 //!
 //! One thread serves nonblocking sockets: a slow or silent client keeps its connection until its
 //! deadline and delays no other. Connections, request sizes and times are limited, in all and for
@@ -23,19 +23,21 @@ use std::time::{Duration, Instant};
 /// Pause after `accept` failed for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// The content of `/status` and `/healthz`.
+/// The content of `/status`, `/healthz` and `/readyz`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
     /// A JSON document.
     pub json: String,
     /// Why the server does not work; `None` if it does.
     pub problem: Option<String>,
+    /// Why a server that works accepts no clients yet, or no more; `None` if it does.
+    pub refusal: Option<String>,
 }
 
 impl Status {
     /// The status of a working server.
     pub fn healthy(json: String) -> Self {
-        Self { json, problem: None }
+        Self { json, problem: None, refusal: None }
     }
 }
 

@@ -120,6 +120,11 @@ impl Prepared {
         let declared = types.iter().map(|&oid| declared_type(oid));
         let declared = declared.collect::<Result<Vec<_>, _>>()?;
         match command {
+            Command::Query | Command::Call if is_table(text) => {
+                let written = format!("{SELECT_ALL}{}", &text.trim_start()[TABLE.len()..]);
+                let query = Self::query(&written, declared, version, constants);
+                query.map_err(|error| moved(error, text))
+            }
             Command::Query | Command::Call => Self::query(text, declared, version, constants),
             command => Ok(Self::utility(text, command)),
         }
@@ -216,6 +221,25 @@ impl Prepared {
         *inner.plans.lock().expect(HOLDERS) = Some((version.serial, plans));
         Ok(chosen)
     }
+}
+
+/// `TABLE t` is short for `SELECT * FROM t`.
+const TABLE: &str = "TABLE";
+const SELECT_ALL: &str = "SELECT * FROM";
+
+fn is_table(text: &str) -> bool {
+    let rest = text.trim_start();
+    let word = rest.get(..TABLE.len()).is_some_and(|word| word.eq_ignore_ascii_case(TABLE));
+    word && rest[TABLE.len()..].starts_with([' ', '\t', '\n', '\r', '"'])
+}
+
+/// An error of the written-out statement, with its place in the client's text.
+fn moved(mut error: SqlError, text: &str) -> SqlError {
+    let blanks = text.chars().count() - text.trim_start().chars().count();
+    let (long, short) = (SELECT_ALL.len() as u32, TABLE.len() as u32);
+    let place = |at: u32| if at > long { at - long + short } else { 1 };
+    error.position = error.position.map(|at| place(at) + blanks as u32);
+    error
 }
 
 /// Whether rows have the same columns.

@@ -63,6 +63,12 @@ impl<H: Host> SqlSession<H> {
         idle.into_iter().chain(whole).min_by_key(|limit| limit.after)
     }
 
+    /// The duration from which on `log_min_duration_statement` has statements logged; `None` logs
+    /// none.
+    pub fn log_min(&self) -> Option<Duration> {
+        u64::try_from(self.settings.effects().log_min_ms).ok().map(Duration::from_millis)
+    }
+
     /// A statement begins.
     pub(super) fn start_timers(&mut self) {
         let effects = self.settings.effects();

@@ -99,3 +99,14 @@ fn queries_have_names() {
     assert!(client.run("WITH RECURSIVE x AS (SELECT 1) SELECT * FROM x").starts_with("0A000"));
     assert_eq!(client.run("SELECT * FROM big"), "42P01: relation \"big\" does not exist");
 }
+
+#[test]
+fn a_table_is_a_query() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE t (a int, b text)");
+    client.run("INSERT INTO t VALUES (2, 'two'), (1, 'one'), (3, 'three')");
+    assert_eq!(client.run("TABLE t ORDER BY a LIMIT 2"), "1|one\n2|two\nSELECT 2");
+    assert_eq!(client.run("  table public.t order by 1 desc limit 1"), "3|three\nSELECT 1");
+    let refused = client.query(" TABLE none").expect_err("it does not exist");
+    assert_eq!((&*refused.sqlstate, refused.position), ("42P01", Some(7)));
+}

@@ -2,9 +2,10 @@
 
 use crate::error::{Result, error, sqlstate};
 use crate::message::backend::Column;
-use crate::value::types::{oid_of, type_length};
+use crate::value::types::{modifier_of, oid_of, type_length};
 use fabric::{LocalEnv, run_now};
 use pg_catalog::{CatalogQuery, OutputColumn, TableInfo, World};
+use sql::types::SqlType;
 pub use sql_session::{
     ColumnDescription, CopyFormat, Interrupt, Notice, Outcome, RowSet, SessionOptions,
     SilenceLimit, SqlError, StatementText, TransactionStatus,
@@ -50,6 +51,12 @@ pub trait Session: Send + 'static {
     fn copy_fail(&mut self, message: &str) -> SqlError;
     /// See [`SqlSession::copy_out`].
     fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>>;
+    /// The columns of the copy in progress, see [`SqlSession::copy_types`].
+    fn copy_columns(&self) -> Vec<Column>;
+    /// See [`SqlSession::copy_row`].
+    fn copy_row(&mut self, values: Vec<Value>) -> Result<()>;
+    /// See [`SqlSession::copied_rows`].
+    fn copied_rows(&mut self) -> Result<RowSet>;
     /// See [`SqlSession::set_interrupt`].
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>);
     /// See [`SqlSession::silence_limit`].
@@ -202,6 +209,23 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
 
     fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>> {
         run_now(self.copy_out(data))
+    }
+
+    fn copy_columns(&self) -> Vec<Column> {
+        let column = |sql_type: &SqlType| Column {
+            type_oid: oid_of(sql_type),
+            type_modifier: modifier_of(sql_type),
+            ..Column::default()
+        };
+        self.copy_types().iter().map(column).collect()
+    }
+
+    fn copy_row(&mut self, values: Vec<Value>) -> Result<()> {
+        run_now(self.copy_row(values))
+    }
+
+    fn copied_rows(&mut self) -> Result<RowSet> {
+        self.copied_rows()
     }
 
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {

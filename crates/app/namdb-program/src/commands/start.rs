@@ -48,7 +48,7 @@ pub struct StartArguments {
     /// Expose Prometheus metrics and health at this address, such as 127.0.0.1:9100
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// Log statements that take at least as many milliseconds; -1 logs none. A session may set it, too
+    /// Log statements that take at least as many milliseconds; -1 logs none
     #[arg(long, value_name = "MS", allow_negative_numbers = true, default_value_t = -1,
           value_parser = clap::value_parser!(i32).range(-1..))]
     log_min_duration_statement: i32,

@@ -1,5 +1,6 @@
 //! COPY: rows as data, in both directions.
 
+use super::binary_copy::{Decoder, encode_header, encode_row, encode_trailer};
 use super::simple::Waiting;
 use super::stream::OUTPUT_BYTES_MAX;
 use super::{Connection, Mode, Next};
@@ -12,7 +13,9 @@ use std::collections::VecDeque;
 
 /// A copy from the client under way.
 pub(super) struct CopyIn {
-    pub origin: Origin,
+    origin: Origin,
+    /// Reads the binary format.
+    binary: Option<Decoder>,
 }
 
 /// The message that began it.
@@ -24,15 +27,21 @@ pub(super) enum Origin {
 }
 
 impl<S: Session> Connection<S> {
+    /// From now on the client sends rows.
+    pub(super) fn begin_copy(&mut self, format: &CopyFormat, origin: Origin) {
+        let binary = format.is_binary.then(|| Decoder::new(self.session.copy_columns()));
+        self.mode = Mode::CopyIn(CopyIn { origin, binary });
+    }
+
     /// Serves a message while the client sends rows.
     pub(super) fn serve_copy(&mut self, message: Frontend<'_>) -> Next {
         match message {
-            Frontend::CopyData(data) => match self.session.copy_data(data) {
+            Frontend::CopyData(data) => match self.take_copy_data(data) {
                 Ok(()) => Next::Message,
                 Err(failure) => self.end_copy(Err(failure)),
             },
             Frontend::CopyDone => {
-                let tag = self.session.copy_done();
+                let tag = self.finish_copy();
                 self.end_copy(tag)
             }
             Frontend::CopyFail(reason) => {
@@ -48,6 +57,34 @@ impl<S: Session> Connection<S> {
                 self.end_copy(Err(error(sqlstate::PROTOCOL_VIOLATION, message)))
             }
         }
+    }
+
+    fn take_copy_data(&mut self, data: &[u8]) -> Result<()> {
+        let Mode::CopyIn(CopyIn { binary: Some(decoder), .. }) = &mut self.mode else {
+            return self.session.copy_data(data);
+        };
+        decoder.push(data);
+        loop {
+            match decoder.next() {
+                Ok(Some(row)) => self.session.copy_row(row)?,
+                Ok(None) => return Ok(()),
+                Err(failure) => {
+                    // The client gets the reason, and not that of the session.
+                    let _ = self.session.copy_fail("malformed data");
+                    return Err(failure);
+                }
+            }
+        }
+    }
+
+    fn finish_copy(&mut self) -> Result<String> {
+        if let Mode::CopyIn(CopyIn { binary: Some(decoder), .. }) = &self.mode
+            && let Err(failure) = decoder.end()
+        {
+            let _ = self.session.copy_fail("malformed data");
+            return Err(failure);
+        }
+        self.session.copy_done()
     }
 
     fn end_copy(&mut self, tag: Result<String>) -> Next {
@@ -72,6 +109,9 @@ impl<S: Session> Connection<S> {
     pub(super) fn send_copy(&mut self, format: &CopyFormat) -> Result<()> {
         let output = &mut self.stream.output;
         backend::copy_response(output, b'H', format.is_binary, format.columns);
+        if format.is_binary {
+            return self.send_binary_copy();
+        }
         let mut data = Vec::new();
         loop {
             data.clear();
@@ -89,5 +129,33 @@ impl<S: Session> Connection<S> {
                 return Err(fatal(sqlstate::PROTOCOL_VIOLATION, "connection to client lost"));
             }
         }
+    }
+
+    fn send_binary_copy(&mut self) -> Result<()> {
+        let columns = self.session.copy_columns();
+        let rows = self.session.copied_rows()?;
+        let mut data = Vec::new();
+        encode_header(&mut data);
+        for at in 0..rows.len() {
+            encode_row(&rows, at, &columns, &mut data)?;
+            self.send_copy_data(&mut data)?;
+        }
+        encode_trailer(&mut data);
+        self.send_copy_data(&mut data)?;
+        let output = &mut self.stream.output;
+        Writer::begin(output, b'c').end();
+        backend::command_complete(output, &format!("COPY {}", rows.len()));
+        Ok(())
+    }
+
+    /// Sends a row: clients expect one per message.
+    fn send_copy_data(&mut self, data: &mut Vec<u8>) -> Result<()> {
+        let output = &mut self.stream.output;
+        Writer::begin(output, b'd').bytes(data).end();
+        data.clear();
+        if output.len() >= OUTPUT_BYTES_MAX && !self.stream.flush() {
+            return Err(fatal(sqlstate::PROTOCOL_VIOLATION, "connection to client lost"));
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The extended protocol: statements are prepared, bound to parameters as portals, and executed.
 
-use super::copy::{CopyIn, Origin};
+use super::copy::Origin;
 use super::{Connection, Mode, Next};
 use crate::error::{Result, error, sqlstate};
 use crate::message::backend::{self, Column};
@@ -184,7 +184,7 @@ impl<S: Session> Connection<S> {
             Outcome::Done { tag } => backend::command_complete(output, &tag),
             Outcome::CopyIn(format) => {
                 backend::copy_response(output, b'G', format.is_binary, format.columns);
-                self.mode = Mode::CopyIn(CopyIn { origin: Origin::Execute });
+                self.begin_copy(&format, Origin::Execute);
             }
             Outcome::CopyOut(format) => self.send_copy(&format)?,
         }

@@ -6,12 +6,13 @@
 //! ```text
 //! start     from the startup packet to the first ReadyForQuery
 //! simple    Query                       extended  Parse, Bind, Describe, Execute, Close, Sync
-//! rows      results as messages         copy      data in both directions
+//! rows      results as messages         copy      data in both directions; binary_copy
 //! stream    the socket with its buffers    slow      the log of slow statements
 //! ```
 //!
 //! Decision: docs/decisions/0330-a-connection-has-a-thread-only-while-it-works.md
 
+mod binary_copy;
 mod copy;
 mod extended;
 mod rows;

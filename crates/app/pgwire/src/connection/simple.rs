@@ -1,10 +1,10 @@
 //! Query: one or more statements as text, with results in text format.
 
-use super::copy::{CopyIn, Origin};
-use super::{Connection, Mode, Next};
+use super::copy::Origin;
+use super::{Connection, Next};
 use crate::error::{Result, SqlError};
 use crate::message::backend;
-use crate::session::{Outcome, Prepared, Session};
+use crate::session::{CopyFormat, Outcome, Prepared, Session};
 use std::collections::VecDeque;
 
 /// A statement of a query that is still to be run.
@@ -18,7 +18,7 @@ pub(super) struct Waiting {
 enum Ran {
     Whole,
     /// It waits for the client's rows.
-    Copies,
+    Copies(CopyFormat),
 }
 
 impl<S: Session> Connection<S> {
@@ -35,7 +35,7 @@ impl<S: Session> Connection<S> {
             // Most queries: no copy of the text.
             [statement] => match self.run(statement.text, statement.characters_before) {
                 Ok(Ran::Whole) => {}
-                Ok(Ran::Copies) => return self.await_copy(VecDeque::new()),
+                Ok(Ran::Copies(format)) => return self.await_copy(&format, VecDeque::new()),
                 Err(failure) => return self.fail_query(failure),
             },
             statements => {
@@ -56,7 +56,7 @@ impl<S: Session> Connection<S> {
         while let Some(statement) = waiting.pop_front() {
             match self.run(&statement.text, statement.characters_before) {
                 Ok(Ran::Whole) => {}
-                Ok(Ran::Copies) => return self.await_copy(waiting),
+                Ok(Ran::Copies(format)) => return self.await_copy(&format, waiting),
                 Err(failure) => return self.fail_query(failure),
             }
         }
@@ -73,8 +73,8 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    fn await_copy(&mut self, waiting: VecDeque<Waiting>) -> Next {
-        self.mode = Mode::CopyIn(CopyIn { origin: Origin::Query(waiting) });
+    fn await_copy(&mut self, format: &CopyFormat, waiting: VecDeque<Waiting>) -> Next {
+        self.begin_copy(format, Origin::Query(waiting));
         Next::Message
     }
 
@@ -113,7 +113,7 @@ impl<S: Session> Connection<S> {
             }
             Outcome::CopyIn(format) => {
                 backend::copy_response(output, b'G', format.is_binary, format.columns);
-                return Ok(Ran::Copies);
+                return Ok(Ran::Copies(format));
             }
             Outcome::CopyOut(format) => self.send_copy(&format)?,
         }

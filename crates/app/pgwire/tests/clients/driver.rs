@@ -86,3 +86,51 @@ fn rows_are_copied_by_the_driver() -> Result<(), Box<dyn Error>> {
     assert_eq!(copied.lines().count(), 1000);
     Ok(())
 }
+
+#[test]
+fn rows_are_copied_in_the_binary_format() -> Result<(), postgres::Error> {
+    use postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutIter};
+    use postgres::fallible_iterator::FallibleIterator;
+    use postgres::types::Type;
+    use std::io::{Read, Write};
+    let world = World::new();
+    let mut client = connect(&world);
+    client.batch_execute(
+        "create table t (id int primary key, name varchar(8), much numeric(6, 2), at timestamp)",
+    )?;
+    let types = [Type::INT4, Type::VARCHAR, Type::FLOAT8];
+    client.batch_execute("create table u (id int primary key, name varchar(8), f float8)")?;
+    let writer = client.copy_in("copy u from stdin (format binary)")?;
+    let mut writer = BinaryCopyInWriter::new(writer, &types);
+    for id in 0..1000_i32 {
+        let (name, number) = (format!("n {id}"), f64::from(id) / 4.0);
+        let name = (id % 7 != 0).then_some(&name);
+        writer.write(&[&id, &name, &number])?;
+    }
+    assert_eq!(writer.finish()?, 1000);
+    let reader = client.copy_out("copy (select * from u order by id) to stdout (format binary)")?;
+    let rows: Vec<_> = BinaryCopyOutIter::new(reader, &types).collect()?;
+    assert_eq!(rows.len(), 1000);
+    let row = &rows[9];
+    assert_eq!((row.get::<i32>(0), row.get::<&str>(1), row.get::<f64>(2)), (9, "n 9", 2.25));
+    assert_eq!(rows[7].get::<Option<&str>>(1), None);
+    // Lengths are checked, and the session goes on.
+    let writer = client.copy_in("copy u from stdin (format binary)")?;
+    let mut writer = BinaryCopyInWriter::new(writer, &types);
+    writer.write(&[&5000_i32, &"nine letters", &1.0_f64])?;
+    let refused = writer.finish().expect_err("it is too long");
+    assert_eq!(refused.code().map(postgres::error::SqlState::code), Some("22001"));
+    // The server reads its own data again.
+    client.batch_execute(
+        "insert into t values (1, 'x', 1.5, '2026-01-02 03:04:05'), (2, null, null, null)",
+    )?;
+    let mut data = Vec::new();
+    client.copy_out("copy t to stdout (format binary)")?.read_to_end(&mut data).expect("it is all");
+    client.batch_execute("truncate t")?;
+    let mut writer = client.copy_in("copy t from stdin (format binary)")?;
+    writer.write_all(&data).expect("it is taken");
+    assert_eq!(writer.finish()?, 2);
+    let text = "select much::text || ' ' || at::text as t from t where id = 1";
+    assert_eq!(client.query_one(text, &[])?.get::<_, &str>(0), "1.50 2026-01-02 03:04:05");
+    Ok(())
+}

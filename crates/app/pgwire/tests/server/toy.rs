@@ -274,6 +274,18 @@ impl Session for ToySession {
         }
     }
 
+    fn copy_columns(&self) -> Vec<Column> {
+        Vec::new()
+    }
+
+    fn copy_row(&mut self, _values: Vec<Value>) -> Result<()> {
+        Err(error("0A000", "a toy copies text only"))
+    }
+
+    fn copied_rows(&mut self) -> Result<RowSet> {
+        Err(error("0A000", "a toy copies text only"))
+    }
+
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.interrupt = interrupt;
     }

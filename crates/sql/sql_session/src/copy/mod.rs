@@ -30,6 +30,9 @@ pub(crate) enum CopySource {
 /// The format of a `COPY`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CopyOptions {
+    /// Whether the server writes and reads PostgreSQL's binary format; the others are of no
+    /// importance then.
+    pub is_binary: bool,
     pub is_csv: bool,
     pub delimiter: u8,
     pub null: String,
@@ -42,6 +45,7 @@ impl CopyOptions {
     /// The defaults of a format.
     pub fn new(is_csv: bool) -> Self {
         Self {
+            is_binary: false,
             is_csv,
             delimiter: if is_csv { b',' } else { b'\t' },
             null: if is_csv { String::new() } else { "\\N".to_owned() },

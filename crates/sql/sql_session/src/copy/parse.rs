@@ -10,7 +10,7 @@ type Result<T> = std::result::Result<T, SqlError>;
 
 /// Parses what follows the word `COPY`.
 pub(crate) fn parse_copy(parser: &mut Parser<'_>) -> Result<CopyStatement> {
-    parser.accept("BINARY");
+    let is_binary = parser.accept("BINARY");
     let source = match parser.accept_sign('(') {
         true => query(parser)?,
         false => {
@@ -33,7 +33,7 @@ pub(crate) fn parse_copy(parser: &mut Parser<'_>) -> Result<CopyStatement> {
         let message = "COPY to or from a file of the server is not supported";
         return Err(SqlError::unsupported(message).hint("Use COPY FROM STDIN, or psql's \\copy."));
     }
-    let options = options(parser)?;
+    let options = options(parser, is_binary)?;
     parser.expect_end()?;
     Ok(CopyStatement { direction, source, options })
 }
@@ -71,6 +71,7 @@ fn columns(parser: &mut Parser<'_>) -> Result<Vec<String>> {
 /// The options as written; the format's defaults apply where they are silent.
 #[derive(Default)]
 struct Given {
+    is_binary: bool,
     is_csv: bool,
     delimiter: Option<u8>,
     null: Option<String>,
@@ -79,9 +80,9 @@ struct Given {
     escape: Option<u8>,
 }
 
-fn options(parser: &mut Parser<'_>) -> Result<CopyOptions> {
+fn options(parser: &mut Parser<'_>, is_binary: bool) -> Result<CopyOptions> {
     parser.accept("WITH");
-    let mut given = Given::default();
+    let mut given = Given { is_binary, ..Given::default() };
     if parser.accept_sign('(') {
         loop {
             let name = parser.name()?;
@@ -96,7 +97,18 @@ fn options(parser: &mut Parser<'_>) -> Result<CopyOptions> {
             old_option(parser, &mut given)?;
         }
     }
+    if given.is_binary {
+        let named = [
+            (given.delimiter.is_some(), "DELIMITER"),
+            (given.null.is_some(), "NULL"),
+            (given.has_header || given.is_csv, "HEADER"),
+        ];
+        if let Some((_, name)) = named.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(SqlError::new("42601", format!("cannot specify {name} in BINARY mode")));
+        }
+    }
     let mut options = CopyOptions::new(given.is_csv);
+    options.is_binary = given.is_binary;
     options.delimiter = given.delimiter.unwrap_or(options.delimiter);
     options.null = given.null.unwrap_or(options.null);
     options.has_header = given.has_header;
@@ -112,7 +124,7 @@ fn option(parser: &mut Parser<'_>, name: &str, given: &mut Given) -> Result<()> 
             match &*format {
                 "csv" => given.is_csv = true,
                 "text" => {}
-                "binary" => return Err(binary()),
+                "binary" => given.is_binary = true,
                 _ => {
                     let message = format!("COPY format \"{format}\" not recognized");
                     return Err(SqlError::new("22023", message));
@@ -148,7 +160,7 @@ fn old_option(parser: &mut Parser<'_>, given: &mut Given) -> Result<()> {
     } else if parser.accept("HEADER") {
         given.has_header = true;
     } else if parser.accept("BINARY") {
-        return Err(binary());
+        given.is_binary = true;
     } else if parser.accept("DELIMITER") || parser.accept("DELIMITERS") {
         parser.accept("AS");
         given.delimiter = Some(byte(parser, "delimiter")?);
@@ -165,10 +177,6 @@ fn old_option(parser: &mut Parser<'_>, given: &mut Given) -> Result<()> {
         return Err(parser.unexpected());
     }
     Ok(())
-}
-
-fn binary() -> SqlError {
-    SqlError::unsupported("the binary format of COPY is not supported")
 }
 
 fn value(parser: &mut Parser<'_>) -> Result<String> {
@@ -227,6 +235,9 @@ mod tests {
         let old = copy("COPY t (a, \"B\") TO STDOUT WITH CSV HEADER DELIMITER AS ';'");
         assert_eq!(new, old);
         assert!(new.options.is_csv && new.options.has_header && new.options.delimiter == b';');
+        for text in ["COPY t TO STDOUT (FORMAT binary)", "COPY BINARY t TO STDOUT"] {
+            assert!(copy(text).options.is_binary, "{text}");
+        }
         let query = copy("COPY (SELECT (1), ')') TO STDOUT");
         assert_eq!(query.source, CopySource::Query("SELECT (1), ')'".into()));
     }
@@ -235,7 +246,7 @@ mod tests {
     fn other_statements_are_refused() {
         for (text, sqlstate) in [
             ("COPY t FROM '/etc/passwd'", "0A000"),
-            ("COPY t FROM STDIN (FORMAT binary)", "0A000"),
+            ("COPY t FROM STDIN (FORMAT binary, DELIMITER ';')", "42601"),
             ("COPY t FROM STDIN (FORMAT odd)", "22023"),
             ("COPY t FROM STDIN (DELIMITER 'ab')", "22023"),
             ("COPY t STDIN", "42601"),

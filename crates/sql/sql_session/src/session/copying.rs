@@ -18,9 +18,6 @@ use sql::SqlType;
 use sql_value::{Value, input, output};
 use std::sync::Arc;
 
-/// Bytes of data that are handed out together.
-const OUT_BYTES: usize = 32 << 10;
-
 /// A copy in progress.
 pub(super) enum Copying {
     In(Box<CopyIn>),
@@ -46,6 +43,22 @@ pub(super) struct CopyIn {
     count: u64,
     /// Whether the copy is a transaction of its own.
     is_alone: bool,
+}
+
+impl CopyIn {
+    pub fn types(&self) -> &[SqlType] {
+        &self.types
+    }
+}
+
+impl CopyOut {
+    pub fn types(&self) -> &[SqlType] {
+        &self.types
+    }
+
+    pub fn into_rows(self) -> RowSet {
+        self.rows
+    }
 }
 
 pub(super) struct CopyOut {
@@ -82,14 +95,14 @@ impl<H: Host> SqlSession<H> {
         let options = copy.options.clone();
         let names = || columns.iter().map(|column| column.name.clone()).collect();
         let header = options.has_header.then(names);
-        let format = format(CopyDirection::Out, types.len());
+        let format = format(CopyDirection::Out, types.len(), options.is_binary);
         let out = CopyOut { options, rows, types, header, at: 0 };
         self.copying = Some(Copying::Out(Box::new(out)));
         Ok(Outcome::CopyOut(format))
     }
 
-    /// Appends the next data after [`Outcome::CopyOut`] to `data`, one or more whole rows; returns
-    /// the command tag when all data was delivered.
+    /// Appends the next row after [`Outcome::CopyOut`] to `data`; returns the command tag when all
+    /// rows were delivered.
     ///
     /// # Errors
     /// No such copy is in progress.
@@ -97,20 +110,19 @@ impl<H: Host> SqlSession<H> {
         let Some(Copying::Out(out)) = &mut self.copying else { return Err(no_copy()) };
         if let Some(header) = out.header.take() {
             encode_row(&out.options, header.iter().map(Some), data);
+            return Ok(None);
         }
         if out.at == out.rows.len() {
             let tag = format!("COPY {}", out.rows.len());
             self.copying = None;
             return Ok(Some(tag));
         }
-        while out.at < out.rows.len() && data.len() < OUT_BYTES {
-            let row = out.rows.row(out.at).iter().zip(&out.types);
-            let text = |(value, sql_type): (&Value, &SqlType)| {
-                (!value.is_null()).then(|| output::text(value, sql_type))
-            };
-            encode_row(&out.options, row.map(text), data);
-            out.at += 1;
-        }
+        let row = out.rows.row(out.at).iter().zip(&out.types);
+        let text = |(value, sql_type): (&Value, &SqlType)| {
+            (!value.is_null()).then(|| output::text(value, sql_type))
+        };
+        encode_row(&out.options, row.map(text), data);
+        out.at += 1;
         Ok(None)
     }
 
@@ -125,7 +137,8 @@ impl<H: Host> SqlSession<H> {
         self.block = Some(block);
         match begun {
             Ok(begun) => {
-                let format = format(CopyDirection::In, begun.columns.len());
+                let is_binary = copy.options.is_binary;
+                let format = format(CopyDirection::In, begun.columns.len(), is_binary);
                 self.copying = Some(Copying::In(Box::new(begun)));
                 Ok(Outcome::CopyIn(format))
             }
@@ -231,7 +244,7 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    async fn stop_copy(&mut self, copy: &CopyIn, mut error: SqlError) -> SqlError {
+    pub(super) async fn stop_copy(&mut self, copy: &CopyIn, mut error: SqlError) -> SqlError {
         if error.detail.is_none() {
             let line = copy.decoder.line;
             error.detail = Some(format!("COPY {}, line {line}", copy.table));
@@ -256,6 +269,7 @@ impl<H: Host> SqlSession<H> {
                 return Err(SqlError::new("22P04", message));
             }
             copy.values.clear();
+            copy.count += 1;
             for (field, sql_type) in fields.into_iter().zip(&copy.types) {
                 copy.values.push(match field {
                     None => Value::Null,
@@ -264,17 +278,34 @@ impl<H: Host> SqlSession<H> {
                     }
                 });
             }
-            copy.count += 1;
-            if copy.may_divide {
-                copy.waiting.push_values(&copy.values);
-                if copy.waiting.len() == CHUNK_ROWS {
-                    self.insert_waiting(copy).await?;
-                }
-            } else {
-                self.insert_row(copy, &copy.values).await?;
-            }
+            self.take_values(copy).await?;
         }
         Ok(())
+    }
+
+    /// Takes a row of the client's values.
+    pub(super) async fn take_row(
+        &mut self,
+        copy: &mut CopyIn,
+        values: Vec<Value>,
+    ) -> Result<(), SqlError> {
+        self.runner.check_sometimes(&self.env)?;
+        copy.values = values;
+        copy.count += 1;
+        copy.decoder.line += 1;
+        self.take_values(copy).await
+    }
+
+    /// Inserts the values of a row.
+    async fn take_values(&mut self, copy: &mut CopyIn) -> Result<(), SqlError> {
+        if !copy.may_divide {
+            return self.insert_row(copy, &copy.values).await;
+        }
+        copy.waiting.push_values(&copy.values);
+        match copy.waiting.len() < CHUNK_ROWS {
+            true => Ok(()),
+            false => self.insert_waiting(copy).await,
+        }
     }
 
     /// Inserts the waiting rows by a transaction of their own.
@@ -339,11 +370,11 @@ impl<H: Host> SqlSession<H> {
     }
 }
 
-fn format(direction: CopyDirection, columns: usize) -> CopyFormat {
-    CopyFormat { direction, columns, is_binary: false }
+fn format(direction: CopyDirection, columns: usize, is_binary: bool) -> CopyFormat {
+    CopyFormat { direction, columns, is_binary }
 }
 
-fn no_copy() -> SqlError {
+pub(super) fn no_copy() -> SqlError {
     SqlError::new("08P01", "no COPY is in progress")
 }
 

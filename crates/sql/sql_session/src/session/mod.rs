@@ -11,7 +11,7 @@
 //! definition    CREATE, DROP, ALTER, TRUNCATE
 //! rewrite       rows of tables whose storage or constraints change
 //! divided       changes of many rows by several transactions of the engine
-//! copying       COPY
+//! copying       COPY; binary_copy: with rows of values
 //! cursors       DECLARE, FETCH, CLOSE
 //! explain       EXPLAIN
 //! analyze       ANALYZE
@@ -21,6 +21,7 @@
 //! ```
 
 mod analyze;
+mod binary_copy;
 mod block;
 mod cache;
 mod copying;

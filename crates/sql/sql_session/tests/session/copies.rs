@@ -27,10 +27,13 @@ fn copy_out(client: &mut Client, text: &str) -> String {
         session.execute(&prepared, &[]).await?;
         let mut data = Vec::new();
         loop {
+            let before = data.len();
             if let Some(tag) = session.copy_out(&mut data).await? {
                 data.extend(tag.bytes());
                 return Ok(String::from_utf8(data).expect("it is text"));
             }
+            let rows = data[before..].iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(rows, 1, "clients expect a row per message");
         }
     });
     copied.unwrap_or_else(|error| shown_error(&error))

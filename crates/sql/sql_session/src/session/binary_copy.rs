@@ -1,0 +1,79 @@
+//! `COPY` in the binary format: the server encodes and decodes the values, the session has the
+//! rows.
+
+use super::SqlSession;
+use super::copying::{Copying, no_copy};
+use crate::error::SqlError;
+use crate::host::Host;
+use crate::outcome::RowSet;
+use sql::SqlType;
+use sql_value::{Value, input, output};
+
+impl<H: Host> SqlSession<H> {
+    /// The types of the copy in progress.
+    pub fn copy_types(&self) -> Vec<SqlType> {
+        match &self.copying {
+            Some(Copying::In(copy)) => copy.types().to_vec(),
+            Some(Copying::Out(copy)) => copy.types().to_vec(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The rows after [`Outcome::CopyOut`](crate::Outcome::CopyOut), instead of
+    /// [`SqlSession::copy_out`].
+    ///
+    /// # Errors
+    /// No such copy is in progress.
+    pub fn copied_rows(&mut self) -> Result<RowSet, SqlError> {
+        match self.copying.take() {
+            Some(Copying::Out(copy)) => Ok(copy.into_rows()),
+            other => {
+                self.copying = other;
+                Err(no_copy())
+            }
+        }
+    }
+
+    /// A row of the client after [`Outcome::CopyIn`](crate::Outcome::CopyIn), instead of
+    /// [`SqlSession::copy_data`].
+    ///
+    /// # Errors
+    /// As [`SqlSession::copy_data`].
+    pub async fn copy_row(&mut self, values: Vec<Value>) -> Result<(), SqlError> {
+        let Some(Copying::In(mut copy)) = self.copying.take() else { return Err(no_copy()) };
+        let taken = match assigned(values, copy.types()) {
+            Ok(values) => self.take_row(&mut copy, values).await,
+            Err(error) => Err(error),
+        };
+        match taken {
+            Ok(()) => {
+                self.copying = Some(Copying::In(copy));
+                Ok(())
+            }
+            Err(error) => Err(self.stop_copy(&copy, error).await),
+        }
+    }
+}
+
+/// The values as columns of these types store them: with their lengths and scales.
+fn assigned(values: Vec<Value>, types: &[SqlType]) -> Result<Vec<Value>, SqlError> {
+    if values.len() != types.len() {
+        let message = format!("row field count is {}, expected {}", values.len(), types.len());
+        return Err(SqlError::new("22P04", message));
+    }
+    let assign = |(value, sql_type): (Value, &SqlType)| {
+        let is_limited = matches!(
+            sql_type,
+            SqlType::Varchar(Some(_)) | SqlType::Char(Some(_)) | SqlType::Numeric(_)
+        );
+        if value.is_null() || !is_limited {
+            return Ok(value);
+        }
+        let text = match &value {
+            Value::Text(_) => output::text(&value, &SqlType::Text),
+            value => output::text(value, sql_type),
+        };
+        input::read(&text, sql_type).map_err(|error| SqlError::from(*error))
+    };
+    values.into_iter().zip(types).map(assign).collect()
+}

@@ -92,6 +92,7 @@ pub struct SqlSession<H: Host> {
     database: SqlDatabase<H>,
     /// The committed catalog as of the last statement. The outer count is the session's own:
     /// counting up and down for each statement moves no cache line between processors.
+    #[allow(clippy::redundant_allocation, reason = "the inner count is shared with all sessions")]
     current: Arc<Arc<Version>>,
     /// For its clock.
     env: H::Env,

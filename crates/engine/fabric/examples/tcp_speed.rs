@@ -7,7 +7,7 @@
 //! host affects both equally. Then many lanes of one engine read rows, which batches system calls
 //! on both sides.
 
-use fabric::local::{ServerConfig, Sharing};
+use fabric::local::{Replicas, ServerConfig, Sharing};
 use fabric::patience::{Step, Waiter};
 use fabric::port::{ServeCounters, serve};
 use fabric::{
@@ -121,6 +121,7 @@ fn memory_server() {
         node: NodeId(0),
         server_count: 1,
         bytes: REGION_BYTES,
+        replicas: Replicas::NONE,
         sharing: Sharing::Private,
         seed: 1,
     };

@@ -75,6 +75,12 @@ impl AddressMap {
         usize::from(self.server_count) * usize::from(self.replica_count)
     }
 
+    /// Whether regions have replicas.
+    #[inline]
+    pub fn has_replicas(&self) -> bool {
+        self.replica_count > 1
+    }
+
     /// Number of memory servers, dead ones included.
     pub fn server_count(&self) -> u16 {
         self.server_count

@@ -49,6 +49,7 @@ pub mod remote;
 pub mod replicas;
 pub mod secret;
 pub mod service;
+pub mod shared_map;
 pub mod shm;
 pub mod tcp;
 pub mod tell;
@@ -66,7 +67,9 @@ pub use env::{Env, Fabric, FailurePoint};
 pub use error::{CallError, FabricError};
 pub use identity::{Admission, Hello, Refusal, Welcome};
 pub use insistent::Insistent;
-pub use local::{LocalEnv, LocalWorld, Pages, ServerConfig, Sharing, WorldConfig, run_now};
+pub use local::{
+    LocalEnv, LocalWorld, Pages, Replicas, ServerConfig, Sharing, WorldConfig, run_now,
+};
 pub use mutant::Mutant;
 pub use note::{Note, Pairs, Source};
 pub use patience::Patience;
@@ -75,6 +78,7 @@ pub use remote::{AnyTransport, Caller, Engine, RemoteEnv, ServerAddress, Transpo
 pub use replicas::ReplicaOrder;
 pub use secret::Secret;
 pub use service::{CallId, Reply, Service, ServiceId, Services};
+pub use shared_map::SharedAddressMap;
 pub use tcp::{TcpConfig, TcpPort, TcpTransport};
 pub use upkeep::{JournalOf, Lock, MakeRoom, UpkeepJournal};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};

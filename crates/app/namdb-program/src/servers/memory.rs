@@ -15,7 +15,7 @@ use super::{PROGRAM, control, detection, events, names, room, verbs};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
-use fabric::local::{ServerConfig, Sharing};
+use fabric::local::{Replicas, ServerConfig, Sharing};
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
@@ -423,6 +423,7 @@ fn world(
         node,
         server_count: cluster.memory.len() as u16,
         bytes,
+        replicas: Replicas::NONE,
         sharing,
         seed: u64::from(node.0),
     };

@@ -32,6 +32,15 @@ pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError>
     Executor { world, arena, stored: false }.execute_all(verbs)
 }
 
+/// Executes some verbs of a batch with this arena.
+pub fn execute_verbs(
+    world: &LocalWorld,
+    verbs: &[Verb],
+    arena: &mut [u64],
+) -> Result<(), FabricError> {
+    Executor { world, arena, stored: false }.execute_all(verbs)
+}
+
 /// Prefetches the slots of lookups in buckets of several slots; the bucket's tags select the slot.
 #[inline]
 fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {

@@ -34,9 +34,24 @@ pub struct ServerConfig {
     /// Number of memory servers of the cluster.
     pub server_count: u16,
     pub bytes: u64,
+    /// Replicas of other servers' regions in this server's memory, with their bytes.
+    pub replicas: Replicas,
     pub sharing: Sharing,
     /// Seed of all randomness in this world.
     pub seed: u64,
+}
+
+/// Replicas in the memory of a memory server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replicas {
+    /// Places of each region's contents, the region itself included; 1 without replicas.
+    pub count: u16,
+    /// Bytes of each server's region. Without replicas nobody looks at them.
+    pub server_bytes: Vec<u64>,
+}
+
+impl Replicas {
+    pub const NONE: Self = Self { count: 1, server_bytes: Vec::new() };
 }
 
 /// Whether other processes can map a memory server's region.
@@ -64,8 +79,8 @@ type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
 /// The regions that this process maps, its services, and its connections to services of other
 /// processes.
 ///
-/// A single-process world has all regions and all services, a memory server only its own region and
-/// services, a compute process all regions and no service.
+/// A single-process world has all regions and all services, a memory server only its own region,
+/// replicas and services, a compute process all regions and no service.
 pub struct LocalWorld {
     regions: Regions,
     addresses: AddressMap,
@@ -86,11 +101,13 @@ impl LocalWorld {
         Ok(Self::of(regions, Callers::new(), config.seed))
     }
 
-    /// The world of one memory server, which has only its own region. Returns the kind of pages if
-    /// other processes can map it.
+    /// The world of one memory server, which has only its own region and replicas of others.
+    /// Returns the kind of pages if other processes can map it; then there are no replicas.
     pub fn memory_server(config: &ServerConfig) -> io::Result<(Arc<Self>, Option<Pages>)> {
         let number = config.node.0;
         assert!(number < config.server_count, "servers are numbered from 0");
+        let addresses = AddressMap::with_replicas(config.server_count, config.replicas.count);
+        assert!(addresses.is_plain() || config.sharing == Sharing::Private, "replicas are private");
         let (own, pages) = match config.sharing {
             Sharing::Private => (Memory::map(config.bytes)?, None),
             Sharing::File => {
@@ -100,9 +117,16 @@ impl LocalWorld {
             }
         };
         write_header(&own);
-        let mut regions: Vec<Memory> = (0..config.server_count).map(|_| Memory::absent()).collect();
+        let mut regions: Vec<Memory> =
+            (0..addresses.region_count()).map(|_| Memory::absent()).collect();
         regions[usize::from(number)] = own;
-        let world = Self::of(regions, Callers::new(), config.seed);
+        for replica in addresses.regions_on(config.node).filter(|region| region.0 != number) {
+            let of = replica.0 % config.server_count;
+            let memory = Memory::map(config.replicas.server_bytes[usize::from(of)])?;
+            write_header(&memory);
+            regions[usize::from(replica.0)] = memory;
+        }
+        let world = Self::with_addresses(addresses, regions, Callers::new(), config.seed);
         if pages == Some(Pages::Collapsed) {
             huge::start(Arc::downgrade(&world), RegionId(number))?;
         }
@@ -112,8 +136,18 @@ impl LocalWorld {
     /// A world of regions that other processes created, in the order of their nodes, with
     /// connections to nodes.
     pub(crate) fn of(regions: Vec<Memory>, callers: Callers, seed: u64) -> Arc<Self> {
+        let addresses = AddressMap::one_region_per_server(regions.len() as u16);
+        Self::with_addresses(addresses, regions, callers, seed)
+    }
+
+    fn with_addresses(
+        addresses: AddressMap,
+        regions: Vec<Memory>,
+        callers: Callers,
+        seed: u64,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            addresses: AddressMap::one_region_per_server(regions.len() as u16),
+            addresses,
             regions: Regions::new(regions),
             services: RwLock::default(),
             callers,
@@ -123,7 +157,7 @@ impl LocalWorld {
     }
 
     pub fn server_count(&self) -> u16 {
-        self.regions.count() as u16
+        self.addresses.server_count()
     }
 
     #[inline]
@@ -148,8 +182,7 @@ impl LocalWorld {
     /// Marks the server `node` as lost: every later verb and call to it fails with `Unreachable`,
     /// and so do running calls. A running verb may still access its memory.
     pub fn lose(&self, node: NodeId) {
-        let of_node = |number: &u16| self.addresses.primary(RegionId(*number)) == node;
-        (0..self.server_count()).filter(of_node).for_each(|number| self.regions.revoke(number));
+        self.addresses.regions_on(node).for_each(|region| self.regions.revoke(region.0));
         if let Some(caller) = self.caller(node) {
             caller.lose();
         }
@@ -189,8 +222,8 @@ impl LocalWorld {
     #[cold]
     fn refusal(&self, at: GlobalPtr, words: u32) -> FabricError {
         let region = at.region();
-        if region.0 < self.server_count() && self.regions.is_absent(region.0) {
-            return FabricError::Unreachable(self.addresses.primary(region));
+        if usize::from(region.0) < self.regions.count() && self.regions.is_absent(region.0) {
+            return FabricError::Unreachable(self.addresses.host(region));
         }
         FabricError::OutOfRange { at, words }
     }
@@ -221,6 +254,7 @@ mod tests {
             node: NodeId(1),
             server_count: 2,
             bytes: 1 << 20,
+            replicas: Replicas::NONE,
             sharing: Sharing::File,
             seed: 1,
         };
@@ -236,6 +270,25 @@ mod tests {
         assert_eq!(read(&env, nowhere), Err(FabricError::OutOfRange { at: nowhere, words: 1 }));
         assert!(world.region_file(RegionId(0)).is_none());
         assert!(world.region_file(RegionId(1)).is_some());
+    }
+
+    #[test]
+    fn a_memory_server_has_replicas_of_the_servers_before_it() {
+        let config = ServerConfig {
+            node: NodeId(1),
+            server_count: 3,
+            bytes: 1 << 20,
+            replicas: Replicas { count: 2, server_bytes: vec![1 << 16, 1 << 20, 1 << 20] },
+            sharing: Sharing::Private,
+            seed: 1,
+        };
+        let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
+        let env = world.endpoint();
+        let first = |region| read(&env, GlobalPtr::new(RegionId(region), 0));
+        assert_eq!(first(1), Ok(region::header(1 << 20)[0]));
+        assert_eq!(first(3), Ok(region::header(1 << 16)[0]), "the replica of region 0");
+        assert_eq!(first(0), Err(FabricError::Unreachable(NodeId(0))));
+        assert_eq!(first(4), Err(FabricError::Unreachable(NodeId(2))), "its own replica");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::remote::transport::{Call, Outcome, Ticket, Transport};
 use crate::tcp::TcpTransport;
 use crate::verbs::VerbsTransport;
-use layout::NodeId;
+use layout::{GlobalPtr, NodeId};
 use rustix::event::PollFd;
 
 /// A transport over any of the networks.
@@ -47,8 +47,13 @@ impl Transport for AnyTransport {
         ask!(self, network => network.is_serial())
     }
 
-    fn addresses(&self) -> &AddressMap {
+    #[inline]
+    fn addresses(&mut self) -> &AddressMap {
         ask!(self, network => network.addresses())
+    }
+
+    fn write_beside(&mut self, first: GlobalPtr, words: u64) {
+        ask!(self, network => network.write_beside(first, words));
     }
 
     #[inline]

@@ -92,7 +92,12 @@ impl<T: Transport> Engine<T> {
 
     /// A new endpoint with counters of its own; each lane uses its own.
     pub fn endpoint(&self) -> RemoteEnv<T> {
-        RemoteEnv::new(self.shared.clone())
+        RemoteEnv::new(self.shared.clone(), false)
+    }
+
+    /// An endpoint for the services of this memory server, which write replicas.
+    pub fn service_endpoint(&self) -> RemoteEnv<T> {
+        RemoteEnv::new(self.shared.clone(), true)
     }
 
     /// Number of unfinished tasks.

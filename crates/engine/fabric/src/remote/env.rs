@@ -1,5 +1,6 @@
 //! An endpoint of an engine: verbs and calls over a transport, as [`Fabric`] and [`Env`].
 
+use crate::address_map::AddressMap;
 use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::env::{Env, Fabric, FailurePoint};
@@ -8,19 +9,30 @@ use crate::random::step;
 use crate::remote::engine::Shared;
 use crate::remote::timers::TimerId;
 use crate::remote::transport::{Call, Outcome, Ticket, Transport};
+use crate::replicas;
 use crate::service::{CallId, ServiceId};
-use layout::{NodeId, RegionId};
+use layout::{GlobalPtr, NodeId, RegionId};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+/// First and longest pause before a service repeats a batch that a replica did not get.
+const REPEAT_PAUSE_NS: u64 = 100_000;
+const REPEAT_PAUSE_NS_MAX: u64 = 10_000_000;
+/// Time after which such a batch fails after all.
+const REPEAT_NS_MAX: u64 = 60_000_000_000;
+
 /// An endpoint of an [`crate::remote::Engine`]; clones share its counters.
 pub struct RemoteEnv<T: Transport>(Rc<Own<T>>);
 
 struct Own<T: Transport> {
     shared: Rc<Shared<T>>,
+    /// Whether it is the endpoint of a memory server's services. Its own memory never fails it, and
+    /// replicas are written ahead, so a lost batch has changed nothing there, and is repeated until
+    /// the server of the replica answers or is lost.
+    is_service: bool,
     counters: Counters,
     /// Sessions without a running call, with the last sequence number of each. A session has one
     /// call at a time, because a later call lets the server conclude that the caller has given up
@@ -36,9 +48,33 @@ impl<T: Transport> Clone for RemoteEnv<T> {
 }
 
 impl<T: Transport> RemoteEnv<T> {
-    pub(super) fn new(shared: Rc<Shared<T>>) -> Self {
+    pub(super) fn new(shared: Rc<Shared<T>>, is_service: bool) -> Self {
         let idle_sessions = RefCell::default();
-        Self(Rc::new(Own { shared, counters: Counters::default(), idle_sessions }))
+        Self(Rc::new(Own { shared, is_service, counters: Counters::default(), idle_sessions }))
+    }
+
+    /// Looks something up in the present address map.
+    #[inline]
+    fn look_up<R>(&self, look: impl FnOnce(&AddressMap) -> R) -> R {
+        look(self.0.shared.transport.borrow_mut().addresses())
+    }
+
+    async fn execute_once(&self, mut batch: Batch) -> Result<Batch, FabricError> {
+        self.look_up(|map| match map.is_plain() {
+            true => Ok(()),
+            false => replicas::address(&mut batch, map),
+        })?;
+        self.0.counters.count_batch(&batch);
+        let outcome = self.post(|transport, ticket, now_ns| transport.post(ticket, batch, now_ns));
+        let Outcome::Batch(result, messages) = outcome.await else {
+            unreachable!("a batch was posted")
+        };
+        self.0.counters.count_messages(messages);
+        let batch = result?;
+        if self.0.counters.is_tracing() {
+            self.0.counters.trace_batch(&batch);
+        }
+        Ok(batch)
     }
 
     /// Reads or configures the transport. `look` must not use the endpoint.
@@ -75,17 +111,19 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
     }
 
     async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
-        self.0.counters.count_batch(&batch);
-        let outcome = self.post(|transport, ticket, now_ns| transport.post(ticket, batch, now_ns));
-        let Outcome::Batch(result, messages) = outcome.await else {
-            unreachable!("a batch was posted")
-        };
-        self.0.counters.count_messages(messages);
-        let batch = result?;
-        if self.0.counters.is_tracing() {
-            self.0.counters.trace_batch(&batch);
+        if !self.0.is_service {
+            return self.execute_once(batch).await;
         }
-        Ok(batch)
+        let deadline_ns = self.now_ns().saturating_add(REPEAT_NS_MAX);
+        let mut pause_ns = REPEAT_PAUSE_NS;
+        loop {
+            match self.execute_once(batch.clone()).await {
+                Err(FabricError::Unreachable(_)) if self.now_ns() < deadline_ns => {}
+                done => return done,
+            }
+            self.sleep_ns(pause_ns).await;
+            pause_ns = (2 * pause_ns).min(REPEAT_PAUSE_NS_MAX);
+        }
     }
 
     async fn call(
@@ -94,6 +132,7 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         service: ServiceId,
         request: Vec<u8>,
     ) -> Result<Vec<u8>, CallError> {
+        let node = self.look_up(|map| map.server(node));
         let session = Session::take(&self.0, || self.draw());
         let request_bytes = request.len();
         let call = Call { id: session.id, node, service, request };
@@ -105,13 +144,48 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         answer
     }
 
+    async fn settle(&self, region: RegionId) -> Result<(), FabricError> {
+        let mut batch = Batch::new();
+        self.look_up(|map| {
+            let places = map.place(region).into_iter().chain(map.replicas(region));
+            for place in places {
+                batch.read(GlobalPtr::new(place, 0), 1);
+            }
+        });
+        self.execute(batch).await.map(drop)
+    }
+
     fn is_given_up(&self, node: NodeId) -> bool {
-        self.0.shared.transport.borrow().is_given_up(node)
+        let has_heir = |map: &AddressMap| {
+            let is_server = node.0 < map.server_count();
+            is_server && map.replicas(RegionId(node.0)).next().is_some()
+        };
+        !self.look_up(has_heir) && self.0.shared.transport.borrow().is_given_up(node)
     }
 
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
-        self.0.shared.transport.borrow().addresses().primary(region)
+        self.look_up(|map| map.primary(region))
+    }
+
+    fn has_replicas(&self) -> bool {
+        self.look_up(AddressMap::has_replicas)
+    }
+
+    fn replicas(&self, region: RegionId) -> Vec<RegionId> {
+        self.look_up(|map| map.replicas(region).collect())
+    }
+
+    fn is_closed(&self, region: RegionId) -> bool {
+        self.look_up(|map| map.place(region).is_none())
+    }
+
+    fn write_beside(&self, first: GlobalPtr, words: u64) {
+        self.0.shared.transport.borrow_mut().write_beside(first, words);
+    }
+
+    fn is_paused(&self) -> bool {
+        self.look_up(AddressMap::is_paused)
     }
 
     #[inline]

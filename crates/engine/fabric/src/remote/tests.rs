@@ -44,7 +44,7 @@ impl Transport for Echo {
         true
     }
 
-    fn addresses(&self) -> &AddressMap {
+    fn addresses(&mut self) -> &AddressMap {
         &self.addresses
     }
 

@@ -4,7 +4,7 @@ use crate::address_map::AddressMap;
 use crate::batch::Batch;
 use crate::error::{CallError, FabricError};
 use crate::service::{CallId, ServiceId};
-use layout::NodeId;
+use layout::{GlobalPtr, NodeId};
 use rustix::event::PollFd;
 
 /// Names a batch or a call between its posting and its completion; then the number is reused.
@@ -45,7 +45,11 @@ pub trait Transport: 'static {
         false
     }
 
-    fn addresses(&self) -> &AddressMap;
+    /// The present map: it changes when memory servers die.
+    fn addresses(&mut self) -> &AddressMap;
+
+    /// Writes the replicas of these words beside them, see [`AddressMap::write_beside`].
+    fn write_beside(&mut self, _first: GlobalPtr, _words: u64) {}
 
     /// Posts a batch. It may be sent by the next [`Transport::progress`] only, so that the batches
     /// of one turn of the engine share system calls. `now_ns` is the start of that turn, which may

@@ -350,7 +350,7 @@ fn now() -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::{ServerConfig, Sharing};
+    use crate::local::{Replicas, ServerConfig, Sharing};
     use crate::port::wait_ready;
     use rustix::event::{PollFd, PollFlags};
     use rustix::net::{AddressFamily, SocketType, socket_with};
@@ -358,7 +358,14 @@ mod tests {
 
     fn port(directory: &Path) -> ShmPort {
         let (node, bytes) = (NodeId(0), 1 << 20);
-        let config = ServerConfig { node, server_count: 1, bytes, sharing: Sharing::File, seed: 1 };
+        let config = ServerConfig {
+            node,
+            server_count: 1,
+            bytes,
+            replicas: Replicas::NONE,
+            sharing: Sharing::File,
+            seed: 1,
+        };
         let (world, _) = LocalWorld::memory_server(&config).expect("a little memory");
         let admission = Admission {
             node,

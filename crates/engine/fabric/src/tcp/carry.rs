@@ -114,6 +114,8 @@ pub struct Carrier {
     admission: Arc<Admission>,
     world: Arc<LocalWorld>,
     env: LocalEnv,
+    /// This server's region and replicas.
+    regions: Vec<RegionId>,
     /// Reused by all requests, to avoid allocation.
     batch: Batch,
     record: AnswerRecord,
@@ -122,7 +124,9 @@ pub struct Carrier {
 impl Carrier {
     pub fn new(world: Arc<LocalWorld>, admission: Arc<Admission>) -> Self {
         let env = world.endpoint();
-        Self { admission, world, env, batch: Batch::new(), record: AnswerRecord::default() }
+        let regions = world.addresses().regions_on(admission.node).collect();
+        let (batch, record) = (Batch::new(), AnswerRecord::default());
+        Self { admission, world, env, regions, batch, record }
     }
 
     /// The endpoint that executes verbs: its counters count the requests' verbs.
@@ -133,8 +137,7 @@ impl Carrier {
     #[inline]
     fn batch(&mut self, body: &[u64], to: &mut Vec<u64>) -> Result<u8, Malformed> {
         self.batch.reset();
-        let region = RegionId(self.admission.node.0);
-        let decoded = request::decode(body, region, &mut self.batch)?;
+        let decoded = request::decode(body, &self.regions, &mut self.batch)?;
         let executed = self.env.execute_now(&mut self.batch);
         match (decoded, executed) {
             (Decoded::Verbs, Ok(())) => {

@@ -2,6 +2,7 @@
 //!
 //! Decision: docs/decisions/0079-a-lost-connection-ends-its-requests-and-is-replaced.md
 
+use crate::address_map::AddressMap;
 use crate::batch::Batch;
 use crate::error::{CallError, FabricError};
 use crate::identity::Welcome;
@@ -22,6 +23,7 @@ use layout::{GlobalPtr, NodeId};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 
 /// Nanoseconds before the second attempt to connect; doubled for each further one.
 const RETRY_NS: u64 = 20_000_000;
@@ -71,6 +73,7 @@ enum PendingRequest {
 /// Receives completed batches and calls.
 pub(super) struct Sink<'a, F> {
     pub spreads: &'a mut Spreads,
+    pub map: &'a AddressMap,
     pub complete: &'a mut F,
 }
 
@@ -87,6 +90,13 @@ impl Link {
             attempts: 0,
             reason: String::new(),
         }
+    }
+
+    /// No connection: the server is not known yet, or is this process.
+    pub fn absent(node: NodeId) -> Self {
+        let address = SocketAddr::from(([0, 0, 0, 0], 0));
+        let server = ServerAddress { node, address, identity: 0, key: 0, region_bytes: 0 };
+        Self { state: State::Lost, ..Self::new(server) }
     }
 
     pub fn server(&self) -> &ServerAddress {
@@ -184,8 +194,8 @@ impl Link {
             self.owed.push_back(Owed { last: self.sequence, since_ns: now_ns });
         }
         match self.exchange(sink) {
-            Ok(is_first_answered) => {
-                if self.is_overdue(is_first_answered, config, now_ns) {
+            Ok(has_answered) => {
+                if self.is_overdue(has_answered, config, now_ns) {
                     self.lose("the server has not answered in time", now_ns, sink);
                 }
             }
@@ -197,36 +207,37 @@ impl Link {
     ///
     /// A memory server executes requests one after another: any answer brings the pending ones
     /// nearer to their turn, so the server is lost only if it answers nothing for the whole
-    /// time-out. Handlers of a compute server run concurrently, so answers to other requests,
-    /// earlier ones included, say nothing about one that does not end: there each request has its
-    /// own time-out from when it was sent.
+    /// time-out. With replicas its handlers run beside the verbs, and end by themselves. Handlers
+    /// of a compute server run concurrently, so answers to other requests, earlier ones included,
+    /// say nothing about one that does not end: there each request has its own time-out from when
+    /// it was sent.
     ///
     /// The connection is closed, which also fails later requests that are not overdue. Failing one
     /// request alone would leave its handler in one of the places that the server has for calls of
     /// this connection, until handlers that hang occupy all of them; closing the connection frees
     /// them all.
     #[inline]
-    fn is_overdue(&mut self, is_first_answered: bool, config: &TcpConfig, now_ns: u64) -> bool {
+    fn is_overdue(&mut self, has_answered: bool, config: &TcpConfig, now_ns: u64) -> bool {
         let first = first(self.sequence, &self.pending);
         while self.owed.front().is_some_and(|owed| owed.last < first) {
             self.owed.pop_front();
         }
         let Some(owed) = self.owed.front_mut() else { return false };
-        if is_first_answered && self.server.node.compute_server().is_none() {
+        if has_answered && self.server.node.compute_server().is_none() {
             owed.since_ns = now_ns;
         }
         now_ns - owed.since_ns > config.answer_time_max_ns
     }
 
-    /// Sends and receives as much as possible without blocking; returns whether the oldest request
-    /// was answered.
+    /// Sends and receives as much as possible without blocking; returns whether a request was
+    /// answered.
     #[inline]
     fn exchange(
         &mut self,
         sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
     ) -> Result<bool, String> {
         let State::Open(channel) = &mut self.state else { return Ok(false) };
-        let mut is_first_answered = false;
+        let mut has_answered = false;
         if !self.outbox.is_empty() {
             self.outbox.send(|bytes| channel.write(bytes)).map_err(|error| error.to_string())?;
         }
@@ -235,7 +246,7 @@ impl Link {
             match self.inbox.receive(|room| channel.read(room)) {
                 Ok(0) => return Err("the server has closed the connection".to_owned()),
                 Ok(_) => {}
-                Err(error) if is_temporary(&error) => return Ok(is_first_answered),
+                Err(error) if is_temporary(&error) => return Ok(has_answered),
                 Err(error) => return Err(error.to_string()),
             }
             let is_full = self.inbox.is_full();
@@ -253,10 +264,10 @@ impl Link {
                 accept(what, (kind, body), self.server.node, sink)?;
                 self.inbox.consume(range.len());
                 self.attempts = 0;
-                is_first_answered |= sequence == first;
+                has_answered = true;
             }
             if !is_full {
-                return Ok(is_first_answered);
+                return Ok(has_answered);
             }
         }
     }
@@ -389,7 +400,7 @@ fn accept(
     let accepted = match (what, kind) {
         (PendingRequest::Whole(ticket, batch), kind::DONE) => whole(ticket, batch, body, sink),
         (PendingRequest::Part(part), kind::DONE) => {
-            let decoded = sink.spreads.accept(&part, body);
+            let decoded = sink.spreads.accept(&part, sink.map, body);
             decoded.map_err(|Malformed| PendingRequest::Part(part))
         }
         (what @ (PendingRequest::Whole(..) | PendingRequest::Part(_)), kind::OUT_OF_RANGE) => {

@@ -10,6 +10,9 @@
 //! engine serves between the turns of its tasks ([`crate::Engine::attach`]); handlers are tasks
 //! there (`desk`). The message formats are in [`crate::identity`] (handshake), `frame`, `request`,
 //! `answer` and `message`.
+//!
+//! A memory server with replicas serves its port in an engine, too (`replicating`): its services
+//! wait for the servers of the replicas, and its verbs to its own memory are executed at once.
 
 mod answer;
 mod buffer;
@@ -22,6 +25,7 @@ mod join;
 mod link;
 mod message;
 mod port;
+mod replicating;
 mod request;
 mod spread;
 #[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]

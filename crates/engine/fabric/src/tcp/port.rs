@@ -14,6 +14,7 @@ use crate::tcp::carry::{Carrier, Carry};
 use crate::tcp::channel::Channel;
 use crate::tcp::connection::{Connection, Name, Served};
 use crate::tcp::desk::Desk;
+use crate::tcp::replicating::ReplicatingCarrier;
 use crate::tcp::tls::{Session, TlsKeys};
 use crate::tell;
 use layout::RegionId;
@@ -116,6 +117,27 @@ impl TcpPort<Carrier> {
     /// The endpoint that executes the callers' verbs: its counters count them.
     pub fn endpoint(&self) -> &LocalEnv {
         self.carrier.env()
+    }
+}
+
+impl<E: Env> TcpPort<ReplicatingCarrier<E>> {
+    /// As [`TcpPort::bind`], for a memory server with replicas, encrypted if there are keys.
+    /// Handlers of calls are tasks of `env`, whose engine serves this port.
+    pub fn of_replicas(
+        listener: TcpListener,
+        world: Arc<LocalWorld>,
+        admission: Arc<Admission>,
+        keys: Option<TlsKeys>,
+        (env, services): (E, Services<E>),
+    ) -> io::Result<Self> {
+        let calls = Desk::new(admission.clone(), env, services);
+        let verbs = Carrier::new(world, admission);
+        Self::of(listener, ReplicatingCarrier::new(verbs, calls), keys)
+    }
+
+    /// The endpoint that executes the callers' verbs: its counters count them.
+    pub fn endpoint(&self) -> &LocalEnv {
+        self.carrier.verbs().env()
     }
 }
 

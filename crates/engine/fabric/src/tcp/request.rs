@@ -153,7 +153,7 @@ fn geometry(word: u64) -> Option<SlotGeometry> {
 pub(super) enum Decoded {
     /// Verbs inside their region, as far as can be checked without its size.
     Verbs,
-    /// The verb after the decoded ones has another region or is not aligned.
+    /// The verb after the decoded ones has a region of another server, or is not aligned.
     OutOfRange(GlobalPtr, u32),
 }
 
@@ -161,14 +161,14 @@ pub(super) enum Decoded {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Malformed;
 
-/// Decodes a body into an empty batch, whose verbs all go to `region`.
+/// Decodes a body into an empty batch, whose verbs all go to `regions`.
 pub(super) fn decode(
     body: &[u64],
-    region: RegionId,
+    regions: &[RegionId],
     batch: &mut Batch,
 ) -> Result<Decoded, Malformed> {
     let mut body = Body { rest: body, left: VERB_WORDS_MAX };
-    while let Some(decoded) = body.verb(region, batch)? {
+    while let Some(decoded) = body.verb(regions, batch)? {
         if let Decoded::OutOfRange(..) = decoded {
             return Ok(decoded);
         }
@@ -207,7 +207,11 @@ impl<'a> Body<'a> {
 
     /// Decodes a verb; `None` at the end.
     #[inline]
-    fn verb(&mut self, region: RegionId, batch: &mut Batch) -> Result<Option<Decoded>, Malformed> {
+    fn verb(
+        &mut self,
+        regions: &[RegionId],
+        batch: &mut Batch,
+    ) -> Result<Option<Decoded>, Malformed> {
         let Some((&code, rest)) = self.rest.split_first() else { return Ok(None) };
         self.rest = rest;
         let verb = code & 0xf;
@@ -218,7 +222,7 @@ impl<'a> Body<'a> {
         let [target] = self.take()?;
         let target = GlobalPtr::from_word(target);
         let words = (code >> WORDS_SHIFT) as u32;
-        if target.region() != region || !target.offset().is_multiple_of(WORD_BYTES) {
+        if !regions.contains(&target.region()) || !target.offset().is_multiple_of(WORD_BYTES) {
             return Ok(Some(Decoded::OutOfRange(target, words)));
         }
         let first = (code >> FIRST_SHIFT & COUNT_MASK) as u32;

@@ -6,17 +6,20 @@ use crate::batch::Batch;
 use crate::clock;
 use crate::error::CallError;
 use crate::identity::named;
+use crate::local::LocalWorld;
 use crate::port::wait_ready;
 use crate::remote::{Call, Caller, Outcome, ServerAddress, Ticket, Transport};
+use crate::shared_map::{AddressMapCopy, SharedAddressMap};
 use crate::tcp::frame::CALL_BYTES_MAX;
 use crate::tcp::link::{Link, Sink};
 use crate::tcp::request::weight;
-use crate::tcp::spread::{FRAME_WEIGHT_MAX, Spreads};
+use crate::tcp::spread::{FRAME_WEIGHT_MAX, OwnMemory, Servers, Spreads};
 use crate::tcp::tls::TlsKeys;
 use crate::verb::Verb;
-use layout::NodeId;
+use layout::{GlobalPtr, NodeId, RegionId};
 use rustix::event::PollFd;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Configuration of the connections of one engine thread.
@@ -35,12 +38,16 @@ pub struct TcpConfig {
     /// Attempts to connect, at the start and after each loss; when all have failed, the server
     /// stays lost until [`TcpTransport::set_server`].
     pub attempts_max: u32,
+    /// The servers of each region.
+    pub addresses: SharedAddressMap,
 }
 
 impl TcpConfig {
     /// A configuration with default time-outs.
     pub fn new(caller: Caller) -> Self {
+        let addresses = AddressMap::one_region_per_server(caller.servers.len() as u16);
         Self {
+            addresses: SharedAddressMap::new(addresses),
             caller,
             peers: Vec::new(),
             needs_peers: true,
@@ -80,14 +87,16 @@ pub struct TcpTransport {
     config: TcpConfig,
     /// `Some` if connections are encrypted.
     keys: Option<TlsKeys>,
-    addresses: AddressMap,
-    /// Indexed by the node's number, which is its region's.
+    addresses: AddressMapCopy,
+    /// This process's own memory, if it is a memory server with replicas.
+    own: Option<OwnMemory>,
+    /// Indexed by the node's number.
     links: Vec<Link>,
     /// Connections to compute servers.
     peers: Vec<Link>,
     spreads: Spreads,
-    /// Batches and calls that failed before they were posted.
-    failed: Vec<(Ticket, Outcome)>,
+    /// Batches and calls that ended before they were posted.
+    ended: Vec<(Ticket, Outcome)>,
     /// Whether the engine has slept: connections may have been closed.
     must_read: bool,
 }
@@ -124,14 +133,58 @@ impl TcpTransport {
         for peer in &config.peers {
             assert!(peer.node.compute_server().is_some(), "peers are compute servers");
         }
-        let addresses = AddressMap::one_region_per_server(config.caller.servers.len() as u16);
         let open = |servers: &[ServerAddress]| servers.iter().cloned().map(Link::new).collect();
-        let (links, peers) = (open(&config.caller.servers), open(&config.peers));
-        let (spreads, failed) = (Spreads::default(), Vec::new());
-        let mut transport =
-            Self { config, keys, addresses, links, peers, spreads, failed, must_read: true };
+        let links = open(&config.caller.servers);
+        let mut transport = Self { peers: open(&config.peers), ..Self::of(config, keys, links) };
         transport.wait_open()?;
         Ok(transport)
+    }
+
+    /// The connections of a memory server with replicas to the others, for its services. Verbs to
+    /// its own memory are executed at once, by this thread, which must be the one that serves the
+    /// port: see [`TcpPort::of_replicas`](crate::TcpPort::of_replicas).
+    ///
+    /// It waits for nobody; [`TcpTransport::set_server`] tells servers that are unknown yet.
+    pub fn of_memory_server(
+        config: TcpConfig,
+        keys: Option<TlsKeys>,
+        node: NodeId,
+        world: Arc<LocalWorld>,
+    ) -> Self {
+        let known = |number: u16| {
+            let mut servers = config.caller.servers.iter();
+            let server = servers.find(|server| server.node.0 == number && server.node != node);
+            server.cloned().map_or(Link::absent(NodeId(number)), Link::new)
+        };
+        let links = (0..world.server_count()).map(known).collect();
+        Self { own: Some(OwnMemory { node, world }), ..Self::of(config, keys, links) }
+    }
+
+    fn of(config: TcpConfig, keys: Option<TlsKeys>, links: Vec<Link>) -> Self {
+        Self {
+            addresses: AddressMapCopy::new(config.addresses.clone()),
+            config,
+            keys,
+            own: None,
+            links,
+            peers: Vec::new(),
+            spreads: Spreads::default(),
+            ended: Vec::new(),
+            must_read: true,
+        }
+    }
+
+    /// Posts the next parts of batches for several servers.
+    #[inline]
+    fn advance(&mut self, complete: &mut impl FnMut(Ticket, Outcome)) {
+        let epoch = self.epoch();
+        let mut servers = Servers {
+            links: &mut self.links,
+            map: self.addresses.get(),
+            own: self.own.as_ref(),
+            epoch,
+        };
+        self.spreads.advance(&mut servers, complete);
     }
 
     fn wait_open(&mut self) -> Result<(), ConnectError> {
@@ -180,9 +233,10 @@ impl TcpTransport {
     /// If there is no server with this number.
     pub fn set_server(&mut self, server: ServerAddress) {
         let place = usize::from(server.node.0);
-        let failed = &mut self.failed;
-        let mut complete = |ticket, outcome| failed.push((ticket, outcome));
-        let mut sink = Sink { spreads: &mut self.spreads, complete: &mut complete };
+        let ended = &mut self.ended;
+        let mut complete = |ticket, outcome| ended.push((ticket, outcome));
+        let map = self.addresses.get();
+        let mut sink = Sink { spreads: &mut self.spreads, map, complete: &mut complete };
         self.links[place].lose("the server has a successor", 0, &mut sink);
         self.links[place] = Link::new(server);
     }
@@ -214,7 +268,7 @@ impl TcpTransport {
 
 /// The only region that a batch goes to, if it fits into one frame.
 #[inline]
-fn only_region(batch: &Batch) -> Option<usize> {
+fn only_region(batch: &Batch) -> Option<RegionId> {
     let region = batch.verbs().first()?.target().region();
     let mut words = 0;
     for verb in batch.verbs() {
@@ -223,7 +277,7 @@ fn only_region(batch: &Batch) -> Option<usize> {
         }
         words += weight(verb);
     }
-    (words <= FRAME_WEIGHT_MAX).then_some(usize::from(region.0))
+    (words <= FRAME_WEIGHT_MAX).then_some(region)
 }
 
 impl Transport for TcpTransport {
@@ -235,14 +289,22 @@ impl Transport for TcpTransport {
         true
     }
 
-    fn addresses(&self) -> &AddressMap {
-        &self.addresses
+    #[inline]
+    fn addresses(&mut self) -> &AddressMap {
+        self.addresses.get()
+    }
+
+    fn write_beside(&mut self, first: GlobalPtr, words: u64) {
+        self.addresses.change(|map| map.write_beside(first, words));
     }
 
     #[inline]
     fn post(&mut self, ticket: Ticket, batch: Batch, _now_ns: u64) {
         let epoch = self.epoch();
-        match only_region(&batch).and_then(|region| self.links.get_mut(region)) {
+        let map = self.addresses.get();
+        let region = only_region(&batch).filter(|it| usize::from(it.0) < map.region_count());
+        let node = region.map(|region| map.host(region));
+        match node.and_then(|node| self.links.get_mut(usize::from(node.0))) {
             Some(link) if link.is_open() => link.post_whole(ticket, batch, epoch),
             // This also reports any error.
             _ => self.spreads.add(ticket, batch),
@@ -259,29 +321,28 @@ impl Transport for TcpTransport {
             Some(link) if link.is_open() => return link.post_call(ticket, &call, epoch),
             _ => CallError::Unreachable(call.node),
         };
-        self.failed.push((ticket, Outcome::Call(Err(error))));
+        self.ended.push((ticket, Outcome::Call(Err(error))));
     }
 
     #[inline]
     fn progress(&mut self, now_ns: u64, complete: &mut impl FnMut(Ticket, Outcome)) {
-        for (ticket, outcome) in self.failed.drain(..) {
+        for (ticket, outcome) in self.ended.drain(..) {
             complete(ticket, outcome);
         }
-        let epoch = self.epoch();
         // Send parts for several servers together with all other requests; verbs after a fence need
         // not wait for the next turn.
-        self.spreads.advance(&mut self.links, epoch, complete);
+        self.advance(complete);
         let must_read = std::mem::take(&mut self.must_read);
-        let mut sink = Sink { spreads: &mut self.spreads, complete };
+        let mut sink = Sink { spreads: &mut self.spreads, map: self.addresses.get(), complete };
         for link in self.links.iter_mut().chain(&mut self.peers) {
             link.progress(&self.config, self.keys.as_ref(), now_ns, must_read, &mut sink);
         }
-        self.spreads.advance(&mut self.links, epoch, complete);
+        self.advance(complete);
     }
 
     fn arm(&mut self) -> bool {
         self.must_read = true;
-        !self.failed.is_empty()
+        !self.ended.is_empty()
     }
 
     fn disarm(&mut self) {}

@@ -91,7 +91,7 @@ impl Transport for VerbsTransport {
         false
     }
 
-    fn addresses(&self) -> &AddressMap {
+    fn addresses(&mut self) -> &AddressMap {
         &self.addresses
     }
 

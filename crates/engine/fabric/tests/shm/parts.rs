@@ -3,7 +3,7 @@
 use crate::play::{CLUSTER, KEY, PROGRAM, REGION_BYTES, SERVER};
 use fabric::shm::ShmPort;
 use fabric::{
-    Admission, Batch, CallError, Fabric, LocalEnv, LocalWorld, Patience, Port, Reply,
+    Admission, Batch, CallError, Fabric, LocalEnv, LocalWorld, Patience, Port, Replicas, Reply,
     ServeCounters, ServerConfig, Service, ServiceId, Sharing, port, run_now,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
@@ -55,6 +55,7 @@ pub fn server_world() -> Arc<LocalWorld> {
         node: NODE,
         server_count: 1,
         bytes: REGION_BYTES,
+        replicas: Replicas::NONE,
         sharing: Sharing::File,
         seed: 1,
     };

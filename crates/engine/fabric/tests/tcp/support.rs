@@ -1,6 +1,6 @@
 //! Memory servers on threads of the test, and engines connected to them.
 
-use fabric::local::{ServerConfig, Sharing};
+use fabric::local::{Replicas, ServerConfig, Sharing};
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::proof::{Purpose, prove};
 use fabric::tcp::TlsKeys;
@@ -55,7 +55,14 @@ pub fn admission(node: NodeId) -> Arc<Admission> {
 
 pub fn world(node: NodeId, server_count: u16) -> Arc<LocalWorld> {
     let sharing = Sharing::Private;
-    let config = ServerConfig { node, server_count, bytes: REGION_BYTES, sharing, seed: 1 };
+    let config = ServerConfig {
+        node,
+        server_count,
+        bytes: REGION_BYTES,
+        replicas: Replicas::NONE,
+        sharing,
+        seed: 1,
+    };
     LocalWorld::memory_server(&config).expect("little memory").0
 }
 

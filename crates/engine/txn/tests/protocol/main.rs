@@ -6,11 +6,11 @@
 //! [`filling`] creates indexes over tables in use, [`freezing`] has the lock under which vectors
 //! are frozen. [`killed`] and [`parts`] kill compute servers, [`recovered`] recovers them,
 //! [`detected`] measures how soon, [`dropped`] drops futures, [`lost`] erases the memory of a
-//! server. [`replicated`] promotes a replica of one that has died. [`slots`] starts lanes at the
-//! same time, [`fresh`] checks the age of snapshots. [`redo`] replays the log of a database whose
-//! power failed. [`mutants`] shows that these tests detect a removed guard; [`played`] does so for
-//! guards that only a certain course of events needs. [`undecided`] stops a memory server for a
-//! while.
+//! server. [`replicated`] promotes a replica of one that has died, and so does
+//! [`replicated_messages`] over `tcp`. [`slots`] starts lanes at the same time, [`fresh`] checks the
+//! age of snapshots. [`redo`] replays the log of a database whose power failed. [`mutants`] shows
+//! that these tests detect a removed guard; [`played`] does so for guards that only a certain
+//! course of events needs. [`undecided`] stops a memory server for a while.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -34,6 +34,7 @@ mod random;
 mod recovered;
 mod redo;
 mod replicated;
+mod replicated_messages;
 mod slots;
 mod threads;
 mod undecided;

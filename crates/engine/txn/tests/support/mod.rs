@@ -6,6 +6,7 @@ pub mod history;
 pub mod mix;
 pub mod network;
 pub mod program;
+pub mod replicated_network;
 pub mod server;
 pub mod twins;
 

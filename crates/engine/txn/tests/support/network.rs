@@ -21,7 +21,8 @@ use std::time::Duration;
 use txn::{Database, DatabaseConfig, Lane, Outcome, Root, TableSpec};
 
 /// Sleeps early, so that many tests share few processors, and wakes soon.
-const PATIENCE: Patience = Patience { spin_ns: 5_000, awake_ns: 50_000, sleep_ns_max: 2_000_000 };
+pub const PATIENCE: Patience =
+    Patience { spin_ns: 5_000, awake_ns: 50_000, sleep_ns_max: 2_000_000 };
 
 /// Interval at which the other thread polls for a job.
 const LOOK_NS: u64 = 100_000;

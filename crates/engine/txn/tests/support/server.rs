@@ -1,6 +1,6 @@
 //! A memory server, for any fabric.
 
-use fabric::{Admission, LocalWorld, ServerConfig, Sharing};
+use fabric::{Admission, DynEnv, LocalWorld, Replicas, ServerConfig, Services, Sharing};
 use layout::{NodeId, RegionId};
 use std::sync::Arc;
 use txn::server::services;
@@ -26,11 +26,31 @@ pub fn admission(node: NodeId) -> Admission {
 
 /// The server's memory and services.
 pub fn memory_server(node: NodeId, sharing: Sharing) -> Arc<LocalWorld> {
-    let config =
-        ServerConfig { node, server_count: SERVERS, bytes: SERVER_BYTES, sharing, seed: 1 };
-    let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
+    let world = memory(node, SERVERS, Replicas::NONE, sharing);
     for (id, service) in services(RegionId(node.0), SERVER_BYTES) {
         world.register(node, id, service);
     }
     world
+}
+
+/// The memory of one of several servers with replicas.
+pub fn replicated_memory(node: NodeId, servers: u16, count: u16) -> Arc<LocalWorld> {
+    let server_bytes = vec![SERVER_BYTES; usize::from(servers)];
+    memory(node, servers, Replicas { count, server_bytes }, Sharing::Private)
+}
+
+fn memory(
+    node: NodeId,
+    server_count: u16,
+    replicas: Replicas,
+    sharing: Sharing,
+) -> Arc<LocalWorld> {
+    let config =
+        ServerConfig { node, server_count, bytes: SERVER_BYTES, replicas, sharing, seed: 1 };
+    LocalWorld::memory_server(&config).expect("little memory").0
+}
+
+/// The services of a memory server over its region.
+pub fn services_of(node: NodeId) -> Services<DynEnv> {
+    services(RegionId(node.0), SERVER_BYTES).into()
 }

@@ -20,7 +20,8 @@ use crate::service::{ECHO, Echo};
 use crate::stage::{Runs, Stage};
 use crate::test::{Disturbance, Play, Report, Test, Wrong};
 use fabric::{
-    Admission, Env, LocalWorld, Patience, Port, ServeCounters, ServerConfig, Sharing, port,
+    Admission, Env, LocalWorld, Patience, Port, Replicas, ServeCounters, ServerConfig, Sharing,
+    port,
 };
 use layout::NodeId;
 use sim::Carrier;
@@ -225,6 +226,7 @@ pub fn serve<P: Processes>(
         node,
         server_count: SERVERS,
         bytes: REGION_BYTES,
+        replicas: Replicas::NONE,
         sharing: P::SHARING,
         seed: u64::from(node.0),
     };

@@ -1,7 +1,7 @@
 //! Shipping by messages over TCP.
 
 use super::{MEMORY, Network, OWNER, Offered, REGION_BYTES, admission};
-use fabric::local::{ServerConfig, Sharing};
+use fabric::local::{Replicas, ServerConfig, Sharing};
 use fabric::{
     Caller, DynEnv, Engine, LocalWorld, Port, ServerAddress, TcpConfig, TcpPort, TcpTransport,
 };
@@ -19,7 +19,14 @@ impl Network for ByMessages {
 
     fn open_memory_server() -> (Box<dyn Port>, SocketAddr) {
         let (sharing, bytes) = (Sharing::Private, REGION_BYTES);
-        let config = ServerConfig { node: MEMORY, server_count: 1, bytes, sharing, seed: 1 };
+        let config = ServerConfig {
+            node: MEMORY,
+            server_count: 1,
+            bytes,
+            replicas: Replicas::NONE,
+            sharing,
+            seed: 1,
+        };
         let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
         for (id, service) in services(layout::RegionId(MEMORY.0), REGION_BYTES) {
             world.register(MEMORY, id, service);

@@ -5,7 +5,7 @@ use super::files::Files;
 use super::finding::Finding;
 use super::site::Site;
 use crate::bench::text::{bytes, grouped};
-use fabric::local::{ServerConfig, Sharing};
+use fabric::local::{Replicas, ServerConfig, Sharing};
 use fabric::{LocalWorld, Pages};
 use layout::NodeId;
 use membership::FabricKind;
@@ -21,6 +21,7 @@ const TRIAL: ServerConfig = ServerConfig {
     node: NodeId(0),
     server_count: 1,
     bytes: 16 << 20,
+    replicas: Replicas::NONE,
     sharing: Sharing::File,
     seed: 0,
 };

@@ -1,0 +1,84 @@
+//! The address map of all engine threads of a process.
+
+use crate::address_map::AddressMap;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// An address map that threads share; clones are the same map.
+#[derive(Clone, Debug)]
+pub struct SharedAddressMap(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    map: Mutex<AddressMap>,
+    /// Number of changes.
+    version: AtomicU64,
+}
+
+impl SharedAddressMap {
+    pub fn new(map: AddressMap) -> Self {
+        Self(Arc::new(Shared { map: Mutex::new(map), version: AtomicU64::new(0) }))
+    }
+
+    /// Changes the map. Each thread sees the change in its next question and its next batch.
+    pub fn change<R>(&self, change: impl FnOnce(&mut AddressMap) -> R) -> R {
+        let mut map = self.lock();
+        let result = change(&mut map);
+        self.0.version.fetch_add(1, Release);
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, AddressMap> {
+        self.0.map.lock().expect("no holder panics")
+    }
+}
+
+/// A thread's copy of a shared map.
+#[derive(Debug)]
+pub struct AddressMapCopy {
+    shared: SharedAddressMap,
+    copy: AddressMap,
+    version: u64,
+}
+
+impl AddressMapCopy {
+    pub fn new(shared: SharedAddressMap) -> Self {
+        let (version, copy) = (shared.0.version.load(Acquire), shared.lock().clone());
+        Self { shared, copy, version }
+    }
+
+    /// The map with all changes until now.
+    #[inline]
+    pub fn get(&mut self) -> &AddressMap {
+        if self.shared.0.version.load(Acquire) != self.version {
+            *self = Self::new(self.shared.clone());
+        }
+        &self.copy
+    }
+
+    /// Changes the map of all threads.
+    pub fn change<R>(&self, change: impl FnOnce(&mut AddressMap) -> R) -> R {
+        self.shared.change(change)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::{NodeId, RegionId};
+
+    #[test]
+    fn a_copy_shows_each_change() {
+        let shared = SharedAddressMap::new(AddressMap::with_replicas(2, 2));
+        let mut copies = [0, 1].map(|_| AddressMapCopy::new(shared.clone()));
+        for copy in &mut copies {
+            assert_eq!(copy.get().place(RegionId(1)), Some(RegionId(1)));
+        }
+        assert_eq!(shared.change(|map| map.lose(NodeId(1))), [RegionId(1)]);
+        for copy in &mut copies {
+            assert_eq!(copy.get().place(RegionId(1)), None);
+        }
+        assert!(copies[0].change(|map| map.promote(RegionId(1))));
+        assert_eq!(copies[1].get().place(RegionId(1)), Some(RegionId(3)));
+    }
+}

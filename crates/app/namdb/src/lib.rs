@@ -122,7 +122,7 @@ pub use cluster::connect;
 // For programs that are servers of a cluster.
 #[cfg(feature = "cluster")]
 #[doc(hidden)]
-pub use cluster::{database_config, root_of};
+pub use cluster::{Regions, database_config, root_of};
 pub use config::{Config, Durability, OpenError, Retry};
 pub use database::{Db, open, open_with_progress};
 pub use decimal::Decimal;

@@ -23,6 +23,10 @@ impl Place {
         match *self {}
     }
 
+    pub fn has_replicas(&self) -> bool {
+        match *self {}
+    }
+
     pub fn trouble_after_unreachable(&self) -> Option<&str> {
         match *self {}
     }

@@ -164,7 +164,8 @@ impl Session {
             };
             let now = Moment::now();
             let elapsed_ns = now.since_ns(*first_end.get_or_insert(now));
-            if !reason.is_retryable() || !retry.allows(attempts, elapsed_ns) {
+            let may_help = reason.is_retryable() || self.may_come_back(reason);
+            if !may_help || !retry.allows(attempts, elapsed_ns) {
                 break End::Failed(self.given_up(reason, error, attempts));
             }
             self.back_off(retry.wait_bound_ns(attempts));
@@ -214,6 +215,13 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Whether a replica takes the place of what was not reached.
+    #[cold]
+    fn may_come_back(&self, reason: Abort) -> bool {
+        let place = self.db.engine().place();
+        reason == Abort::Unreachable && place.is_some_and(Place::has_replicas)
     }
 
     /// The end of an attempt whose commit has aborted.

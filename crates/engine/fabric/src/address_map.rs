@@ -69,6 +69,33 @@ impl AddressMap {
         }
     }
 
+    /// The map when these memory servers have died, and these replicas were promoted: each region
+    /// with its place.
+    ///
+    /// # Panics
+    /// If there are fewer servers than replicas.
+    pub fn after_deaths(
+        server_count: u16,
+        replica_count: u16,
+        dead: impl IntoIterator<Item = NodeId>,
+        promoted: impl IntoIterator<Item = (RegionId, RegionId)>,
+    ) -> Self {
+        let mut map = Self::with_replicas(server_count, replica_count);
+        for (region, place) in promoted {
+            if let Some(primary) = map.primaries.get_mut(usize::from(region.0)) {
+                *primary = Primary::Open(place);
+                map.is_plain = false;
+            }
+        }
+        dead.into_iter().for_each(|node| drop(map.lose(node)));
+        map
+    }
+
+    /// Takes over deaths and promotions from another map of the same servers.
+    pub fn take_over(&mut self, other: Self) {
+        *self = Self { beside: self.beside.clone(), ..other };
+    }
+
     /// Number of regions, replicas included.
     #[inline]
     pub fn region_count(&self) -> usize {
@@ -139,6 +166,14 @@ impl AddressMap {
         }
     }
 
+    /// The closed regions that have a replica to be promoted.
+    pub fn closed(&self) -> impl Iterator<Item = RegionId> + '_ {
+        let regions = (0..self.server_count).map(RegionId);
+        regions.filter(|&region| {
+            self.place(region).is_none() && self.replicas(region).next().is_some()
+        })
+    }
+
     /// The replicas that get the writes to a region: all but its primary and those of dead servers.
     /// A replica has none.
     #[inline]
@@ -154,6 +189,11 @@ impl AddressMap {
     /// such range. While its region is closed, the world stands still: see [`Self::is_paused`].
     pub fn write_beside(&mut self, first: GlobalPtr, words: u64) {
         self.beside = first..first.add_words(words);
+    }
+
+    /// Whether a memory server has died.
+    pub fn is_dead(&self, node: NodeId) -> bool {
+        self.dead.get(usize::from(node.0)).is_some_and(|&is_dead| is_dead)
     }
 
     /// Whether the replicas of the word are written beside it.
@@ -221,6 +261,18 @@ mod tests {
         assert_eq!([3, 4, 5].map(|replica| map.host(RegionId(replica))), [1, 2, 0].map(NodeId));
         assert_eq!(map.regions_on(NodeId(0)).collect::<Vec<_>>(), [0, 5].map(RegionId));
         assert_eq!(replicas(&map, 4), [], "a replica has no replicas");
+    }
+
+    #[test]
+    fn a_map_can_be_made_after_deaths() {
+        let mut map = AddressMap::with_replicas(3, 3);
+        map.lose(NodeId(1));
+        assert!(map.promote(RegionId(1)));
+        map.lose(NodeId(2));
+        let promoted = [(RegionId(1), RegionId(4))];
+        let again = AddressMap::after_deaths(3, 3, [NodeId(2), NodeId(1)], promoted);
+        assert_eq!(again, map);
+        assert_eq!((map.place(RegionId(1)), map.place(RegionId(2))), (None, None));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::patience::{Patience, Step, Waiter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
 use std::time::{Duration, Instant};
 
@@ -58,6 +59,48 @@ impl ServeCounters {
             std::thread::park_timeout(ROUND_LOOK);
         }
         true
+    }
+}
+
+/// A port that an engine serves, whose rounds are counted.
+pub struct Counted<P> {
+    port: P,
+    counters: Arc<ServeCounters>,
+}
+
+impl<P> Counted<P> {
+    pub fn new(port: P, counters: Arc<ServeCounters>) -> Self {
+        Self { port, counters }
+    }
+}
+
+impl<P: Port> Port for Counted<P> {
+    fn serve(&mut self) -> usize {
+        let requests = self.port.serve();
+        add(&self.counters.rounds, 1);
+        fence(SeqCst);
+        if requests > 0 {
+            add(&self.counters.requests, requests as u64);
+            add(&self.counters.busy_rounds, 1);
+        }
+        requests
+    }
+
+    fn arm(&mut self) -> bool {
+        add(&self.counters.sleeps, 1);
+        self.counters.is_asleep.store(true, SeqCst);
+        self.port.arm()
+    }
+
+    fn disarm(&mut self) {
+        self.port.disarm();
+        self.counters.is_asleep.store(false, SeqCst);
+        // As in `serve`.
+        fence(SeqCst);
+    }
+
+    fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
+        self.port.descriptors(to);
     }
 }
 

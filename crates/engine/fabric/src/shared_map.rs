@@ -28,6 +28,11 @@ impl SharedAddressMap {
         result
     }
 
+    /// The map as it is now.
+    pub fn copy(&self) -> AddressMap {
+        self.lock().clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, AddressMap> {
         self.0.map.lock().expect("no holder panics")
     }

@@ -7,7 +7,8 @@ use crate::error::RegistryError;
 use crate::eviction::Eviction;
 use crate::member::Member;
 use crate::root::DatabaseRoot;
-use layout::NodeId;
+use fabric::AddressMap;
+use layout::{NodeId, RegionId};
 use std::collections::BTreeMap;
 
 /// The members of a cluster at an epoch. Two maps of one epoch have the same members.
@@ -26,6 +27,9 @@ pub struct ClusterMap {
     /// The root of the last database created; [`ClusterMap::database`] says whether it still
     /// exists.
     pub root: Option<DatabaseRoot>,
+    /// For members, the epoch up to which each has drained: it holds no lock of a region whose
+    /// server had died then, and knows that it has died.
+    pub drained: BTreeMap<u64, u64>,
 }
 
 impl ClusterMap {
@@ -95,7 +99,7 @@ impl ClusterMap {
     /// [`RegistryError::DatabaseLost`] if some of its memory servers are gone and others are not.
     pub fn database(&self) -> Result<Option<&DatabaseRoot>, RegistryError> {
         let Some(root) = &self.root else { return Ok(None) };
-        if root.servers.iter().all(|identity| self.member(*identity).is_none()) {
+        if self.coordinator(root).is_none() {
             return Ok(None);
         }
         self.ensure_whole(root).map(|()| Some(root))
@@ -112,17 +116,35 @@ impl ClusterMap {
         }
     }
 
-    /// Checks that all memory servers of a database are members.
+    /// Returns where the regions of a database are: those of dead memory servers are closed, or a
+    /// replica was promoted.
+    pub fn address_map(&self, root: &DatabaseRoot) -> AddressMap {
+        let dead = (0_u16..).zip(&root.servers).filter(|(_, one)| self.member(**one).is_none());
+        let root_now = self.root.as_ref().filter(|now| now.servers == root.servers);
+        let promoted = &root_now.unwrap_or(root).promoted;
+        let promoted = promoted.iter().map(|(&region, &place)| (RegionId(region), RegionId(place)));
+        let dead = dead.map(|(number, _)| NodeId(number));
+        AddressMap::after_deaths(root.servers.len() as u16, root.replicas, dead, promoted)
+    }
+
+    /// Returns the memory server of a database that recovers the dead and promotes replicas: the
+    /// first one that lives.
+    pub fn coordinator(&self, root: &DatabaseRoot) -> Option<&Member> {
+        root.servers.iter().find_map(|identity| self.member(*identity))
+    }
+
+    /// Checks that each region of a database is on a living memory server.
     ///
     /// # Errors
-    /// [`RegistryError::DatabaseLost`] if one is gone: its part of the data is lost, and a
+    /// [`RegistryError::DatabaseLost`] if one is not: that part of the data is lost, and a
     /// successor does not bring it back.
     pub fn ensure_whole(&self, root: &DatabaseRoot) -> Result<(), RegistryError> {
-        let lost: Vec<String> = (0_u16..)
-            .zip(&root.servers)
-            .filter(|(_, identity)| self.member(**identity).is_none())
-            .map(|(number, _)| number.to_string())
-            .collect();
+        let map = self.address_map(root);
+        let is_lost =
+            |region: RegionId| map.place(region).is_none() && map.replicas(region).next().is_none();
+        let regions = (0..map.server_count()).map(RegionId);
+        let lost: Vec<String> =
+            regions.filter(|region| is_lost(*region)).map(|region| region.0.to_string()).collect();
         match lost.is_empty() {
             true => Ok(()),
             false => Err(RegistryError::DatabaseLost { lost: lost.join(", ") }),
@@ -147,8 +169,8 @@ mod tests {
             at(host, Member::compute_server(number, Addresses { tcp, ..Addresses::default() }))
         });
         let members = memory.chain(compute).collect();
-        let (left, evicted) = (Vec::new(), Vec::new());
-        ClusterMap { cluster: ClusterId(1), epoch: 1, members, left, evicted, root: None }
+        let (left, evicted, drained) = Default::default();
+        ClusterMap { cluster: ClusterId(1), epoch: 1, members, left, evicted, root: None, drained }
     }
 
     fn owners(memory: &[&str], compute: &[(&str, bool)]) -> Vec<Option<u16>> {
@@ -191,6 +213,8 @@ mod tests {
             snapshots: OracleKind::Frozen,
             transaction_time_ms: 1000,
             servers: servers.clone(),
+            replicas: 1,
+            promoted: BTreeMap::new(),
         });
         assert_eq!(map.loss(), None);
         map.members.pop();

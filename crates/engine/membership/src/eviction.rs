@@ -33,6 +33,10 @@ impl fmt::Display for Eviction {
             Evidence::PortRefused => {
                 formatter.write_str("its host refuses heartbeats, so its process has ended")
             }
+            Evidence::Undrained => write!(
+                formatter,
+                "{silent_ms} ms after the death of a memory server it had not ended what it did there"
+            ),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::member::{Member, Program};
 use crate::root::DatabaseRoot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Number of servers that left in order to remember: more than leave between two polls.
 const LEFT_MAX: usize = 64;
@@ -33,6 +34,9 @@ pub(crate) struct Record {
     #[serde(default)]
     pub(crate) evicted: Vec<Eviction>,
     pub(crate) root: Option<DatabaseRoot>,
+    /// The epoch up to which a member has drained.
+    #[serde(default)]
+    pub(crate) drained: BTreeMap<u64, u64>,
 }
 
 /// The content of a store at one moment.
@@ -71,6 +75,7 @@ impl Reader<'_> {
                 left: Vec::new(),
                 evicted: Vec::new(),
                 root: None,
+                drained: BTreeMap::new(),
             },
         };
         let mut members = Vec::new();
@@ -137,7 +142,9 @@ impl Record {
 
     /// Returns the record of the next epoch, with these members.
     pub(crate) fn next(&self, members: Vec<u64>) -> Self {
-        Self { epoch: self.epoch + 1, members, ..self.clone() }
+        let mut next = Self { epoch: self.epoch + 1, members, ..self.clone() };
+        next.drained.retain(|identity, _| next.members.contains(identity));
+        next
     }
 
     /// Returns the record of the next epoch, in which one server leaves in order.
@@ -201,7 +208,7 @@ impl Seen {
 
     /// Returns the map for servers and clients.
     pub(crate) fn into_map(self) -> ClusterMap {
-        let Record { cluster, epoch, left, evicted, root, .. } = self.record;
-        ClusterMap { cluster, epoch, members: self.members, left, evicted, root }
+        let Record { cluster, epoch, left, evicted, root, drained, .. } = self.record;
+        ClusterMap { cluster, epoch, members: self.members, left, evicted, root, drained }
     }
 }

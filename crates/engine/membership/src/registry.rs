@@ -256,6 +256,10 @@ impl Registry {
     /// database's root. `patience` covers both.
     pub fn wait_for_database(&self, count: usize, patience: Duration) -> Result<(), RegistryError> {
         let deadline = Moment::now() + patience;
+        // With replicas it exists without some of its memory servers.
+        if let Ok(Some(_)) = self.map()?.database() {
+            return Ok(());
+        }
         self.wait_for_memory_servers(count, patience, &mut |_| {})?;
         while self.map()?.database()?.is_none() {
             if deadline.is_past() {
@@ -271,7 +275,7 @@ impl Registry {
     pub fn bump_epoch(&self) -> Result<u64, RegistryError> {
         let record = self.change_until(|seen| {
             let members = seen.record.members.clone();
-            Ok(Next::Replace(seen.record.next(members), None))
+            Ok(Next::Replace(Box::new(seen.record.next(members)), None))
         })?;
         Ok(record.epoch)
     }
@@ -293,9 +297,44 @@ impl Registry {
                     return Err(RegistryError::NoSuchServer { number });
                 }
             }
-            Ok(Next::Replace(Record { root: Some(root.clone()), ..seen.record.clone() }, None))
+            let record = Record { root: Some(root.clone()), ..seen.record.clone() };
+            Ok(Next::Replace(Box::new(record), None))
         })?;
         Ok(record.root.expect("it was there, or is now"))
+    }
+
+    /// Records that a member has drained up to an epoch.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn set_drained(&self, identity: u64, epoch: u64) -> Result<(), RegistryError> {
+        self.change_until(|seen| {
+            let known = seen.record.drained.get(&identity);
+            if !seen.has(identity) || known.is_some_and(|&known| known >= epoch) {
+                return Ok(Next::Keep);
+            }
+            let mut record = seen.record.clone();
+            record.drained.insert(identity, epoch);
+            Ok(Next::Replace(Box::new(record), None))
+        })?;
+        Ok(())
+    }
+
+    /// Starts an epoch in which a replica has taken the place of a region of the database with
+    /// these memory servers. Nothing changes if the region has this place, or that database has
+    /// ended.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn promote(&self, servers: &[u64], region: u16, place: u16) -> Result<(), RegistryError> {
+        self.change_until(|seen| {
+            let mut next = seen.record.next(seen.record.members.clone());
+            let root = next.root.as_mut().filter(|root| root.servers == servers);
+            let before = root.map(|root| root.promoted.insert(region, place));
+            let is_new = before.is_some_and(|before| before != Some(place));
+            Ok(if is_new { Next::Replace(Box::new(next), None) } else { Next::Keep })
+        })?;
+        Ok(())
     }
 
     /// How long a server that recovers the dead waits between two looks at the map.
@@ -317,7 +356,8 @@ impl Registry {
             if !seen.has(member.identity) {
                 return Ok(Next::Keep);
             }
-            Ok(Next::Replace(seen.record.without(member.identity), Some(member.entry())))
+            let record = seen.record.without(member.identity);
+            Ok(Next::Replace(Box::new(record), Some(member.entry())))
         })?;
         Ok(())
     }
@@ -372,7 +412,7 @@ impl Registry {
                 None => EntryChange::None,
             };
             if self.change(&seen, &record, entry)? {
-                return Ok(record);
+                return Ok(*record);
             }
             self.pause(attempt);
         }
@@ -407,5 +447,5 @@ enum Next {
     /// Nothing to do: the record is as it should be.
     Keep,
     /// Write another record, and remove an entry.
-    Replace(Record, Option<String>),
+    Replace(Box<Record>, Option<String>),
 }

@@ -5,6 +5,7 @@
 use crate::cluster_file::OracleKind;
 use layout::GlobalPtr;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The data with which a compute server opens a database that another one created.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -21,4 +22,14 @@ pub struct DatabaseRoot {
     /// Identities of the memory servers that keep the database, ordered by number. A restarted
     /// server has lost its part and has another identity.
     pub servers: Vec<u64>,
+    /// Places of each region's contents, the region itself included.
+    #[serde(default = "one")]
+    pub replicas: u16,
+    /// The replicas that were promoted after deaths of memory servers: each region with its place.
+    #[serde(default)]
+    pub promoted: BTreeMap<u16, u16>,
+}
+
+const fn one() -> u16 {
+    1
 }

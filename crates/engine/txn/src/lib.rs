@@ -37,6 +37,7 @@ pub use index::{Damage, Flaw};
 pub use lane::{KnownLeaves, Lane, LaneError};
 pub use operations::{Answer, EngineEnv};
 pub use owned::OwnedTransaction;
+pub use promotion::{Drain, LockHolders};
 pub use read::Columns;
 pub use read::access::RowId;
 pub use read::scan::{Scan, ScanSource};

@@ -27,7 +27,8 @@ use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{CLOCK, EPOCH, FREEZER, INDEXES, NEWEST, SLOT_COUNT, TABLES, VECTOR};
 use layout::{GlobalPtr, RegionId, region};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// First and longest interval between two looks at the works in progress.
 const LOOK_NS: u64 = 10_000;
@@ -38,18 +39,55 @@ const LOOK_NS_MAX: u64 = 1_000_000;
 const LOST_TICKS_MAX: u64 = 1 << 40;
 const LOST_NUMBERS_MAX: u64 = 1 << 10;
 
-/// Works in progress that may hold locks, by the generation in which they began.
-#[derive(Default)]
-pub(crate) struct LockHolders {
+/// Works in progress that may hold locks: of one database, or of all databases of a process
+/// ([`Database::counted_in`]).
+#[derive(Default, Debug)]
+pub struct LockHolders {
+    /// Works are counted by the generation in which they began.
     generation: AtomicU32,
     counts: [AtomicU32; 2],
+    /// Decisions about unknown outcomes in progress.
+    deciding: AtomicU32,
+    /// Whether an outcome stays undecided.
+    has_given_up_decision: AtomicBool,
 }
 
 /// A work in progress.
 pub(crate) struct LockHolder(Arc<LockHolders>, usize);
 
+/// A wait for the end of everything that may hold a lock of a region that is closed now. There is
+/// one at a time; it may be repeated.
+pub struct Drain {
+    holders: Arc<LockHolders>,
+    has_turned: bool,
+}
+
+impl Drain {
+    pub fn new(holders: Arc<LockHolders>) -> Self {
+        Self { holders, has_turned: false }
+    }
+
+    /// Whether all of it has ended.
+    pub fn is_over(&mut self) -> bool {
+        let holders = &self.holders;
+        // The next generation uses the place of the one before this: a drain that was not awaited
+        // may have left works there.
+        if !self.has_turned && holders.are_earlier_ended() {
+            holders.turn();
+            self.has_turned = true;
+        }
+        self.has_turned && holders.are_earlier_ended() && holders.deciding.load(Acquire) == 0
+    }
+
+    /// Whether a decision was given up: then the compute server must end, be fenced, and be
+    /// recovered.
+    pub fn has_failed(&self) -> bool {
+        self.holders.has_given_up_decision.load(Acquire)
+    }
+}
+
 impl LockHolders {
-    pub fn begin(self: &Arc<Self>) -> LockHolder {
+    pub(crate) fn begin(self: &Arc<Self>) -> LockHolder {
         loop {
             let generation = self.generation.load(SeqCst);
             let place = generation as usize % 2;
@@ -59,6 +97,19 @@ impl LockHolders {
             }
             self.counts[place].fetch_sub(1, SeqCst);
         }
+    }
+
+    /// A decision has begun.
+    pub(crate) fn begin_decision(&self) {
+        self.deciding.fetch_add(1, AcqRel);
+    }
+
+    /// A decision has ended, or was given up.
+    pub(crate) fn end_decision(&self, is_decided: bool) {
+        if !is_decided {
+            self.has_given_up_decision.store(true, Release);
+        }
+        self.deciding.fetch_sub(1, AcqRel);
     }
 
     /// Begins a generation.
@@ -82,7 +133,7 @@ impl Drop for LockHolder {
 impl<E: Env> Shared<E> {
     /// Begins a work that may hold locks, if regions have replicas.
     pub(crate) fn hold_locks(&self, env: &E) -> Option<LockHolder> {
-        env.has_replicas().then(|| self.lock_holders.begin())
+        env.has_replicas().then(|| self.lock_holders().begin())
     }
 
     /// As [`Self::hold_locks`], for work that also needs the oracle.
@@ -108,28 +159,16 @@ impl<E: Env> Database<E> {
         if self.env.mutant(Mutant::PromoteUndrained) {
             return true;
         }
-        let holders = &self.shared.lock_holders;
-        // The next generation uses the place of the one before this: a drain that was not awaited
-        // may have left works there.
-        if !self.look_until(deadline_ns, || holders.are_earlier_ended()).await {
-            return false;
-        }
-        holders.turn();
-        let is_drained = || holders.are_earlier_ended() && self.shared.deciding.load(Acquire) == 0;
-        self.look_until(deadline_ns, is_drained).await
-            && !self.shared.has_given_up_decision.load(Acquire)
-    }
-
-    async fn look_until(&self, deadline_ns: u64, is_over: impl Fn() -> bool) -> bool {
+        let mut drain = Drain::new(self.shared.lock_holders().clone());
         let mut look_ns = LOOK_NS;
-        while !is_over() {
+        while !drain.is_over() {
             if self.env.now_ns() >= deadline_ns {
                 return false;
             }
             self.env.sleep_ns(look_ns).await;
             look_ns = (2 * look_ns).min(LOOK_NS_MAX);
         }
-        true
+        !drain.has_failed()
     }
 
     /// Prepares the replicas of a closed region for a promotion. Their collected-up-to word is

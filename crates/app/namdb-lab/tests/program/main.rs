@@ -22,6 +22,7 @@ mod parts;
 mod pauses;
 mod postgres;
 mod procedures;
+mod replicas;
 mod server;
 mod ship;
 mod simulate;

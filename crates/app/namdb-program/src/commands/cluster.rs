@@ -16,6 +16,8 @@ const EXAMPLES: &str = "\
 Examples:
   namdb cluster up                                  one memory server, reached by shared memory
   namdb cluster up --fabric tcp --memory-servers 3  three, reached by messages
+  namdb cluster up --fabric tcp --memory-servers 3 --replicas 2
+                                                    which survive the death of one
   namdb cluster up --fabric tcp --tls               encrypted, with keys of its own
   namdb cluster up --compute-servers 2              and two that run transactions
   namdb bench tpcc --cluster                        a benchmark on it
@@ -61,6 +63,10 @@ struct UpArguments {
     /// Number of memory servers of a new cluster [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=64))]
     memory_servers: Option<u16>,
+    /// Memory servers of a new cluster that have the contents of each, itself included [default:
+    /// 1]; with 2 or more the data survives the death of one; needs --fabric tcp
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=4))]
+    replicas: Option<u16>,
     /// Number of compute servers of a new cluster, which run transactions for `namdb bench` and
     /// others [default: 0]
     #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=64))]
@@ -145,10 +151,23 @@ fn start(arguments: &UpArguments) -> Result<()> {
         !arguments.tls || arguments.fabric == Some(FabricName::Tcp),
         "shared memory has no connection to encrypt; use --fabric tcp with --tls"
     );
+    let servers = arguments.memory_servers.unwrap_or(1);
+    if let Some(replicas) = arguments.replicas.filter(|&replicas| replicas > 1) {
+        ensure!(
+            arguments.fabric == Some(FabricName::Tcp),
+            "so far only messages write replicas; use --fabric tcp with --replicas"
+        );
+        ensure!(
+            replicas <= servers,
+            "{replicas} replicas are on as many memory servers, and there would be {servers}; use --memory-servers \
+             {replicas} or more"
+        );
+    }
     let begin = Moment::now();
     let file = arguments.file.as_path();
     let describes = arguments.memory_servers.is_some()
         || arguments.compute_servers.is_some()
+        || arguments.replicas.is_some()
         || arguments.memory.is_some()
         || arguments.fabric.is_some()
         || arguments.tls;
@@ -195,15 +214,21 @@ fn described(arguments: &UpArguments) -> ClusterFile {
     let servers = usize::from(arguments.memory_servers.unwrap_or(1));
     let memory = vec![arguments.memory.unwrap_or(SERVER_BYTES); servers];
     let compute = usize::from(arguments.compute_servers.unwrap_or(0));
-    ClusterFile::development("dev", fabric, &memory, compute)
+    let replicas = arguments.replicas.unwrap_or(1);
+    ClusterFile { replicas, ..ClusterFile::development("dev", fabric, &memory, compute) }
 }
 
 fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> String {
+    let replicas = match cluster.replicas {
+        1 => String::new(),
+        count => format!(", {count} replicas"),
+    };
     let mut text = format!(
-        "cluster {} is up after {seconds:.2} s: fabric {}{}, registry in {}\n",
+        "cluster {} is up after {seconds:.2} s: fabric {}{}{}, registry in {}\n",
         cluster.name,
         cluster.fabric.name(),
         if cluster.tls.is_some() { " with TLS" } else { "" },
+        replicas,
         cluster.directory.display()
     );
     for member in map.memory_servers() {

@@ -14,6 +14,7 @@ use crate::servers::development::{missing_compute_servers, missing_memory_server
 use crate::servers::left_locks;
 use anyhow::{Context, Result};
 use clap::Args;
+use layout::{NodeId, RegionId};
 use membership::cluster_file::RegistryKind;
 use membership::{ClusterFile, ClusterMap, Member, Registry, Role};
 use namdb::host::sleep_ms;
@@ -55,6 +56,10 @@ struct ClusterStatus {
     epoch: u64,
     state: State,
     servers: Vec<ServerStatus>,
+    /// Memory servers that have the contents of each, itself included; 1 without replicas.
+    replicas: u16,
+    /// With replicas, the regions of memory servers that have died.
+    regions: Vec<MovedRegion>,
     /// Numbers of the memory servers in the file that do not run.
     missing: Vec<u16>,
     /// Numbers of the compute servers in the file that do not run.
@@ -99,6 +104,17 @@ struct ServerStatus {
     /// Time since its last heartbeat, as the memory server that has not heard of it for longest
     /// says.
     heartbeat_age_s: Option<f64>,
+}
+
+/// The region of a memory server that has died.
+#[derive(Serialize)]
+struct MovedRegion {
+    /// Number of the memory server.
+    number: u16,
+    /// The memory server that serves it now; `None` until a replica is promoted.
+    served_by: Option<u16>,
+    /// Living memory servers that have its contents.
+    replicas: usize,
 }
 
 #[derive(Serialize)]
@@ -158,6 +174,8 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
         epoch: map.epoch,
         state,
         servers: servers(&map, &token),
+        replicas: cluster.replicas,
+        regions: moved_regions(&map),
         missing,
         missing_compute,
         tables,
@@ -167,10 +185,22 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
     })
 }
 
+fn moved_regions(map: &ClusterMap) -> Vec<MovedRegion> {
+    let Some(root) = map.root.as_ref().filter(|root| root.replicas > 1) else { return Vec::new() };
+    let addresses = map.address_map(root);
+    let dead = (0..addresses.server_count()).filter(|&number| addresses.is_dead(NodeId(number)));
+    let moved = |number| {
+        let served_by = addresses.place(RegionId(number)).map(|place| addresses.host(place).0);
+        let others = addresses.replicas(RegionId(number)).count();
+        MovedRegion { number, served_by, replicas: others + usize::from(served_by.is_some()) }
+    };
+    dead.map(moved).collect()
+}
+
 /// A cluster that no server has joined.
 fn nobody(cluster: &ClusterFile) -> ClusterMap {
-    let (members, left, evicted) = (Vec::new(), Vec::new(), Vec::new());
-    ClusterMap { cluster: cluster.id, epoch: 0, members, left, evicted, root: None }
+    let (members, left, (evicted, drained)) = (Vec::new(), Vec::new(), Default::default());
+    ClusterMap { cluster: cluster.id, epoch: 0, members, left, evicted, root: None, drained }
 }
 
 /// The command that starts a stopped cluster.
@@ -324,6 +354,14 @@ fn draw(status: &ClusterStatus) -> String {
         for number in missing {
             text += &format!("  {role:<7} {number:>3}  IS MISSING\n");
         }
+    }
+    for MovedRegion { number, served_by, replicas } in &status.regions {
+        let now = match served_by {
+            Some(by) => format!("served by memory server {by}"),
+            None => "closed until a replica is promoted".to_owned(),
+        };
+        let left = counted(*replicas as u64, "replica");
+        text += &format!("  the data of memory server {number} is {now}; {left} left\n");
     }
     for eviction in &status.evicted {
         text += &format!("  {eviction}\n");

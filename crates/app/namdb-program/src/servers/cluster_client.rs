@@ -8,15 +8,17 @@ use crate::output;
 use anyhow::{Context, Result};
 use fabric::Secret;
 use fabric::identity::{self, Admission, Hello};
-use membership::detector::{Input, View};
+use membership::detector::{Evidence, Input, View};
 use membership::{
-    ClusterFile, ClusterMap, Detector, Follower, Lease, LeaseClock, Member, Registry,
+    ClusterFile, ClusterMap, DatabaseRoot, Detector, Eviction, Follower, Lease, LeaseClock, Member,
+    Registry,
 };
+use namdb::Regions;
 use namdb::host::spawn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use txn::{Database, EngineEnv, Root};
+use txn::{Database, EngineEnv, LockHolders, Root};
 
 /// Maximal wait for the memory servers and the database.
 const JOIN_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -27,6 +29,7 @@ pub struct Opening {
     root: Root,
     /// The memory server whose copies of tables are read.
     nearest: u16,
+    holders: Arc<LockHolders>,
     /// The process, if it is a member: it owns the slots of its lanes. Those of a visitor have no
     /// owner with a name, and are never recovered.
     member: Option<u64>,
@@ -36,6 +39,7 @@ impl Opening {
     /// Opens the database from `env`.
     pub fn open<E: EngineEnv>(&self, env: E) -> Database<E> {
         let database = Database::open(env, &self.root).nearest_to(self.nearest);
+        let database = database.counted_in(self.holders.clone());
         match self.member {
             Some(identity) => database.as_member(identity),
             None => database,
@@ -57,6 +61,10 @@ pub struct ClusterClient {
     pub secret: Secret,
     /// The database's root.
     pub root: Root,
+    /// The root as the registry has it.
+    pub published: DatabaseRoot,
+    /// Where its regions are.
+    pub regions: Regions,
     /// The current epoch.
     pub epoch: Arc<AtomicU64>,
     /// This process's identity for the servers.
@@ -163,10 +171,16 @@ impl ClusterClient {
         let (epoch, health, admission) = follow;
         let (secret, map) = (cluster.read_secret()?, registry.map()?);
         let database = map.database()?.context("the database is gone")?.clone();
-        let root = namdb::root_of(&database);
+        let (root, published) = (namdb::root_of(&database), database.clone());
         epoch.fetch_max(map.epoch, Ordering::AcqRel);
         let newest = epoch.clone();
         let is_visitor = map.member(identity).is_none();
+        let regions = Regions::new(&database, &map);
+        let regions = match is_visitor {
+            true => regions,
+            false => regions.of_member(registry, identity).context("no thread can be started")?,
+        };
+        let places = regions.clone();
         let note = move |map: &ClusterMap| {
             if let Some(detector) = &detector {
                 detector.note(map);
@@ -175,6 +189,7 @@ impl ClusterClient {
             if is_visitor || map.member(identity).is_some() {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
             }
+            places.note(map);
             health.note_database(map.ensure_whole(&database));
             if let Some(admission) = &admission {
                 admission.advance(map.epoch, map.members.iter().map(|one| one.identity).collect());
@@ -188,6 +203,8 @@ impl ClusterClient {
             map,
             secret,
             root,
+            published,
+            regions,
             epoch,
             identity,
             is_member: !is_visitor,
@@ -203,7 +220,15 @@ impl ClusterClient {
     /// The database, for this process to open.
     pub fn opening(&self) -> Opening {
         let member = self.is_member.then_some(self.identity);
-        Opening { root: self.root.clone(), nearest: self.nearest(), member }
+        let holders = self.regions.holders().clone();
+        Opening { root: self.root.clone(), nearest: self.nearest(), holders, member }
+    }
+
+    /// The memory servers of the database that lived when this was opened. A server that was
+    /// started again is none of them.
+    pub fn living_servers(&self) -> impl Iterator<Item = &Member> {
+        let servers = self.map.memory_servers();
+        servers.filter(|server| self.published.servers.contains(&server.identity))
     }
 
     /// This process's identity for the memory servers.
@@ -218,6 +243,26 @@ impl ClusterClient {
 
     pub fn current_map(&self) -> Result<ClusterMap> {
         Ok(self.registry.map()?)
+    }
+
+    /// Records that a replica has taken the place of a region.
+    pub fn promote(&self, region: u16, place: u16) -> Result<()> {
+        Ok(self.registry.promote(&self.published.servers, region, place)?)
+    }
+
+    /// Evicts a member that has not drained for `silent_ms` milliseconds.
+    pub fn evict_undrained(&self, member: &Member, silent_ms: u64) -> Result<()> {
+        let eviction = Eviction {
+            identity: member.identity,
+            member: member.to_string(),
+            // The registry fills it in.
+            epoch: 0,
+            by: "the memory server that promotes replicas".to_owned(),
+            evidence: Evidence::Undrained,
+            silent_ms,
+        };
+        self.registry.evict(&eviction)?;
+        Ok(())
     }
 
     /// Whether members have joined or left since this was opened.
@@ -263,6 +308,7 @@ impl ClusterClient {
 
 impl Drop for ClusterClient {
     fn drop(&mut self) {
+        self.regions.end();
         if let Err(error) = self.leave() {
             output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
         }

@@ -63,6 +63,7 @@ pub fn start(file: &Path) -> Result<(ClusterFile, ClusterMap)> {
 /// first use, so a server with a too large region would start and be killed later.
 fn ensure_room(cluster: &ClusterFile) -> Result<()> {
     let wanted = cluster.memory.iter().fold(0_u64, |sum, server| sum.saturating_add(server.bytes));
+    let wanted = wanted.saturating_mul(u64::from(cluster.replicas));
     let available = room::available_bytes();
     ensure!(
         wanted <= available,

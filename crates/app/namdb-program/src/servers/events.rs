@@ -127,8 +127,8 @@ mod tests {
 
     fn map(epoch: u64, members: &[&Member], left: &[u64]) -> ClusterMap {
         let members = members.iter().map(|&member| member.clone()).collect();
-        let (left, evicted) = (left.to_vec(), Vec::new());
-        ClusterMap { cluster: ClusterId(1), epoch, members, left, evicted, root: None }
+        let (left, (evicted, drained)) = (left.to_vec(), Default::default());
+        ClusterMap { cluster: ClusterId(1), epoch, members, left, evicted, root: None, drained }
     }
 
     #[test]

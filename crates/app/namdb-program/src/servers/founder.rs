@@ -4,7 +4,7 @@
 //! - docs/decisions/0092-the-first-memory-server-creates-the-database.md
 //! - docs/decisions/0105-a-caller-creates-the-database-over-rdma.md
 
-use super::{all_servers, published, verbs};
+use super::{all_servers, published, replicas, verbs};
 use anyhow::{Context, Result, ensure};
 use fabric::{LocalWorld, run_now};
 use membership::{ClusterFile, ClusterMap, Registry};
@@ -25,6 +25,8 @@ const POLL_MS: u64 = 20;
 pub enum Founder {
     /// With this process's processor.
     Here(Arc<LocalWorld>),
+    /// As a caller of the memory servers, because their regions have replicas.
+    ByMessages(Box<replicas::Founder>),
     /// As a caller through the RDMA card.
     ByRdma(Box<verbs::Founder>),
 }
@@ -46,9 +48,11 @@ pub fn found(
             let root = database.context("cannot create the database")?.root();
             Box::new(move |_| Ok(root.clone()))
         }
+        Founder::ByMessages(founder) => Box::new(move |map| founder.create(map)),
         Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
     };
-    let mut founding = Founding { make, made: None, servers, registry: registry.clone() };
+    let (replicas, registry) = (cluster.replicas, registry.clone());
+    let mut founding = Founding { make, made: None, servers, replicas, registry };
     let work = move || founding.announce_until(stop, JOIN_WAIT_MAX, RETRY_TIME);
     spawn("founder", work).context("no thread can be started")?;
     Ok(())
@@ -64,6 +68,8 @@ struct Founding {
     made: Option<(Root, Vec<u64>)>,
     /// Number of memory servers that the cluster will have.
     servers: usize,
+    /// Places of each region.
+    replicas: u16,
     registry: Registry,
 }
 
@@ -98,7 +104,7 @@ impl Founding {
             Some((root, servers)) if servers == identities => root,
             _ => (self.make)(&map)?,
         };
-        let ours = published(&root, identities.clone());
+        let ours = published(&root, identities.clone(), self.replicas);
         self.made = Some((root, identities));
         let announced = self.registry.set_root(&ours)?;
         ensure!(
@@ -152,7 +158,7 @@ mod tests {
                 Ok(root.clone())
             });
             let registry = self.registry.clone();
-            (Founding { make, made: None, servers: 2, registry }, made)
+            (Founding { make, made: None, servers: 2, replicas: 1, registry }, made)
         }
 
         fn begins_at(&self) -> Option<GlobalPtr> {

@@ -11,17 +11,19 @@ use super::keys::server_keys;
 use super::lease_watch::{LeaseTime, watch};
 use super::lock_watch::{self, LockWatch};
 use super::recovery::{self, Deaths};
+use super::replicas::{self, ReplicatingServer};
 use super::{PROGRAM, control, detection, events, names, room, verbs};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
-use fabric::local::{Replicas, ServerConfig, Sharing};
+use fabric::local::{ServerConfig, Sharing};
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
 use fabric::tcp::{TcpPort, TlsKeys};
 use fabric::{Fabric, LocalEnv, LocalWorld, Secret};
 use layout::{NodeId, RegionId};
+use membership::cluster_file::MemorySettings;
 use membership::detector::Input;
 use membership::{
     Addresses, ClusterFile, ClusterMap, Detector, FabricKind, Lease, Member, Registry, Role,
@@ -44,6 +46,8 @@ pub struct MemoryServer {
     admission: Arc<Admission>,
     fence: Option<Fence>,
     founder: Founder,
+    /// The engine that serves the port, if there are replicas.
+    replicating: Option<ReplicatingServer>,
     registry: Registry,
     lease: Lease,
     detector: Detector,
@@ -61,26 +65,23 @@ impl MemoryServer {
     /// Creates the region, opens the ports, and joins the cluster. The server stops once `stop` is
     /// set.
     pub fn start(cluster: ClusterFile, number: u16, stop: &'static AtomicBool) -> Result<Self> {
-        let count = cluster.memory.len();
-        let mine = cluster.memory.get(usize::from(number)).with_context(|| {
-            let servers = counted(count as u64, "memory server");
-            format!("the cluster has {servers}, numbered from 0; there is no {number}")
-        })?;
-        let bytes = mine.bytes / PAGE_BYTES * PAGE_BYTES;
-        ensure_room(number, bytes)?;
+        let mine = settings(&cluster, number)?;
+        let bytes = region_bytes(mine.bytes);
+        ensure_room(number, replicas::total_bytes(&cluster, number))?;
         check_memory_server(&cluster, number)?;
         let secret = cluster.read_secret()?;
-        let registry = Registry::open(&cluster)?;
+        let registry = open_registry(&cluster, number)?;
         let mut member = Member::memory_server(NodeId(number), bytes, Addresses::default());
         let Role::Memory { region_bytes, .. } = member.role else {
             unreachable!("a memory server has a region")
         };
         let services = Arc::new(ServiceCounts::new(RegionId(number), region_bytes));
         let admission = admission(&cluster, &secret, &member, region_bytes);
-        let opened = open(&cluster, &admission, &services, &mut member)?;
+        let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
+        let opening = Opening(&cluster, &admission, &services, (&polling, &epoch));
+        let opened = open(&opening, &mut member)?;
         let heartbeats = detection::port(&cluster, number)?;
         member.addresses.heartbeats = Some(heartbeats.address()?);
-        let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let told = control::registry(&cluster, &member, &epoch);
         let known = Arc::<sources::LabelNames>::default();
         let source = sources::MemoryServer {
@@ -111,10 +112,11 @@ impl MemoryServer {
         let deaths = recover_dead(&cluster, lease.member(), &told, stop)?;
         Ok(Self {
             cluster,
-            ports: vec![opened.port],
+            ports: opened.port.into_iter().collect(),
             admission,
             fence: opened.fence,
             founder: opened.founder,
+            replicating: opened.replicating,
             registry,
             lease,
             detector,
@@ -152,7 +154,10 @@ impl MemoryServer {
                 is_over.store(true, Relaxed);
                 lost
             });
-            serve(&mut self.ports, is_over, Patience::default(), &counters);
+            match &self.replicating {
+                Some(server) => server.serve(is_over),
+                None => serve(&mut self.ports, is_over, Patience::default(), &counters),
+            }
             watcher.join().expect("the watcher does not panic")
         });
         if lost {
@@ -177,11 +182,19 @@ impl MemoryServer {
         let (deaths, fenced) = (self.deaths.clone(), self.services.fenced.clone());
         let polling = self.polling.clone();
         let mut fence = self.fence.take();
+        let news = self.replicating.as_ref().map(|server| server.news().clone());
         let mut known = KnownMembers::default();
         // After a fence that has failed, nothing is recovered.
         let mut is_unfenced = false;
         move |map| {
             epoch.store(map.epoch, Relaxed);
+            if let Some(news) = &news {
+                news.note(map);
+                // Whether the server has died or left in order, a replica takes its place.
+                if is_any_closed(map) {
+                    deaths.note();
+                }
+            }
             health.note_database(map.database().map(drop));
             let Gone { dead, has_unseen } = known.update(map);
             if dead.is_empty() && !has_unseen {
@@ -210,6 +223,30 @@ impl MemoryServer {
             deaths.note();
         }
     }
+}
+
+/// The server's section of the cluster's file.
+fn settings(cluster: &ClusterFile, number: u16) -> Result<&MemorySettings> {
+    cluster.memory.get(usize::from(number)).with_context(|| {
+        let servers = counted(cluster.memory.len() as u64, "memory server");
+        format!("the cluster has {servers}, numbered from 0; there is no {number}")
+    })
+}
+
+/// Opens the registry, unless the database goes on without this server.
+fn open_registry(cluster: &ClusterFile, number: u16) -> Result<Registry> {
+    let registry = Registry::open(cluster)?;
+    match registry.map()?.database() {
+        Ok(Some(root)) if root.replicas > 1 => {
+            Err(ServerError::Replaced { number, cluster: cluster.name.clone() }.into())
+        }
+        _ => Ok(registry),
+    }
+}
+
+/// Whether a region waits for its replica.
+fn is_any_closed(map: &ClusterMap) -> bool {
+    map.root.as_ref().is_some_and(|root| map.address_map(root).closed().next().is_some())
 }
 
 /// Adds the region to the server's JSON.
@@ -276,7 +313,7 @@ fn watch_locks(
     Ok(locks)
 }
 
-/// Recovers dead compute servers on memory server 0.
+/// Recovers dead compute servers on the first memory server that lives.
 fn recover_dead(
     cluster: &ClusterFile,
     member: &Member,
@@ -284,7 +321,7 @@ fn recover_dead(
     stop: &'static AtomicBool,
 ) -> Result<Arc<Deaths>> {
     let (deaths, counts) = (Arc::<Deaths>::default(), Arc::default());
-    if member.number == 0 {
+    if member.number == 0 || cluster.replicas > 1 {
         sources::enter_recovered(told, &counts);
         recovery::follow(cluster, member.identity, deaths.clone(), counts, stop)?;
     }
@@ -304,25 +341,38 @@ fn ensure_room(number: u16, region_bytes: u64) -> Result<(), ServerError> {
 /// Fences the processes with these identities off the region; also gets the current cluster map.
 type Fence = Box<dyn FnMut(&ClusterMap, &[u64]) -> Result<()> + Send>;
 
+/// Bytes of a region, from those in the cluster's file.
+pub fn region_bytes(bytes: u64) -> u64 {
+    bytes / PAGE_BYTES * PAGE_BYTES
+}
+
 /// Number of connected callers.
 type Connections = Box<dyn Fn() -> u64 + Send>;
 
 /// The parts of a server that depend on the fabric.
 struct Opened {
-    port: Box<dyn Port>,
+    /// `None` if an engine serves it.
+    port: Option<Box<dyn Port>>,
+    replicating: Option<ReplicatingServer>,
     fence: Option<Fence>,
     founder: Founder,
     connections: Connections,
     carrier: Option<LocalEnv>,
 }
 
-fn open(
-    cluster: &ClusterFile,
-    admission: &Arc<Admission>,
-    services: &Arc<ServiceCounts>,
-    member: &mut Member,
-) -> Result<Opened> {
+/// The parts of a server that do not: the cluster's file, who is admitted, the services, and the
+/// counters and the epoch of the thread that serves.
+struct Opening<'a>(
+    &'a ClusterFile,
+    &'a Arc<Admission>,
+    &'a Arc<ServiceCounts>,
+    (&'a Arc<ServeCounters>, &'a Arc<AtomicU64>),
+);
+
+fn open(opening: &Opening<'_>, member: &mut Member) -> Result<Opened> {
+    let Opening(cluster, admission, services, _) = *opening;
     match cluster.fabric {
+        FabricKind::Tcp if cluster.replicas > 1 => open_replicas(opening, member),
         FabricKind::Shm => open_shm(cluster, admission, services, member),
         FabricKind::Tcp => open_tcp(cluster, admission, services, member),
         FabricKind::Verbs => open_verbs(cluster, admission, services, member),
@@ -335,7 +385,7 @@ fn open_shm(
     services: &Arc<ServiceCounts>,
     member: &mut Member,
 ) -> Result<Opened> {
-    let world = world(cluster, admission, services, Sharing::File)?;
+    let world = served_world(cluster, admission, services, Sharing::File)?;
     let port = ShmPort::new(&cluster.directory, admission.clone(), &world)?;
     member.addresses.shm = Some(cluster.directory.clone());
     let (callers, connected) = (port.callers().clone(), port.callers().clone());
@@ -350,11 +400,29 @@ fn open_shm(
         outcomes.into_iter().try_for_each(|outcome| Ok(outcome.map(drop)?))
     };
     Ok(Opened {
-        port: Box::new(port),
+        port: Some(Box::new(port)),
+        replicating: None,
         fence: Some(Box::new(fence)),
         founder: Founder::Here(world),
         connections: Box::new(move || connected.connection_count()),
         carrier: None,
+    })
+}
+
+fn open_replicas(opening: &Opening<'_>, member: &mut Member) -> Result<Opened> {
+    let Opening(cluster, admission, services, (polling, epoch)) = *opening;
+    let identity = member.identity;
+    let opened = replicas::open(cluster, admission, services, (identity, epoch), polling)?;
+    member.addresses.tcp = Some(opened.address);
+    let connected = opened.connections;
+    let cluster = cluster.clone();
+    Ok(Opened {
+        port: None,
+        replicating: Some(opened.server),
+        fence: None,
+        founder: Founder::ByMessages(Box::new(replicas::Founder { cluster, identity })),
+        connections: Box::new(move || connected.load(Relaxed)),
+        carrier: Some(opened.carrier),
     })
 }
 
@@ -364,7 +432,7 @@ fn open_tcp(
     services: &Arc<ServiceCounts>,
     member: &mut Member,
 ) -> Result<Opened> {
-    let world = world(cluster, admission, services, Sharing::Private)?;
+    let world = served_world(cluster, admission, services, Sharing::Private)?;
     let number = admission.node.0;
     let listen = &cluster.memory[usize::from(number)].listen;
     let (own, admission) = (world.clone(), admission.clone());
@@ -379,7 +447,8 @@ fn open_tcp(
     member.addresses.tcp = Some(port.address()?.to_string());
     let (carrier, connected) = (Some(port.endpoint().clone()), port.connections().clone());
     Ok(Opened {
-        port: Box::new(port),
+        port: Some(Box::new(port)),
+        replicating: None,
         fence: None,
         founder: Founder::Here(world),
         connections: Box::new(move || connected.load(Relaxed)),
@@ -403,7 +472,8 @@ fn open_verbs(
     events::started(cluster, admission.region_bytes, Some(pages), Some(device.to_string()));
     let (cluster, identity) = (cluster.clone(), member.identity);
     Ok(Opened {
-        port: Box::new(port),
+        port: Some(Box::new(port)),
+        replicating: None,
         fence: Some(Box::new(fence)),
         founder: Founder::ByRdma(Box::new(verbs::Founder { cluster, device, identity })),
         connections: Box::new(move || connected.connection_count()),
@@ -412,10 +482,23 @@ fn open_verbs(
 }
 
 /// A region that this process's processor accesses, and its services.
-fn world(
+fn served_world(
     cluster: &ClusterFile,
     admission: &Admission,
     services: &Arc<ServiceCounts>,
+    sharing: Sharing,
+) -> Result<Arc<LocalWorld>> {
+    let world = world(cluster, admission, sharing)?;
+    for (id, service) in counted_services(services) {
+        world.register(admission.node, id, service);
+    }
+    Ok(world)
+}
+
+/// A region that this process's processor accesses, and replicas of others.
+pub fn world(
+    cluster: &ClusterFile,
+    admission: &Admission,
     sharing: Sharing,
 ) -> Result<Arc<LocalWorld>> {
     let (node, bytes) = (admission.node, admission.region_bytes);
@@ -423,7 +506,7 @@ fn world(
         node,
         server_count: cluster.memory.len() as u16,
         bytes,
-        replicas: Replicas::NONE,
+        replicas: replicas::of_cluster(cluster),
         sharing,
         seed: u64::from(node.0),
     };
@@ -431,9 +514,6 @@ fn world(
         let is_shared = sharing == Sharing::File;
         ServerError::Region { number: node.0, region_bytes: bytes, is_shared, source }
     })?;
-    for (id, service) in counted_services(services) {
-        world.register(node, id, service);
-    }
     events::started(cluster, bytes, pages, None);
     Ok(world)
 }

@@ -21,8 +21,10 @@ pub mod log;
 pub mod memory;
 pub mod missing_features;
 pub mod names;
+mod promotion;
 mod recovery;
 pub mod remote;
+mod replicas;
 pub mod room;
 pub mod shm;
 pub mod tcp;
@@ -31,6 +33,7 @@ pub mod verbs;
 use layout::NodeId;
 use membership::{DatabaseRoot, OracleKind};
 use namdb::Oracle;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use txn::Root;
 
@@ -53,7 +56,7 @@ pub fn die_of_panics() {
 }
 
 /// The registry's form of a database root; `servers` are the identities of the memory servers.
-fn published(root: &Root, servers: Vec<u64>) -> DatabaseRoot {
+fn published(root: &Root, servers: Vec<u64>, replicas: u16) -> DatabaseRoot {
     DatabaseRoot {
         oracle: root.oracle,
         slots: root.slots,
@@ -63,6 +66,8 @@ fn published(root: &Root, servers: Vec<u64>) -> DatabaseRoot {
         },
         transaction_time_ms: root.config.transaction_time_max_ns / 1_000_000,
         servers,
+        replicas,
+        promoted: BTreeMap::new(),
     }
 }
 

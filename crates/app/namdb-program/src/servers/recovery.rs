@@ -1,4 +1,5 @@
-//! Recovers compute servers that have died, from memory server 0.
+//! Recovers compute servers that have died, from the first memory server that lives. If a memory
+//! server has died whose region has replicas, one is promoted: see `promotion`.
 //!
 //! A short visit to all memory servers finds the slots whose owners are no members any more, waits
 //! until every server has fenced them, and completes or undoes their last commits.
@@ -6,16 +7,17 @@
 use super::cluster_client::ClusterClient;
 use super::cluster_site::{self, SiteQuery};
 use super::left_locks;
+use super::promotion::{Promoted, promote};
 use crate::bench::site::{Site, SiteSession};
 use anyhow::{Context, Result};
 use fabric::Env;
-use membership::ClusterFile;
+use membership::{ClusterFile, FabricKind};
 use metrics::sources::RecoveredCounts;
 use namdb::host::{Moment, sleep_ms, spawn};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use txn::Recovered;
+use txn::{Database, Recovered};
 
 /// Interval at which the thread looks for deaths.
 const POLL_MS: u64 = 20;
@@ -80,6 +82,15 @@ pub fn follow(
 
 fn recover(cluster: &ClusterFile, recoverer: u64) -> Result<Done> {
     let client = ClusterClient::visit(cluster.clone())?;
+    let coordinator = client.map.coordinator(&client.published);
+    if coordinator.is_none_or(|member| member.identity != recoverer) {
+        return Ok(Done { recovered: Recovered::default(), strays: 0, regions: Vec::new() });
+    }
+    let has_closed = client.map.address_map(&client.published).closed().next().is_some();
+    if cluster.fabric == FabricKind::Tcp && has_closed {
+        let Promoted { recovered, regions } = promote(&client, recoverer)?;
+        return Ok(Done { recovered, strays: 0, regions });
+    }
     let current_map = || client.current_map();
     let members = || {
         let map = current_map()?;
@@ -93,6 +104,8 @@ struct Done {
     recovered: Recovered,
     /// Released locks that no journal named.
     strays: usize,
+    /// Regions that have a new place.
+    regions: Vec<u16>,
 }
 
 impl Done {
@@ -116,6 +129,10 @@ impl Done {
                 "compute servers recovered: their commits are completed or undone"
             );
         }
+        if !self.regions.is_empty() {
+            let (regions, milliseconds) = (&self.regions, (seconds * 1e3) as u64);
+            tracing::warn!(?regions, milliseconds, "replicas promoted: memory servers have died");
+        }
     }
 }
 
@@ -135,14 +152,19 @@ impl<M: Fn() -> Result<(u64, BTreeSet<u64>)>> SiteQuery for Recovery<M> {
         // Asked after that: a member joins before it takes a slot.
         let (epoch, members) = (self.members)()?;
         let dead: BTreeSet<u64> = owners.difference(&members).copied().collect();
-        let deadline_ns = database.env().now_ns().saturating_add(FENCED_NS_MAX);
-        session.wait(database.await_fenced(epoch, deadline_ns))?;
+        session.wait(await_fenced(&database, epoch))?;
         let recovered = session.wait(database.recover(&dead))?;
         // Otherwise readers, writers and collectors release the stray locks that they meet.
         let strays = match session.wait(left_locks::are_tables_small(&database))? {
             true => session.wait(database.release_stray_locks())?,
             false => 0,
         };
-        Ok(Done { recovered, strays })
+        Ok(Done { recovered, strays, regions: Vec::new() })
     }
+}
+
+/// Waits until all memory servers have fenced the members that `epoch` lacks.
+pub async fn await_fenced<E: Env>(database: &Database<E>, epoch: u64) -> Result<()> {
+    let deadline_ns = database.env().now_ns().saturating_add(FENCED_NS_MAX);
+    Ok(database.await_fenced(epoch, deadline_ns).await?)
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use fabric::DynEnv;
 use fabric::patience::Patience;
 use fabric::remote::{AnyTransport, Engine, Transport};
-use layout::NodeId;
+use layout::{NodeId, RegionId};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,17 +60,24 @@ impl Site for RemoteSite {
     type Session = RemoteSession;
 
     fn session(&self) -> Result<RemoteSession> {
-        let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
-        let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
-        let database = self.opening.open(DynEnv::new(engine.endpoint()));
-        let (peers, told) = (self.peers.clone(), self.told.clone());
-        let session = RemoteSession { database, engine, peers, told };
+        let session = self.session_at_rest()?;
         session.wait(session.database.refresh())?;
         Ok(session)
     }
 
     fn facts(&self) -> Facts {
         self.facts
+    }
+}
+
+impl RemoteSite {
+    /// A session that has read nothing from the database yet.
+    pub fn session_at_rest(&self) -> Result<RemoteSession> {
+        let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
+        let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
+        let database = self.opening.open(DynEnv::new(engine.endpoint()));
+        let (peers, told) = (self.peers.clone(), self.told.clone());
+        Ok(RemoteSession { database, engine, peers, told })
     }
 }
 
@@ -96,9 +103,12 @@ impl RemoteSession {
         }
         for &node in self.database.root().servers.iter().chain(&self.peers) {
             let endpoint = self.engine.endpoint();
-            let Some(why) = endpoint.with_transport(|transport| transport.trouble(node)) else {
-                continue;
-            };
+            let trouble = endpoint.with_transport(|transport| {
+                let is_replaced = transport.addresses().place(RegionId(node.0)).is_some();
+                let is_dead = transport.addresses().is_dead(node) && is_replaced;
+                transport.trouble(node).filter(|_| !is_dead)
+            });
+            let Some(why) = trouble else { continue };
             if self.told.lock().expect("no holder panics").insert(node.0) {
                 let which = fabric::identity::named(node);
                 output::say(&format!("  {which} is lost: {why}"));

@@ -6,6 +6,7 @@
 //! ```text
 //! place        membership: lease, epoch, what the cluster has lost
 //! root         the registry's root of the database, as the engine needs it
+//! regions      where the regions of a database with replicas are
 //! network      connecting a thread, and its lane
 //! seats        the connections of threads, from transaction to transaction
 //! transaction  a running transaction over a network
@@ -15,12 +16,15 @@
 
 mod network;
 mod place;
+mod regions;
 mod root;
 mod seats;
 mod transaction;
 
 pub(crate) use network::{LEAVE_NS, Network, Remote, SLOT_WAIT_MS_MAX, Seat};
 pub(crate) use place::Place;
+#[doc(hidden)]
+pub use regions::Regions;
 #[doc(hidden)]
 pub use root::{database_config, root_of};
 pub(crate) use seats::{BorrowedSeat, close as close_seats, rest as rest_seat};

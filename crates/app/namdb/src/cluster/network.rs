@@ -52,7 +52,9 @@ pub(crate) enum Network {
 impl Network {
     pub fn by_messages(place: &Place) -> Result<Self, Fault> {
         let peers = server_addresses(place.peers(), place.fabric())?;
-        let config = TcpConfig { peers, needs_peers: false, ..TcpConfig::new(place.caller()?) };
+        let addresses = place.regions.addresses().clone();
+        let config = TcpConfig::new(place.caller()?);
+        let config = TcpConfig { peers, needs_peers: false, addresses, ..config };
         let keys = place.cluster.tls.as_ref().map(|tls| -> Result<TlsKeys, Fault> {
             let read = |path: &Path| {
                 std::fs::read(path).map_err(|error| {
@@ -82,6 +84,7 @@ impl Network {
         };
         let mut config = config.clone();
         config.caller.endpoint = endpoint;
+        config.leave_out_dead();
         Ok(match keys.clone() {
             None => TcpTransport::connect(config)?.into(),
             Some(keys) => TcpTransport::connect_encrypted(config, keys)?.into(),
@@ -108,6 +111,7 @@ impl Seat {
         let Place { root, .. } = &remote.place;
         let database = Database::open(DynEnv::new(engine.endpoint()), root)
             .as_member(remote.place.identity())
+            .counted_in(remote.place.regions.holders().clone())
             .nearest_to(remote.place.nearest());
         let remote = remote.clone();
         let seat = Self { lane: None, has_slot: false, database, engine, remote };
@@ -157,12 +161,14 @@ impl Seat {
         self.has_slot = false;
     }
 
-    /// Whether a memory server has no connection any more.
+    /// Whether a memory server that lives has no connection any more.
     pub fn is_broken(&self) -> bool {
         let endpoint = self.engine.endpoint();
         let servers = &self.remote.place.root.servers;
         endpoint.with_transport(|transport| {
-            servers.iter().any(|&server| transport.trouble(server).is_some())
+            servers.iter().any(|&server| {
+                !transport.addresses().is_dead(server) && transport.trouble(server).is_some()
+            })
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Membership of this process in a cluster.
 
-use super::{Fault, root_of};
+use super::{Fault, Regions, root_of};
 use crate::database::Db;
 use crate::host::{self, sleep_ms, spawn};
 use fabric::identity::Hello;
@@ -37,6 +37,7 @@ pub(crate) struct Place {
     /// For each memory server, the compute server that executes operations shipped to it, if any.
     owners: Vec<Option<Member>>,
     pub root: Root,
+    pub regions: Regions,
     secret: Secret,
     epoch: Arc<AtomicU64>,
     identity: u64,
@@ -65,7 +66,14 @@ impl Place {
         let epoch = Arc::new(AtomicU64::new(map.epoch));
         let standing = Arc::new(Standing::new(&cluster, identity, database.clone()));
         let _detector = Detector::start(&cluster, &secret, &registry, &lease, (None, &map))?;
-        let _follower = follow(&registry, (epoch.clone(), _detector.input()), standing.clone())?;
+        let regions = Regions::new(&database, &map).of_member(&registry, identity)?;
+        let follow_all = Follow {
+            epoch: epoch.clone(),
+            detector: _detector.input(),
+            standing: standing.clone(),
+            regions: regions.clone(),
+        };
+        let _follower = follow(&registry, follow_all)?;
         _detector.wake(_follower.waker());
         let has_left = Arc::<AtomicBool>::default();
         watch_lease(clock, has_left.clone(), standing.clone())?;
@@ -79,6 +87,7 @@ impl Place {
             map,
             owners,
             root,
+            regions,
             secret,
             epoch,
             identity,
@@ -106,6 +115,11 @@ impl Place {
             .nearest_to(self.nearest());
         run_now(database.refresh())?;
         Ok(Db::mapped(database, lanes, self))
+    }
+
+    /// Whether the database goes on after the death of a memory server.
+    pub fn has_replicas(&self) -> bool {
+        self.standing.database.replicas > 1 && self.trouble().is_none()
     }
 
     /// Why this process can run no further transaction, if it cannot.
@@ -162,6 +176,13 @@ impl Place {
         self.map.memory_servers().filter_map(bytes).min().unwrap_or_default()
     }
 
+    /// The memory servers of the database that lived when this process joined. A server that was
+    /// started again is none of them.
+    fn living_servers(&self) -> impl Iterator<Item = &Member> {
+        let servers = self.map.memory_servers();
+        servers.filter(|server| self.standing.database.servers.contains(&server.identity))
+    }
+
     /// The first message to each of these servers.
     fn hellos<'a>(&self, servers: impl Iterator<Item = &'a Member>) -> Vec<Hello> {
         let (cluster, epoch) = (self.cluster.id, self.epoch.load(Ordering::Acquire));
@@ -172,7 +193,7 @@ impl Place {
     /// This process and the addresses of the memory servers, for a network.
     pub fn caller(&self) -> Result<Caller, Fault> {
         Ok(Caller {
-            servers: server_addresses(self.map.memory_servers(), self.cluster.fabric)?,
+            servers: server_addresses(self.living_servers(), self.cluster.fabric)?,
             cluster: self.cluster.id.0,
             secret: self.secret.clone(),
             epoch: self.epoch.clone(),
@@ -186,6 +207,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.has_left.store(true, Ordering::Release);
+        self.regions.end();
         // If the registry is unreachable, the others notice the end of the lease.
         let _ = self.lease.take().map(Lease::leave);
     }
@@ -244,14 +266,20 @@ impl Standing {
     }
 }
 
-/// Follows the cluster: its epoch and its members.
-fn follow(
-    registry: &Registry,
-    (epoch, detector): (Arc<AtomicU64>, Input),
+/// The parts of a process that follow the cluster.
+struct Follow {
+    epoch: Arc<AtomicU64>,
+    detector: Input,
     standing: Arc<Standing>,
-) -> std::io::Result<Follower> {
+    regions: Regions,
+}
+
+/// Follows the cluster: its epoch, its members, and the places of its regions.
+fn follow(registry: &Registry, follow: Follow) -> std::io::Result<Follower> {
+    let Follow { epoch, detector, standing, regions } = follow;
     registry.follow(FOLLOW_PAUSE, move |map| {
         detector.note(map);
+        regions.note(map);
         // A former member must not learn the epoch with which memory servers would accept it.
         if standing.note(map) {
             epoch.fetch_max(map.epoch, Ordering::AcqRel);

@@ -6,7 +6,9 @@ use fabric::DynEnv;
 use fabric::remote::{AnyTransport, Engine};
 use layout::{RecordMut, RecordRef, Schema};
 use std::sync::Arc;
-use txn::{Isolation, LaneError, Outcome, OwnedTransaction, RowId, TableId, UniqueViolation};
+use txn::{
+    Abort, Isolation, LaneError, Outcome, OwnedTransaction, RowId, TableId, UniqueViolation,
+};
 
 /// A transaction, and the connections that it runs over. Dropping it rolls back.
 pub(crate) struct RemoteTransaction<'session> {
@@ -26,9 +28,14 @@ impl<'session> RemoteTransaction<'session> {
         isolation: Isolation,
         violation: &'session mut Option<UniqueViolation>,
     ) -> Result<Self, TransactionError> {
-        let unreachable = |fault: Fault| match remote.place().trouble_after_unreachable() {
-            Some(trouble) => TransactionError::ClusterLost(trouble.to_owned()),
-            None => TransactionError::Connection(fault.to_string()),
+        let unreachable = |fault: Fault| match remote.place() {
+            place if place.has_replicas() => {
+                TransactionError::Aborted { reason: Abort::Unreachable, attempts: 1 }
+            }
+            place => match place.trouble_after_unreachable() {
+                Some(trouble) => TransactionError::ClusterLost(trouble.to_owned()),
+                None => TransactionError::Connection(fault.to_string()),
+            },
         };
         let mut seat = BorrowedSeat::take(remote).map_err(unreachable)?;
         let lane = seat.lane().map_err(|error| match error {

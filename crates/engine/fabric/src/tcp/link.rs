@@ -99,6 +99,11 @@ impl Link {
         Self { state: State::Lost, ..Self::new(server) }
     }
 
+    /// Whether there is no server to connect to.
+    pub fn is_absent(&self) -> bool {
+        self.server.identity == 0
+    }
+
     pub fn server(&self) -> &ServerAddress {
         &self.server
     }

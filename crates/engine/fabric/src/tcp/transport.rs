@@ -57,6 +57,12 @@ impl TcpConfig {
         }
     }
 
+    /// Names no memory servers that have died.
+    pub fn leave_out_dead(&mut self) {
+        let map = self.addresses.copy();
+        self.caller.servers.retain(|server| !map.is_dead(server.node));
+    }
+
     /// Default of `answer_time_max_ns`.
     pub const ANSWER_TIME_MAX_NS: u64 = 5_000_000_000;
     /// Default of `connect_time_max_ns`.
@@ -104,12 +110,13 @@ pub struct TcpTransport {
 impl TcpTransport {
     /// Connects to all servers and waits for their welcomes.
     ///
+    /// Memory servers that the configuration does not name count as dead.
+    ///
     /// # Errors
     /// The first server that cannot be reached.
     ///
     /// # Panics
-    /// If the memory servers are not numbered from 0 in their order, or a peer is not a compute
-    /// server.
+    /// If a memory server's number is too high, or a peer is not a compute server.
     pub fn connect(config: TcpConfig) -> Result<Self, ConnectError> {
         Self::connect_by(config, None)
     }
@@ -127,15 +134,12 @@ impl TcpTransport {
     }
 
     fn connect_by(config: TcpConfig, keys: Option<TlsKeys>) -> Result<Self, ConnectError> {
-        for (number, server) in config.caller.servers.iter().enumerate() {
-            assert_eq!(usize::from(server.node.0), number, "servers are listed by number");
-        }
         for peer in &config.peers {
             assert!(peer.node.compute_server().is_some(), "peers are compute servers");
         }
-        let open = |servers: &[ServerAddress]| servers.iter().cloned().map(Link::new).collect();
-        let links = open(&config.caller.servers);
-        let mut transport = Self { peers: open(&config.peers), ..Self::of(config, keys, links) };
+        let peers = config.peers.iter().cloned().map(Link::new).collect();
+        let links = links(&config, None);
+        let mut transport = Self { peers, ..Self::of(config, keys, links) };
         transport.wait_open()?;
         Ok(transport)
     }
@@ -151,12 +155,7 @@ impl TcpTransport {
         node: NodeId,
         world: Arc<LocalWorld>,
     ) -> Self {
-        let known = |number: u16| {
-            let mut servers = config.caller.servers.iter();
-            let server = servers.find(|server| server.node.0 == number && server.node != node);
-            server.cloned().map_or(Link::absent(NodeId(number)), Link::new)
-        };
-        let links = (0..world.server_count()).map(known).collect();
+        let links = links(&config, Some(node));
         Self { own: Some(OwnMemory { node, world }), ..Self::of(config, keys, links) }
     }
 
@@ -171,6 +170,23 @@ impl TcpTransport {
             spreads: Spreads::default(),
             ended: Vec::new(),
             must_read: true,
+        }
+    }
+
+    /// Ends the connections to memory servers that have died: a host that has vanished does not say
+    /// so.
+    #[inline]
+    fn leave_dead(&mut self, complete: &mut impl FnMut(Ticket, Outcome)) {
+        let map = self.addresses.get();
+        if map.is_plain() {
+            return;
+        }
+        for link in &mut self.links {
+            if !link.is_absent() && map.is_dead(link.node()) {
+                let mut sink = Sink { spreads: &mut self.spreads, map, complete };
+                link.lose("the server has died", 0, &mut sink);
+                *link = Link::absent(link.node());
+            }
         }
     }
 
@@ -191,8 +207,10 @@ impl TcpTransport {
         loop {
             let now_ns = clock::now_ns();
             self.progress(now_ns, &mut |_, _| unreachable!("nothing was posted"));
-            let is_needed =
-                |link: &Link| self.config.needs_peers || link.node().compute_server().is_none();
+            let is_needed = |link: &Link| {
+                let is_memory_server = link.node().compute_server().is_none();
+                !link.is_absent() && (self.config.needs_peers || is_memory_server)
+            };
             if let Some(link) = self.all().find(|link| link.is_lost() && is_needed(link)) {
                 let (node, address) = (link.node(), link.server().address);
                 return Err(ConnectError { node, address, reason: link.reason().to_owned() });
@@ -241,6 +259,18 @@ impl TcpTransport {
         self.links[place] = Link::new(server);
     }
 
+    /// As [`TcpTransport::set_server`], if the server is not known yet, or is another one than the
+    /// known one.
+    ///
+    /// # Panics
+    /// If there is no server with this number.
+    pub fn renew_server(&mut self, server: ServerAddress) {
+        let is_own = self.own.as_ref().is_some_and(|own| own.node == server.node);
+        if !is_own && self.server(server.node).identity != server.identity {
+            self.set_server(server);
+        }
+    }
+
     /// Address, identity and region size of a server.
     ///
     /// # Panics
@@ -264,6 +294,18 @@ impl TcpTransport {
         let links = self.all().filter(|link| wanted(link));
         to.extend(links.filter_map(Link::descriptor));
     }
+}
+
+/// A connection to each memory server except `own`; absent ones to those that are not known.
+fn links(config: &TcpConfig, own: Option<NodeId>) -> Vec<Link> {
+    let count = config.addresses.copy().server_count();
+    let servers = &config.caller.servers;
+    assert!(servers.iter().all(|server| server.node.0 < count), "servers are numbered from 0");
+    let link = |node: NodeId| {
+        let known = servers.iter().find(|server| server.node == node && own != Some(node));
+        known.cloned().map_or(Link::absent(node), Link::new)
+    };
+    (0..count).map(|number| link(NodeId(number))).collect()
 }
 
 /// The only region that a batch goes to, if it fits into one frame.
@@ -331,6 +373,7 @@ impl Transport for TcpTransport {
         }
         // Send parts for several servers together with all other requests; verbs after a fence need
         // not wait for the next turn.
+        self.leave_dead(complete);
         self.advance(complete);
         let must_read = std::mem::take(&mut self.must_read);
         let mut sink = Sink { spreads: &mut self.spreads, map: self.addresses.get(), complete };

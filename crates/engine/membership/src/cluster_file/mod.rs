@@ -64,6 +64,11 @@ pub struct ClusterFile {
     /// kept this long for running transactions.
     #[serde(default = "default_transaction_time_ms")]
     pub transaction_time_ms: u64,
+    /// Servers with the contents of each memory server, itself included, 1 to 4, and no more than
+    /// there are memory servers. Default 1: the database is lost with a memory server. So far `tcp`
+    /// only.
+    #[serde(default = "default_replicas")]
+    pub replicas: u16,
     /// How snapshots are taken. Default over `verbs`: `frozen`, which takes one round trip if many
     /// other servers freeze vectors, and up to five for a lone process that must freeze its own.
     /// Default otherwise: `double-collect`, which takes two round trips through caches, or one by
@@ -242,6 +247,10 @@ const fn default_lease_seconds() -> u64 {
     10
 }
 
+const fn default_replicas() -> u16 {
+    1
+}
+
 const fn default_transaction_time_ms() -> u64 {
     10_000
 }
@@ -385,6 +394,7 @@ impl ClusterFile {
             allow_unencrypted: false,
             lease_seconds: default_lease_seconds(),
             transaction_time_ms: default_transaction_time_ms(),
+            replicas: default_replicas(),
             oracle: OracleKind::suited_to(fabric),
             detector: DetectorSettings::default(),
             registry: RegistrySettings::default(),

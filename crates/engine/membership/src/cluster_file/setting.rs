@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 /// Keys of single values, which may be set by variables. Those of servers come after the server's
 /// number: `memory.0.listen`.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "name",
     "id",
     "fabric",
@@ -15,6 +15,7 @@ const KEYS: [&str; 23] = [
     "allow_unencrypted",
     "lease_seconds",
     "transaction_time_ms",
+    "replicas",
     "oracle",
     "detector.lease_ms",
     "registry.kind",

@@ -12,6 +12,7 @@ secret = "dev.key"
 allow_unencrypted = true
 lease_seconds = 5
 transaction_time_ms = 2000
+replicas = 1
 oracle = "double-collect"
 
 [detector]

@@ -18,6 +18,7 @@ const MEMORY_BYTES_MAX: u64 = 1 << 47;
 const DEVICE_BYTES_MAX: usize = 63;
 const MEMORY_SERVERS_MAX: usize = 64;
 const ENDPOINTS_MAX: usize = 16;
+const REPLICAS_MAX: u64 = 4;
 
 /// Returns the path of the first invalid value, and the message.
 pub(super) fn problem(cluster: &ClusterFile) -> Option<(String, String)> {
@@ -25,6 +26,7 @@ pub(super) fn problem(cluster: &ClusterFile) -> Option<(String, String)> {
         .or_else(|| of_registry(cluster))
         .or_else(|| of_verbs(cluster))
         .or_else(|| of_memory_servers(cluster))
+        .or_else(|| of_replicas(cluster))
         .or_else(|| of_compute_servers(cluster))
 }
 
@@ -154,6 +156,23 @@ fn of_memory_servers(cluster: &ClusterFile) -> Option<(String, String)> {
         }
     }
     None
+}
+
+fn of_replicas(cluster: &ClusterFile) -> Option<(String, String)> {
+    let (count, path) = (u64::from(cluster.replicas), "replicas");
+    if count > 1 && cluster.fabric != FabricKind::Tcp {
+        let sentence = "so far only clusters over `tcp` have replicas; write `fabric = \"tcp\"` or `replicas = 1`";
+        return wrong(path, sentence.to_owned());
+    }
+    let servers = cluster.memory.len() as u64;
+    if (2..=REPLICAS_MAX).contains(&count) && count > servers {
+        let sentence = format!(
+            "{count} replicas are on as many memory servers, and there are {servers}; add sections `[[memory]]`, or write \
+             `replicas = {servers}`"
+        );
+        return wrong(path, sentence);
+    }
+    out_of(1..=REPLICAS_MAX, count, path, "the contents of a memory server have", "replicas")
 }
 
 fn of_compute_servers(cluster: &ClusterFile) -> Option<(String, String)> {

@@ -48,7 +48,7 @@ impl Decider {
                 let swap_ns = Moment::now().nanoseconds() - decided.nanoseconds();
                 let silent_ns = match evidence {
                     Evidence::Silence => silent_ms * 1_000_000,
-                    Evidence::ProcessEnded | Evidence::PortRefused => 0,
+                    Evidence::ProcessEnded | Evidence::PortRefused | Evidence::Undrained => 0,
                 };
                 if is_ours {
                     self.view.evictions.fetch_add(1, Relaxed);

@@ -78,6 +78,8 @@ pub enum Evidence {
     ProcessEnded,
     /// Its host says that nobody has its port.
     PortRefused,
+    /// It has not ended what it did on a memory server that has died.
+    Undrained,
 }
 
 /// A task of the observer.

@@ -164,6 +164,8 @@ pub fn epochs_only_grow_under_concurrent_bumps(world: &World) {
 /// A database with its root at `offset`.
 pub fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
     DatabaseRoot {
+        replicas: 1,
+        promoted: Default::default(),
         oracle: GlobalPtr::new(RegionId(0), offset),
         slots: 64,
         snapshots: OracleKind::Frozen,

@@ -146,6 +146,7 @@ impl<E: Env> Deciding<E> {
     fn begin(shared: Arc<Shared<E>>, decisions: Arc<Decisions>) -> Self {
         decisions.open.fetch_add(1, AcqRel);
         shared.deciding.fetch_add(1, AcqRel);
+        shared.lock_holders().begin_decision();
         Self { shared, decisions, is_decided: false }
     }
 }
@@ -154,8 +155,8 @@ impl<E: Env> Drop for Deciding<E> {
     fn drop(&mut self) {
         if !self.is_decided {
             self.decisions.fail();
-            self.shared.has_given_up_decision.store(true, Release);
         }
+        self.shared.lock_holders().end_decision(self.is_decided);
         self.decisions.open.fetch_sub(1, AcqRel);
         self.shared.deciding.fetch_sub(1, AcqRel);
     }

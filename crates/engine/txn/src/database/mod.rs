@@ -10,6 +10,7 @@ use crate::catalog::{
 use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::operations::{EngineEnv, Operations};
+use crate::promotion::LockHolders;
 use crate::read::scan::ScanSource;
 use crate::recovery::{JournalError, LaneJournal};
 use crate::snapshot::slot::take_lane_place;
@@ -243,6 +244,17 @@ impl<E: Env> Database<E> {
     pub fn as_member(self, identity: u64) -> Self {
         assert!(identity > 1 && identity & OWNER_RECOVERS == 0, "these owners have a meaning");
         self.shared.set_member(identity);
+        self
+    }
+
+    /// Counts the works of this database that may hold locks together with those of the process's
+    /// other databases, before any has begun.
+    ///
+    /// # Panics
+    /// If works have begun.
+    #[must_use]
+    pub fn counted_in(self, holders: Arc<LockHolders>) -> Self {
+        self.shared.count_in(holders);
         self
     }
 

@@ -90,10 +90,8 @@ pub(crate) struct Shared<E: Env> {
     lane_pool: Mutex<LanePool<E>>,
     /// Number of numbers with unknown outcome that are being decided.
     pub deciding: AtomicU32,
-    /// Whether a number of this compute server stays undecided.
-    pub has_given_up_decision: AtomicBool,
     /// Works that may hold locks, if regions have replicas.
-    pub lock_holders: Arc<LockHolders>,
+    lock_holders: OnceLock<Arc<LockHolders>>,
 }
 
 /// The pool of idle lanes.
@@ -147,14 +145,23 @@ impl<E: Env> Shared<E> {
             keeper: OnceLock::new(),
             lane_pool: Mutex::default(),
             deciding: AtomicU32::new(0),
-            has_given_up_decision: AtomicBool::new(false),
-            lock_holders: Arc::default(),
+            lock_holders: OnceLock::new(),
         }
     }
 
     /// The identity with which this compute server owns slots.
     pub fn member(&self) -> u64 {
         self.member.load(Relaxed)
+    }
+
+    /// Works that may hold locks.
+    #[inline]
+    pub fn lock_holders(&self) -> &Arc<LockHolders> {
+        self.lock_holders.get_or_init(Arc::default)
+    }
+
+    pub(super) fn count_in(&self, holders: Arc<LockHolders>) {
+        assert!(self.lock_holders.set(holders).is_ok(), "works have begun");
     }
 
     /// Whether lanes keep journals: those of a compute server that nobody recovers do not.

@@ -15,7 +15,7 @@ use layout::oracle::{
 };
 use layout::upkeep_entry::UpkeepEntry;
 use layout::version::COUNTER_MAX;
-use layout::{GlobalPtr, RegionId, SlotId};
+use layout::{GlobalPtr, NodeId, RegionId, SlotId};
 use memory::fence::fenced_epoch;
 use std::collections::BTreeSet;
 
@@ -103,7 +103,9 @@ impl<E: Env> Database<E> {
     ///
     /// [`RecoveryError::NotFenced`] at the deadline.
     pub async fn await_fenced(&self, epoch: u64, deadline_ns: u64) -> Result<(), RecoveryError> {
-        for &server in &self.shared.servers {
+        // A dead server has nothing to fence.
+        let is_alive = |server: &&NodeId| !self.env.is_closed(RegionId(server.0));
+        for &server in self.shared.servers.iter().filter(is_alive) {
             loop {
                 let found = fenced_epoch(&self.env, server).await?;
                 if found >= epoch {

@@ -7,7 +7,8 @@
 //! are frozen. [`killed`] and [`parts`] kill compute servers, [`recovered`] recovers them,
 //! [`detected`] measures how soon, [`dropped`] drops futures, [`lost`] erases the memory of a
 //! server. [`replicated`] promotes a replica of one that has died, and so does
-//! [`replicated_messages`] over `tcp`. [`slots`] starts lanes at the same time, [`fresh`] checks the
+//! [`replicated_messages`] over `tcp`. [`slots`] starts lanes at the same time, [`fresh`] checks
+//! the
 //! age of snapshots. [`redo`] replays the log of a database whose power failed. [`mutants`] shows
 //! that these tests detect a removed guard; [`played`] does so for guards that only a certain
 //! course of events needs. [`undecided`] stops a memory server for a while.

@@ -89,6 +89,7 @@ fn of_server(error: &ServerError) -> Code {
             None => MEMORY,
         },
         ServerError::NoRoom { .. } => MEMORY,
+        ServerError::Replaced { .. } => MEMBERS,
     }
 }
 

@@ -66,6 +66,7 @@ mod tests {
             left: Vec::new(),
             evicted: Vec::new(),
             root: None,
+            drained: Default::default(),
         };
         let page = |suspected: u64, withdrawn: u64| {
             Heartbeats::of(&[format!(

@@ -86,6 +86,8 @@ mod tests {
 
     fn map(members: Vec<Member>, servers: Vec<u64>) -> ClusterMap {
         let root = DatabaseRoot {
+            replicas: 1,
+            promoted: Default::default(),
             oracle: GlobalPtr::new(RegionId(0), 4096),
             slots: 8,
             snapshots: OracleKind::Frozen,
@@ -93,7 +95,15 @@ mod tests {
             servers,
         };
         let (left, evicted) = (Vec::new(), Vec::new());
-        ClusterMap { cluster: ClusterId(7), epoch: 3, members, left, evicted, root: Some(root) }
+        ClusterMap {
+            cluster: ClusterId(7),
+            epoch: 3,
+            members,
+            left,
+            evicted,
+            root: Some(root),
+            drained: Default::default(),
+        }
     }
 
     fn cluster(compute: usize) -> ClusterFile {

@@ -1,0 +1,87 @@
+//! Promotes replicas of memory servers that have died, on the first memory server that lives.
+//!
+//! Each process confirms in the registry that it holds no lock of a closed region any more. Then
+//! the compute servers that have died are recovered, and a replica takes the place of each region.
+//!
+//! Decision: docs/decisions/0317-processes-confirm-in-the-registry-that-they-have-drained.md
+
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
+use super::recovery::await_fenced;
+use super::tcp;
+use crate::bench::site::SiteSession;
+use anyhow::{Context, Result, ensure};
+use fabric::Fabric;
+use namdb::host::{Moment, sleep_ms};
+use std::collections::BTreeSet;
+use txn::Recovered;
+
+/// Between two looks who has drained.
+const LOOK_MS: u64 = 2;
+/// A process that has not drained after this time is evicted, and recovered with the dead.
+const DRAIN_MS_MAX: u64 = 10_000;
+
+/// The result of a promotion.
+pub struct Promoted {
+    pub recovered: Recovered,
+    /// The regions with a new place.
+    pub regions: Vec<u16>,
+}
+
+/// Promotes a replica of each closed region. `recoverer` is the identity of this memory server.
+///
+/// # Errors
+/// If a memory server or the registry does not answer; call it again then, on a new visit.
+pub fn promote(client: &ClusterClient, recoverer: u64) -> Result<Promoted> {
+    let closed: Vec<_> = client.map.address_map(&client.published).closed().collect();
+    await_drained(client)?;
+    let site = tcp::site(client, 1, &Peers::default())?;
+    // The oracle may be closed, so nothing is read from it.
+    let session = site.session_at_rest()?;
+    let database = session.handle().as_member(recoverer);
+    let owners = session.wait(database.slot_owners()).context("cannot read the slots")?;
+    // Asked after that: a member joins before it takes a slot.
+    let map = client.current_map()?;
+    let members: BTreeSet<u64> = map.members.iter().map(|member| member.identity).collect();
+    let dead: BTreeSet<u64> = owners.difference(&members).copied().collect();
+    session.wait(await_fenced(&database, map.epoch))?;
+    // Everybody has drained. If the oracle is closed, nothing commits until it is promoted.
+    let recovered = match database.env().is_paused() {
+        true => session.wait(database.recover_at_rest(&dead))?,
+        false => session.wait(database.recover(&dead))?,
+    };
+    let mut regions = Vec::new();
+    for region in closed {
+        session.wait(database.prepare_promotion(region)).context("a replica does not answer")?;
+        let mut addresses = client.current_map()?.address_map(&client.published);
+        ensure!(addresses.promote(region), "region {} has no replica left", region.0);
+        let place = addresses.place(region).expect("it was promoted");
+        client.promote(region.0, place.0)?;
+        client.regions.note(&client.current_map()?);
+        let finished = session.wait(database.finish_promotion(region));
+        finished.context("the trees of a promoted region are not complete yet")?;
+        regions.push(region.0);
+    }
+    Ok(Promoted { recovered, regions })
+}
+
+/// Waits until all processes have drained for the epoch of this visit. Those that have not in time
+/// are evicted.
+fn await_drained(client: &ClusterClient) -> Result<()> {
+    let (epoch, began) = (client.map.epoch, Moment::now());
+    loop {
+        let map = client.current_map()?;
+        let has_drained = |identity: &u64| map.drained.get(identity).is_some_and(|it| *it >= epoch);
+        let late = map.compute_servers().filter(|member| !has_drained(&member.identity));
+        let late: Vec<_> = late.cloned().collect();
+        if late.is_empty() {
+            return Ok(());
+        }
+        if began.elapsed_ms() > DRAIN_MS_MAX {
+            for member in &late {
+                client.evict_undrained(member, began.elapsed_ms())?;
+            }
+        }
+        sleep_ms(LOOK_MS);
+    }
+}

@@ -197,6 +197,11 @@ fn errors_in_the_file_have_a_line() {
     refused(&with("lease_seconds = 1"), &["dev.toml:1:", "2 to 600 seconds, not 1"]);
     refused(&with("lease_seconds = -1"), &["dev.toml:1:", "write a whole number from 0"]);
     refused(&with("transaction_time_ms = 0"), &["dev.toml:1:", "1 to 86400000 milliseconds"]);
+    refused(&with("replicas = 2"), &["dev.toml:1:", "`fabric = \"tcp\"`"]);
+    let over_tcp = |replicas: u16| format!("replicas = {replicas}\nfabric = \"tcp\"\n{SMALL}");
+    refused(&over_tcp(2), &["dev.toml:1:", "2 replicas", "there are 1", "`replicas = 1`"]);
+    refused(&over_tcp(0), &["dev.toml:1:", "1 to 4 replicas, not 0"]);
+    refused(&over_tcp(5), &["dev.toml:1:", "1 to 4 replicas, not 5"]);
     let lease = |ms: &str| format!("{SMALL}[detector]\nlease_ms = {ms}\n");
     refused(
         &lease("4"),

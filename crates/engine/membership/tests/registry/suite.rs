@@ -231,6 +231,45 @@ pub fn a_database_goes_with_its_memory_servers(world: &World) {
     );
 }
 
+pub fn a_database_with_replicas_outlives_a_memory_server(world: &World) {
+    let registry = world.open();
+    let [first, second, third] = [0, 1, 2].map(|n| join(&registry, memory_server(n)));
+    let program = join(&registry, client());
+    let made = DatabaseRoot { replicas: 2, ..root(&[&first, &second, &third], 4096) };
+    assert_eq!(registry.set_root(&made).expect("it answers"), made);
+    let [one, two] = [RegionId(1), RegionId(2)];
+    let map = || registry.map().expect("it answers");
+    let places = |map: &ClusterMap| [one, two].map(|at| map.address_map(&made).place(at));
+    assert_eq!(places(&map()), [Some(one), Some(two)]);
+    second.leave().expect("it may leave");
+    let closed = map();
+    assert!(closed.database().is_ok_and(|root| root.is_some()), "its data has a replica");
+    assert_eq!(places(&closed), [None, Some(two)]);
+    assert_eq!(closed.coordinator(&made).map(|member| member.number), Some(0));
+    let identity = program.member().identity;
+    registry.set_drained(identity, closed.epoch).expect("it answers");
+    registry.set_drained(identity, closed.epoch - 1).expect("it answers");
+    assert_eq!(map().drained.get(&identity), Some(&closed.epoch), "it has drained for good");
+    registry.set_drained(77, closed.epoch).expect("it answers");
+    assert_eq!(map().drained.len(), 1, "others are no members");
+    registry.promote(&[1, 2, 3], 1, 4).expect("it answers");
+    assert_eq!(map().epoch, closed.epoch, "that is another database");
+    for _ in 0..2 {
+        registry.promote(&made.servers, 1, 4).expect("it answers");
+        let promoted = map();
+        assert_eq!(promoted.epoch, closed.epoch + 1, "a repetition is none");
+        assert_eq!(places(&promoted), [Some(RegionId(4)), Some(two)]);
+    }
+    first.leave().expect("it may leave");
+    assert_eq!(map().coordinator(&made).map(|member| member.number), Some(2));
+    assert_eq!(map().address_map(&made).place(RegionId(0)), None);
+    let lost = refusal(map().database().map(drop));
+    assert!(lost.contains("lost with memory server 0"), "{lost}");
+    program.leave().expect("it may leave");
+    assert!(map().drained.is_empty(), "it is no member any more");
+    third.leave().expect("it may leave");
+}
+
 pub fn memory_servers_are_waited_for(world: &World) {
     let registry = world.open();
     let zero = join(&registry, memory_server(0));

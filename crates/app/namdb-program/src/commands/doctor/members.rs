@@ -28,6 +28,14 @@ pub fn check(
         return MEMBERS.ok("the cluster is not running: all servers have left it");
     };
     let missing = missing(cluster, map);
+    let has_replicas = map.root.as_ref().is_some_and(|root| root.replicas > 1);
+    if has_replicas && !missing_memory_servers(cluster, map).is_empty() {
+        let found =
+            format!("the database goes on with replicas of what has died: {}", missing.join(", "));
+        let fix = "nothing gives a replica to a memory server that is started again: stop the cluster and load the data \
+                   again before more of them die than it has replicas; `namdb status` counts them";
+        return MEMBERS.warning(found, fix);
+    }
     if !missing.is_empty() {
         let found = format!(
             "the cluster's file names servers that have not joined: {}",
@@ -148,6 +156,17 @@ mod tests {
         );
         let lacking = found(vec![compute], vec![], 0);
         assert!(lacking.found.ends_with(": memory server 0"), "{lacking:?}");
+    }
+
+    #[test]
+    fn a_database_that_goes_on_with_replicas_is_a_warning() {
+        let member = Member::memory_server(NodeId(1), 1 << 30, Addresses::default());
+        let mut map = map(vec![member.clone()], vec![1, member.identity]);
+        map.root.as_mut().expect("it has one").replicas = 2;
+        let cluster = ClusterFile::development("dev", FabricKind::Tcp, &[1 << 30; 2], 0);
+        let finding = check(&cluster, Some(&Ok(map)), true);
+        assert_eq!(finding.grade, Grade::Warning);
+        assert!(finding.found.ends_with("has died: memory server 0"), "{finding:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::config::Retry;
 use crate::database::{Db, Engine, Local};
 use crate::durable::Durable;
 use crate::error::TransactionError;
-use crate::host::Moment;
+use crate::host::{Moment, sleep_ms};
 use crate::transaction::{Running, Transaction};
 use durability::Ticket;
 use fabric::{Env, LocalEnv, run_now};
@@ -266,7 +266,9 @@ impl Session {
             }
             Engine::Remote(remote) => {
                 // If the thread cannot connect, the next attempt says why.
-                let Ok(seat) = BorrowedSeat::take(remote) else { return };
+                let Ok(seat) = BorrowedSeat::take(remote) else {
+                    return sleep_ms(bound_ns.div_ceil(1_000_000));
+                };
                 let env = seat.database.env();
                 seat.engine.block_on(env.sleep_ns(env.random() % bound_ns));
             }

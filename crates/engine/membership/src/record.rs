@@ -206,6 +206,12 @@ impl Seen {
         }
     }
 
+    /// Returns the map as it is.
+    pub(crate) fn map(&self) -> ClusterMap {
+        let (text, record, members) = (None, self.record.clone(), self.members.clone());
+        Self { text, record, members }.into_map()
+    }
+
     /// Returns the map for servers and clients.
     pub(crate) fn into_map(self) -> ClusterMap {
         let Record { cluster, epoch, left, evicted, root, drained, .. } = self.record;

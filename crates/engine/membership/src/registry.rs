@@ -9,6 +9,7 @@
 use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};
 use crate::cluster_map::ClusterMap;
+use crate::detector::Evidence;
 use crate::error::RegistryError;
 use crate::etcd_store::EtcdStore;
 use crate::eviction::Eviction;
@@ -19,6 +20,7 @@ use crate::member::{Member, Program};
 use crate::record::{Reader, Record, Seen};
 use crate::root::DatabaseRoot;
 use crate::store::{Change, EntryChange, Hold, Renewal, Store};
+use layout::RegionId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -200,6 +202,25 @@ impl Registry {
         Err(self.contended())
     }
 
+    /// Evicts a member that has not drained for `silent_ms` milliseconds; false if it is no member.
+    ///
+    /// # Errors
+    /// The registry is unreachable; the member may be evicted nevertheless.
+    pub fn evict_undrained(&self, identity: u64, silent_ms: u64) -> Result<bool, RegistryError> {
+        let Some(member) = self.map()?.member(identity).map(ToString::to_string) else {
+            return Ok(false);
+        };
+        self.evict(&Eviction {
+            identity,
+            member,
+            // It is filled in later.
+            epoch: 0,
+            by: "the memory server that promotes replicas".to_owned(),
+            evidence: Evidence::Undrained,
+            silent_ms,
+        })
+    }
+
     /// Returns the current map. Removing members whose lease has ended starts a new epoch.
     pub fn map(&self) -> Result<ClusterMap, RegistryError> {
         Ok(self.see()?.into_map())
@@ -320,21 +341,36 @@ impl Registry {
         Ok(())
     }
 
-    /// Starts an epoch in which a replica has taken the place of a region of the database with
-    /// these memory servers. Nothing changes if the region has this place, or that database has
-    /// ended.
+    /// Starts an epoch in which a replica has taken the place of a closed region of the database
+    /// with these memory servers. Returns whether the region has this place now: nothing changes if
+    /// it is open, if `by` is not the member that promotes, or if that database has ended.
     ///
     /// # Errors
     /// The registry is unreachable.
-    pub fn promote(&self, servers: &[u64], region: u16, place: u16) -> Result<(), RegistryError> {
-        self.change_until(|seen| {
+    pub fn promote(
+        &self,
+        servers: &[u64],
+        (region, place): (RegionId, RegionId),
+        by: u64,
+    ) -> Result<bool, RegistryError> {
+        let record = self.change_until(|seen| {
+            let map = seen.map();
+            let root = map.root.as_ref().filter(|root| root.servers == servers);
+            let may = root.is_some_and(|root| {
+                let is_coordinator = map.coordinator(root).is_some_and(|one| one.identity == by);
+                is_coordinator && map.address_map(root).closed().any(|closed| closed == region)
+            });
+            if !may {
+                return Ok(Next::Keep);
+            }
             let mut next = seen.record.next(seen.record.members.clone());
-            let root = next.root.as_mut().filter(|root| root.servers == servers);
-            let before = root.map(|root| root.promoted.insert(region, place));
-            let is_new = before.is_some_and(|before| before != Some(place));
-            Ok(if is_new { Next::Replace(Box::new(next), None) } else { Next::Keep })
+            if let Some(root) = &mut next.root {
+                root.promoted.insert(region.0, place.0);
+            }
+            Ok(Next::Replace(Box::new(next), None))
         })?;
-        Ok(())
+        let root = record.root.filter(|root| root.servers == servers);
+        Ok(root.is_some_and(|root| root.promoted.get(&region.0) == Some(&place.0)))
     }
 
     /// How long a server that recovers the dead waits between two looks at the map.

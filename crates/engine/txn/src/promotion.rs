@@ -197,7 +197,8 @@ impl<E: Env> Database<E> {
             let word: GlobalPtr = region::collected(replica);
             batch.write_word(word, stamp);
         }
-        if region == shared.oracle.region() {
+        // Of an open region somebody else has restored the oracle.
+        if region == shared.oracle.region() && env.is_closed(region) {
             let words = batch.put(&words);
             batch.write(shared.oracle, words);
         }

@@ -8,10 +8,10 @@ use crate::output;
 use anyhow::{Context, Result};
 use fabric::Secret;
 use fabric::identity::{self, Admission, Hello};
-use membership::detector::{Evidence, Input, View};
+use layout::RegionId;
+use membership::detector::{Input, View};
 use membership::{
-    ClusterFile, ClusterMap, DatabaseRoot, Detector, Eviction, Follower, Lease, LeaseClock, Member,
-    Registry,
+    ClusterFile, ClusterMap, DatabaseRoot, Detector, Follower, Lease, LeaseClock, Member, Registry,
 };
 use namdb::Regions;
 use namdb::host::spawn;
@@ -71,6 +71,9 @@ pub struct ClusterClient {
     identity: u64,
     /// Whether it is that of a member, and not of a visitor.
     is_member: bool,
+    /// The member on whose behalf a visitor acts: when it is none any more, the memory servers must
+    /// refuse the visitor.
+    visits_for: Option<u64>,
     /// Number of connections opened so far: a second connection with the same number would replace
     /// the first.
     pub endpoints: Arc<AtomicU64>,
@@ -128,7 +131,7 @@ impl ClusterClient {
             .and_then(|secret| detection::start(&cluster, &secret, &registry, &lease, None));
         let opened = detector.and_then(|detector| {
             let input = Some(detector.input());
-            Ok((Self::open(cluster, &registry, identity, (follow, input))?, detector))
+            Ok((Self::open(cluster, &registry, (identity, None), (follow, input))?, detector))
         });
         let client = match opened {
             Ok((client, detector)) => {
@@ -153,19 +156,29 @@ impl ClusterClient {
     /// Connects without becoming a member, to read and to call services. No member waits for a
     /// visitor's end, so a visit must be short. It does not wait for missing servers.
     pub fn visit(cluster: ClusterFile) -> Result<Self> {
+        Self::visit_as(cluster, None)
+    }
+
+    /// As [`ClusterClient::visit`], on behalf of a member.
+    pub fn visit_for(cluster: ClusterFile, member: u64) -> Result<Self> {
+        Self::visit_as(cluster, Some(member))
+    }
+
+    fn visit_as(cluster: ClusterFile, visits_for: Option<u64>) -> Result<Self> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let registry = Registry::await_open(&cluster, Duration::ZERO)?;
         registry.wait_for_database(cluster.memory.len(), Duration::ZERO)?;
         let health = Arc::new(Health::new(&NEVER));
         let follow = (Arc::default(), health, None);
-        Self::open(cluster, &registry, identity::draw()?, (follow, None))
+        let who = (identity::draw()?, visits_for);
+        Self::open(cluster, &registry, who, (follow, None))
     }
 
     /// Reads the current cluster map and follows its changes.
     fn open(
         cluster: ClusterFile,
         registry: &Registry,
-        identity: u64,
+        (identity, visits_for): (u64, Option<u64>),
         (follow, detector): (Follow, Option<Input>),
     ) -> Result<Self> {
         let (epoch, health, admission) = follow;
@@ -186,7 +199,11 @@ impl ClusterClient {
                 detector.note(map);
             }
             // A process that is no longer a member must not continue under the members' new epoch.
-            if is_visitor || map.member(identity).is_some() {
+            let is_allowed = match is_visitor {
+                true => visits_for.is_none_or(|member| map.member(member).is_some()),
+                false => map.member(identity).is_some(),
+            };
+            if is_allowed {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
             }
             places.note(map);
@@ -208,6 +225,7 @@ impl ClusterClient {
             epoch,
             identity,
             is_member: !is_visitor,
+            visits_for,
             endpoints: Arc::default(),
             lease,
             detector,
@@ -245,23 +263,23 @@ impl ClusterClient {
         Ok(self.registry.map()?)
     }
 
-    /// Records that a replica has taken the place of a region.
-    pub fn promote(&self, region: u16, place: u16) -> Result<()> {
-        Ok(self.registry.promote(&self.published.servers, region, place)?)
+    /// Records that a replica has taken the place of a closed region, as the member `by` promotes
+    /// it; false if that is not so.
+    pub fn promote(&self, region: (RegionId, RegionId), by: u64) -> Result<bool> {
+        Ok(self.registry.promote(&self.published.servers, region, by)?)
+    }
+
+    /// Takes over a newer map before the follower does, for a visitor.
+    pub fn note(&self, map: &ClusterMap) {
+        if self.visits_for.is_none_or(|member| map.member(member).is_some()) {
+            self.epoch.fetch_max(map.epoch, Ordering::AcqRel);
+        }
+        self.regions.note(map);
     }
 
     /// Evicts a member that has not drained for `silent_ms` milliseconds.
-    pub fn evict_undrained(&self, member: &Member, silent_ms: u64) -> Result<()> {
-        let eviction = Eviction {
-            identity: member.identity,
-            member: member.to_string(),
-            // The registry fills it in.
-            epoch: 0,
-            by: "the memory server that promotes replicas".to_owned(),
-            evidence: Evidence::Undrained,
-            silent_ms,
-        };
-        self.registry.evict(&eviction)?;
+    pub fn evict_undrained(&self, identity: u64, silent_ms: u64) -> Result<()> {
+        self.registry.evict_undrained(identity, silent_ms)?;
         Ok(())
     }
 

@@ -23,12 +23,13 @@ use fabric::shm::ShmPort;
 use fabric::tcp::{TcpPort, TlsKeys};
 use fabric::{Fabric, LocalEnv, LocalWorld, Secret};
 use layout::{NodeId, RegionId};
-use membership::cluster_file::MemorySettings;
+use membership::cluster_file::{MemorySettings, RegistryKind};
 use membership::detector::Input;
 use membership::{
     Addresses, ClusterFile, ClusterMap, Detector, FabricKind, Lease, Member, Registry, Role,
 };
 use metrics::{Endpoint, sources};
+use namdb::host::{Moment, sleep_ms};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -36,6 +37,8 @@ use txn::server::{ServiceCounts, counted_services};
 
 /// Maximal time for a fenced process to die.
 const FENCE_TIME: Duration = Duration::from_secs(5);
+/// Between two looks at the registry.
+const RETRY_MS: u64 = 100;
 /// Region sizes are multiples of a page.
 const PAGE_BYTES: u64 = 4096;
 
@@ -182,12 +185,16 @@ impl MemoryServer {
         let (deaths, fenced) = (self.deaths.clone(), self.services.fenced.clone());
         let polling = self.polling.clone();
         let mut fence = self.fence.take();
+        let own = self.lease.member().identity;
         let news = self.replicating.as_ref().map(|server| server.news().clone());
         let mut known = KnownMembers::default();
         // After a fence that has failed, nothing is recovered.
         let mut is_unfenced = false;
         move |map| {
-            epoch.store(map.epoch, Relaxed);
+            // A former member must not learn the epoch with which others would accept it.
+            if map.member(own).is_some() {
+                epoch.store(map.epoch, Relaxed);
+            }
             if let Some(news) = &news {
                 news.note(map);
                 // Whether the server has died or left in order, a replica takes its place.
@@ -233,14 +240,25 @@ fn settings(cluster: &ClusterFile, number: u16) -> Result<&MemorySettings> {
     })
 }
 
-/// Opens the registry, unless the database goes on without this server.
+/// Opens the registry, unless the database goes on without this server. With etcd, leases of dead
+/// servers end later.
 fn open_registry(cluster: &ClusterFile, number: u16) -> Result<Registry> {
-    let registry = Registry::open(cluster)?;
-    match registry.map()?.database() {
-        Ok(Some(root)) if root.replicas > 1 => {
-            Err(ServerError::Replaced { number, cluster: cluster.name.clone() }.into())
+    let (registry, began) = (Registry::open(cluster)?, Moment::now());
+    let patience_s = match cluster.registry.kind {
+        RegistryKind::File => 0.0,
+        RegistryKind::Etcd => cluster.lease_seconds as f64 + 1.0,
+    };
+    loop {
+        let map = registry.map()?;
+        let root = map.database().ok().flatten().filter(|root| root.replicas > 1);
+        // A server that runs has its number, which joining tells.
+        if root.is_none() || map.memory_server(NodeId(number)).is_some() {
+            return Ok(registry);
         }
-        _ => Ok(registry),
+        if began.elapsed_s() >= patience_s {
+            return Err(ServerError::Replaced { number, cluster: cluster.name.clone() }.into());
+        }
+        sleep_ms(RETRY_MS);
     }
 }
 

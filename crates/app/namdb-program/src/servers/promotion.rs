@@ -12,8 +12,9 @@ use super::tcp;
 use crate::bench::site::SiteSession;
 use anyhow::{Context, Result, ensure};
 use fabric::Fabric;
+use layout::RegionId;
 use namdb::host::{Moment, sleep_ms};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use txn::Recovered;
 
 /// Between two looks who has drained.
@@ -42,6 +43,7 @@ pub fn promote(client: &ClusterClient, recoverer: u64) -> Result<Promoted> {
     let owners = session.wait(database.slot_owners()).context("cannot read the slots")?;
     // Asked after that: a member joins before it takes a slot.
     let map = client.current_map()?;
+    client.note(&map);
     let members: BTreeSet<u64> = map.members.iter().map(|member| member.identity).collect();
     let dead: BTreeSet<u64> = owners.difference(&members).copied().collect();
     session.wait(await_fenced(&database, map.epoch))?;
@@ -56,30 +58,47 @@ pub fn promote(client: &ClusterClient, recoverer: u64) -> Result<Promoted> {
         let mut addresses = client.current_map()?.address_map(&client.published);
         ensure!(addresses.promote(region), "region {} has no replica left", region.0);
         let place = addresses.place(region).expect("it was promoted");
-        client.promote(region.0, place.0)?;
-        client.regions.note(&client.current_map()?);
-        let finished = session.wait(database.finish_promotion(region));
-        finished.context("the trees of a promoted region are not complete yet")?;
+        let is_promoted = client.promote((region, place), recoverer)?;
+        ensure!(is_promoted, "another memory server promotes replicas");
+        client.note(&client.current_map()?);
         regions.push(region.0);
     }
     Ok(Promoted { recovered, regions })
 }
 
+/// Completes the trees of promoted regions, which may be repeated. Another memory server may have
+/// promoted them, and have died.
+///
+/// # Errors
+/// As [`promote`].
+pub fn finish(client: &ClusterClient, regions: &[RegionId]) -> Result<()> {
+    let session = tcp::site(client, 1, &Peers::default())?.session_at_rest()?;
+    let database = session.handle();
+    for &region in regions {
+        let finished = session.wait(database.finish_promotion(region));
+        finished.context("the trees of a promoted region are not complete yet")?;
+    }
+    Ok(())
+}
+
 /// Waits until all processes have drained for the epoch of this visit. Those that have not in time
 /// are evicted.
 fn await_drained(client: &ClusterClient) -> Result<()> {
-    let (epoch, began) = (client.map.epoch, Moment::now());
+    let epoch = client.map.epoch;
+    let mut first_looks = BTreeMap::new();
     loop {
         let map = client.current_map()?;
         let has_drained = |identity: &u64| map.drained.get(identity).is_some_and(|it| *it >= epoch);
         let late = map.compute_servers().filter(|member| !has_drained(&member.identity));
-        let late: Vec<_> = late.cloned().collect();
+        let late: Vec<u64> = late.map(|member| member.identity).collect();
         if late.is_empty() {
+            client.note(&map);
             return Ok(());
         }
-        if began.elapsed_ms() > DRAIN_MS_MAX {
-            for member in &late {
-                client.evict_undrained(member, began.elapsed_ms())?;
+        for identity in late {
+            let since = *first_looks.entry(identity).or_insert_with(Moment::now);
+            if since.elapsed_ms() > DRAIN_MS_MAX {
+                client.evict_undrained(identity, since.elapsed_ms())?;
             }
         }
         sleep_ms(LOOK_MS);

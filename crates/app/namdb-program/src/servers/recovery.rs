@@ -7,14 +7,15 @@
 use super::cluster_client::ClusterClient;
 use super::cluster_site::{self, SiteQuery};
 use super::left_locks;
-use super::promotion::{Promoted, promote};
+use super::promotion::{Promoted, finish, promote};
 use crate::bench::site::{Site, SiteSession};
 use anyhow::{Context, Result};
 use fabric::Env;
+use layout::RegionId;
 use membership::{ClusterFile, FabricKind};
 use metrics::sources::RecoveredCounts;
 use namdb::host::{Moment, sleep_ms, spawn};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use txn::{Database, Recovered};
@@ -52,6 +53,7 @@ pub fn follow(
     let cluster = cluster.clone();
     let work = move || {
         let (mut recovered, mut pause_ms) = (0, RETRY_MS);
+        let mut finished = BTreeMap::new();
         while !stop.load(Relaxed) {
             let noticed = deaths.0.load(Relaxed);
             if noticed == recovered {
@@ -59,7 +61,7 @@ pub fn follow(
                 continue;
             }
             let began = Moment::now();
-            match recover(&cluster, recoverer) {
+            match recover(&cluster, recoverer, &mut finished) {
                 Ok(done) => {
                     (recovered, pause_ms) = (noticed, RETRY_MS);
                     done.count(&counts);
@@ -80,8 +82,13 @@ pub fn follow(
     Ok(())
 }
 
-fn recover(cluster: &ClusterFile, recoverer: u64) -> Result<Done> {
-    let client = ClusterClient::visit(cluster.clone())?;
+/// `finished` are the promoted regions whose trees are complete, with their places.
+fn recover(
+    cluster: &ClusterFile,
+    recoverer: u64,
+    finished: &mut BTreeMap<u16, u16>,
+) -> Result<Done> {
+    let client = ClusterClient::visit_for(cluster.clone(), recoverer)?;
     let coordinator = client.map.coordinator(&client.published);
     if coordinator.is_none_or(|member| member.identity != recoverer) {
         return Ok(Done { recovered: Recovered::default(), strays: 0, regions: Vec::new() });
@@ -89,14 +96,31 @@ fn recover(cluster: &ClusterFile, recoverer: u64) -> Result<Done> {
     let has_closed = client.map.address_map(&client.published).closed().next().is_some();
     if cluster.fabric == FabricKind::Tcp && has_closed {
         let Promoted { recovered, regions } = promote(&client, recoverer)?;
+        finish_all(&client, finished)?;
         return Ok(Done { recovered, strays: 0, regions });
     }
+    finish_all(&client, finished)?;
     let current_map = || client.current_map();
     let members = || {
         let map = current_map()?;
         Ok((map.epoch, map.members.iter().map(|member| member.identity).collect()))
     };
     cluster_site::query(&client, Recovery { recoverer, members })
+}
+
+/// Completes the trees of promoted regions that are not `finished`.
+fn finish_all(client: &ClusterClient, finished: &mut BTreeMap<u16, u16>) -> Result<()> {
+    let promoted = client.current_map()?.root.unwrap_or_else(|| client.published.clone()).promoted;
+    let left: Vec<RegionId> = promoted
+        .iter()
+        .filter(|(region, place)| finished.get(region) != Some(place))
+        .map(|(&region, _)| RegionId(region))
+        .collect();
+    if !left.is_empty() {
+        finish(client, &left)?;
+        *finished = promoted;
+    }
+    Ok(())
 }
 
 /// The result of a recovery.

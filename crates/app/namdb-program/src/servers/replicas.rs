@@ -49,10 +49,11 @@ pub struct ReplicatingServer {
 }
 
 /// The other memory servers, as the cluster's map has them.
-#[derive(Default)]
 pub struct News {
+    /// This server among the members.
+    identity: u64,
     servers: Mutex<Vec<ServerAddress>>,
-    addresses: Mutex<Option<SharedAddressMap>>,
+    addresses: SharedAddressMap,
 }
 
 impl News {
@@ -60,9 +61,9 @@ impl News {
     pub fn note(&self, map: &ClusterMap) {
         let known = map.memory_servers().filter_map(|one| one.server_address(FabricKind::Tcp).ok());
         *self.servers.lock().expect("no holder panics") = known.collect();
-        let addresses = self.addresses.lock().expect("no holder panics");
-        if let (Some(addresses), Some(root)) = (&*addresses, &map.root) {
-            addresses.change(|known| known.take_over(map.address_map(root)));
+        // The record may have the root of a database that has ended.
+        if let Some(root) = map.root.as_ref().filter(|root| root.servers.contains(&self.identity)) {
+            self.addresses.change(|known| known.take_over(map.address_map(root)));
         }
     }
 }
@@ -105,7 +106,7 @@ pub fn open(
     let (address, connections) = (port.address()?.to_string(), port.connections().clone());
     let carrier = port.endpoint().clone();
     engine.attach(Counted::new(port, counters.clone()));
-    let news = Arc::new(News { addresses: Mutex::new(Some(addresses)), ..News::default() });
+    let news = Arc::new(News { identity, servers: Mutex::default(), addresses });
     let server = ReplicatingServer { engine, news };
     Ok(Opened { server, address, connections, carrier })
 }

@@ -17,6 +17,7 @@ use txn::{Drain, LockHolders};
 const LOOK_MS: u64 = 1;
 /// Between two looks whether replicas were promoted, which a follower would see later.
 const PROMOTED_LOOK_MS: u64 = 10;
+const PROMOTED_LOOK_MS_MAX: u64 = 200;
 /// Pause after an attempt to reach the registry.
 const RETRY_MS: u64 = 50;
 
@@ -25,6 +26,8 @@ const RETRY_MS: u64 = 50;
 pub struct Regions {
     root: DatabaseRoot,
     addresses: SharedAddressMap,
+    /// The epoch of the newest map.
+    newest: Arc<Mutex<u64>>,
     holders: Arc<LockHolders>,
     /// `None` for a process that is no member: nobody waits for it.
     wanted: Option<Arc<Wanted>>,
@@ -49,7 +52,8 @@ impl Regions {
     /// The regions of a database for a visitor.
     pub fn new(root: &DatabaseRoot, map: &ClusterMap) -> Self {
         let addresses = SharedAddressMap::new(map.address_map(root));
-        Self { root: root.clone(), addresses, holders: Arc::default(), wanted: None }
+        let (newest, holders) = (Arc::new(Mutex::new(map.epoch)), Arc::default());
+        Self { root: root.clone(), addresses, newest, holders, wanted: None }
     }
 
     /// Lets the member with this identity drain and tell so, on a thread of its own.
@@ -75,7 +79,14 @@ impl Regions {
         }
         let addresses = map.address_map(&self.root);
         let is_closed = addresses.closed().next().is_some();
+        // Two threads read the record, each at its own time.
+        let mut newest = self.newest.lock().expect("no holder panics");
+        if map.epoch < *newest {
+            return;
+        }
+        *newest = map.epoch;
         self.addresses.change(|known| known.take_over(addresses));
+        drop(newest);
         if is_closed && let Some(wanted) = &self.wanted {
             let mut epoch = wanted.lock();
             *epoch = map.epoch.max(*epoch);
@@ -96,6 +107,7 @@ impl Regions {
     /// Ends the thread that drains.
     pub fn end(&self) {
         if let Some(wanted) = &self.wanted {
+            let _epoch = wanted.lock();
             wanted.is_over.store(true, Relaxed);
             wanted.changed.notify_all();
         }
@@ -118,11 +130,10 @@ impl Drainer {
                 sleep_ms(LOOK_MS);
             }
             if drain.has_failed() {
-                // It is evicted, and recovered with the dead.
                 tracing::error!(
                     "the outcome of a commit stays undecided after a memory server has died"
                 );
-                return;
+                return self.give_up();
             }
             self.tell(epoch);
             self.await_promoted(epoch);
@@ -131,6 +142,7 @@ impl Drainer {
 
     /// Waits until no region is closed, or another memory server has died.
     fn await_promoted(&self, epoch: u64) {
+        let mut look_ms = PROMOTED_LOOK_MS;
         while !self.is_over() && *self.wanted.lock() <= epoch {
             if let Ok(map) = self.registry.map() {
                 self.regions.note(&map);
@@ -138,7 +150,19 @@ impl Drainer {
                     return;
                 }
             }
-            sleep_ms(PROMOTED_LOOK_MS);
+            sleep_ms(look_ms);
+            look_ms = (look_ms + look_ms.div_ceil(8)).min(PROMOTED_LOOK_MS_MAX);
+        }
+    }
+
+    /// Ends the membership: others recover what this process cannot decide.
+    fn give_up(&self) {
+        while !self.is_over() {
+            match self.registry.evict_undrained(self.identity, 0) {
+                Ok(_) => return,
+                Err(error) => tracing::debug!("the registry does not know yet: {error}"),
+            }
+            sleep_ms(RETRY_MS);
         }
     }
 

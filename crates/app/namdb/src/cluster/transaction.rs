@@ -83,6 +83,12 @@ impl<'session> RemoteTransaction<'session> {
         let running = self.running.take().expect(RUNS);
         let (lane, outcome) = self.seat.engine.block_on(running.commit_and_rest());
         *self.violation = lane.last_unique_violation().cloned();
+        // A promotion waits for all decisions, and the tasks that make them run only while this
+        // thread is here.
+        if self.seat.remote.place().has_replicas() {
+            let database = &self.seat.database;
+            self.seat.engine.block_on(database.wait_for_decisions());
+        }
         // A lane whose last transaction nobody has decided takes no other.
         if outcome != Outcome::Unknown {
             self.seat.keep(lane);

@@ -156,10 +156,8 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
     }
 
     fn is_given_up(&self, node: NodeId) -> bool {
-        let has_heir = |map: &AddressMap| {
-            let is_server = node.0 < map.server_count();
-            is_server && map.replicas(RegionId(node.0)).next().is_some()
-        };
+        let has_heir =
+            |map: &AddressMap| map.is_dead(node) && map.replicas(RegionId(node.0)).next().is_some();
         !self.look_up(has_heir) && self.0.shared.transport.borrow().is_given_up(node)
     }
 

@@ -260,13 +260,11 @@ impl TcpTransport {
     }
 
     /// As [`TcpTransport::set_server`], if the server is not known yet, or is another one than the
-    /// known one.
-    ///
-    /// # Panics
-    /// If there is no server with this number.
+    /// known one. A server whose number is too high is ignored.
     pub fn renew_server(&mut self, server: ServerAddress) {
         let is_own = self.own.as_ref().is_some_and(|own| own.node == server.node);
-        if !is_own && self.server(server.node).identity != server.identity {
+        let known = self.link(server.node).map(|link| link.server().identity);
+        if !is_own && known.is_some_and(|known| known != server.identity) {
             self.set_server(server);
         }
     }

@@ -252,10 +252,17 @@ pub fn a_database_with_replicas_outlives_a_memory_server(world: &World) {
     assert_eq!(map().drained.get(&identity), Some(&closed.epoch), "it has drained for good");
     registry.set_drained(77, closed.epoch).expect("it answers");
     assert_eq!(map().drained.len(), 1, "others are no members");
-    registry.promote(&[1, 2, 3], 1, 4).expect("it answers");
-    assert_eq!(map().epoch, closed.epoch, "that is another database");
+    let (by, other) = (first.member().identity, third.member().identity);
+    let promote = |servers: &[u64], region, place, by| {
+        let moved = (RegionId(region), RegionId(place));
+        registry.promote(servers, moved, by).expect("it answers")
+    };
+    assert!(!promote(&[1, 2, 3], 1, 4, by), "that is another database");
+    assert!(!promote(&made.servers, 1, 4, other), "the first one that lives promotes");
+    assert!(!promote(&made.servers, 2, 5, by), "that region is open");
+    assert_eq!(map().epoch, closed.epoch);
     for _ in 0..2 {
-        registry.promote(&made.servers, 1, 4).expect("it answers");
+        assert!(promote(&made.servers, 1, 4, by));
         let promoted = map();
         assert_eq!(promoted.epoch, closed.epoch + 1, "a repetition is none");
         assert_eq!(places(&promoted), [Some(RegionId(4)), Some(two)]);

@@ -156,6 +156,12 @@ impl<E: Env> Database<E> {
         let mut recovered = Recovered::default();
         loop {
             match self.recover_once(dead, quiet, &mut recovered).await {
+                // Connections that are given up do not come back: the caller makes new ones.
+                Err(error @ RecoveryError::Unreachable(FabricError::Unreachable(node)))
+                    if self.env.is_given_up(node) =>
+                {
+                    return Err(error);
+                }
                 Err(RecoveryError::Unreachable(_) | RecoveryError::Busy)
                     if self.env.now_ns() < deadline_ns => {}
                 Err(error) => return Err(error),

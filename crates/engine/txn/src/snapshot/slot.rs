@@ -269,7 +269,7 @@ impl<E: Env> Database<E> {
 
 impl<E: Env> Database<E> {
     /// Waits until the unknown outcomes of this compute server are decided, for some time at most.
-    async fn wait_for_decisions(&self) {
+    pub async fn wait_for_decisions(&self) {
         let deadline_ns = self.env.now_ns().saturating_add(DECISIONS_NS_MAX);
         while self.shared.deciding.load(Acquire) > 0 && self.env.now_ns() < deadline_ns {
             self.env.sleep_ns(LOOK_INTERVAL_NS).await;

@@ -138,6 +138,13 @@ impl TcpTransport {
             assert!(peer.node.compute_server().is_some(), "peers are compute servers");
         }
         let peers = config.peers.iter().cloned().map(Link::new).collect();
+        let count = config.caller.servers.len() as u16;
+        let mut config = config;
+        if config.addresses.copy().server_count() < count {
+            // Servers were added behind the default map.
+            let map = AddressMap::one_region_per_server(count);
+            config.addresses = SharedAddressMap::new(map);
+        }
         let links = links(&config, None);
         let mut transport = Self { peers, ..Self::of(config, keys, links) };
         transport.wait_open()?;

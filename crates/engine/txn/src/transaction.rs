@@ -78,6 +78,13 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         &self.lane_ref().snapshot
     }
 
+    /// Makes the transaction see the tables that were created since its snapshot, as far as this
+    /// compute server knows them; [`Database::refresh`](crate::Database::refresh) makes it know
+    /// all. Rows that others have written into them since are later than the snapshot.
+    pub fn see_new_tables(&mut self) {
+        self.lane().add_new_tables();
+    }
+
     /// The columns of a table, if it exists.
     pub fn schema(&self, table: TableId) -> Option<&Schema> {
         self.lane_ref().schema(table)

@@ -442,6 +442,33 @@ impl Catalog {
         self.indexes[number] = Some(Arc::new(info));
     }
 
+    /// This catalog with the tables of a newer one that it lacks, and with their indexes. Tables
+    /// that it has stay as they are, and so does its epoch. Tables in parts are left out.
+    ///
+    /// A number never has another table, so a hole with a table in the newer catalog is a table
+    /// that was created since.
+    pub(crate) fn with_new_tables(&self, newer: &Self) -> Self {
+        let mut catalog = self.clone();
+        catalog.tables.resize(self.tables.len().max(newer.tables.len()), None);
+        catalog.indexes.resize(self.indexes.len().max(newer.indexes.len()), None);
+        for (name, &number) in &newer.names {
+            let at = number as usize;
+            let Some(info) = newer.tables[at].as_ref().filter(|info| info.parts.is_none()) else {
+                continue;
+            };
+            if catalog.tables[at].is_some() || newer.incomplete.contains(&number) {
+                continue;
+            }
+            for index in &info.indexes {
+                let at = index.position();
+                catalog.indexes[at].clone_from(&newer.indexes[at]);
+            }
+            catalog.tables[at] = Some(info.clone());
+            catalog.names.insert(name.clone(), number);
+        }
+        catalog
+    }
+
     /// The table called `name`; a table in parts only if all parts exist.
     pub fn table(&self, name: &str) -> Option<TableId> {
         let number = self.names.get(name).filter(|number| !self.incomplete.contains(number))?;

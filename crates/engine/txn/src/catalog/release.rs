@@ -49,6 +49,12 @@ impl<E: Env> Database<E> {
         !self.shared.released.lock().expect("no holder panics").is_empty()
     }
 
+    /// The newest epoch that memory was scheduled for.
+    pub(crate) fn newest_released(&self) -> Option<u64> {
+        let released = self.shared.released.lock().expect("no holder panics");
+        released.iter().map(|one| one.epoch).filter(|&epoch| epoch != UNSTARTED).max()
+    }
+
     /// Frees the memory that was scheduled for epochs up to `epoch`, which every lane knows now.
     /// This includes memory of changes that had given up waiting for the lanes. A later change
     /// frees the share of a memory server that does not answer.

@@ -369,6 +369,15 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
+    /// Adds the tables of a newer catalog that were created since this lane acknowledged its own.
+    /// The lane acknowledges nothing: changes of these tables that follow wait for it, too.
+    pub fn add_new_tables(&mut self) {
+        let newest = self.shared.cached_catalog();
+        if newest.epoch > self.open.catalog.epoch {
+            self.open.catalog = Arc::new(self.open.catalog.with_new_tables(&newest));
+        }
+    }
+
     /// Adopts a newer catalog, and drops the garbage of dropped tables and indexes.
     pub fn adopt_catalog(&mut self, catalog: Arc<Catalog>) {
         self.open.adopt(catalog);

@@ -18,4 +18,5 @@ mod kept;
 mod lanes;
 mod limits;
 mod long;
+mod new_tables;
 mod parts;

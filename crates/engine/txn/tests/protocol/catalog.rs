@@ -412,7 +412,7 @@ fn memory_that_could_not_be_freed_is_freed_by_the_next_change() {
         let before = used_bytes();
         create().expect("there is room");
         assert!(used_bytes() > before);
-        let arrivals = world.coverage().reached["change::EpochKnown"];
+        let arrivals = world.coverage().reached.get("change::EpochKnown").copied().unwrap_or(0);
         let when = When::Point { name: "change::EpochKnown".to_owned(), nth: arrivals + 1 };
         let fault = Fault::FullPartition { nodes: vec![LOST], lasts_ns: u64::MAX };
         world.plan(&PlannedFault { when, fault });

@@ -255,7 +255,7 @@ fn taking_keys_that_come_back(config: SimConfig, mutant: Mutant) -> (Vec<String>
 
 #[test]
 fn forgetting_which_commits_a_doubt_is_about() {
-    is_caught(&[Mutant::CollectForgetInsertWord], 2000, &taking_keys_that_come_back);
+    is_caught(&[Mutant::CollectForgetInsertWord], 4000, &taking_keys_that_come_back);
 }
 
 /// A commit that deletes a row is often held between batch 2 and its publish. Meanwhile others

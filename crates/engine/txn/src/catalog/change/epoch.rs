@@ -56,8 +56,21 @@ impl<E: Env> Database<E> {
     /// cannot be started, a later change frees the memory.
     pub(super) async fn start_epoch(
         &self,
-        mut released: Vec<Label>,
+        released: Vec<Label>,
     ) -> Result<Arc<Catalog>, CatalogError> {
+        let (epoch, catalog) = self.begin_epoch(released).await?;
+        self.wait_for_lanes(epoch).await?;
+        self.env.reach(ChangeStep::EpochKnown).await;
+        self.free_released(epoch).await?;
+        Ok(catalog)
+    }
+
+    /// Starts an epoch, and does not wait for the lanes: for changes that running transactions need
+    /// not know. The caller may run one of these transactions.
+    pub(super) async fn begin_epoch(
+        &self,
+        mut released: Vec<Label>,
+    ) -> Result<(u64, Arc<Catalog>), CatalogError> {
         released.extend(self.take_unstarted());
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
@@ -83,10 +96,7 @@ impl<E: Env> Database<E> {
             let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
             lane.inner().freeze_epoch(epoch).await?;
         }
-        self.wait_for_lanes(epoch).await?;
-        self.env.reach(ChangeStep::EpochKnown).await;
-        self.free_released(epoch).await?;
-        Ok(catalog)
+        Ok((epoch, catalog))
     }
 
     /// Frees the memory of earlier changes that have given up waiting for lanes, if all lanes know
@@ -98,29 +108,28 @@ impl<E: Env> Database<E> {
         }
     }
 
+    /// As [`Self::free_overdue`], for changes that wait for no lane: frees the memory that all
+    /// lanes know to be gone at this moment.
+    pub(super) async fn free_overdue_at_once(&self) {
+        if self.env.mutant(Mutant::CatalogKeepOverdue) {
+            return;
+        }
+        if let Some(epoch) = self.newest_released()
+            && let Ok(silent) = self.silent_lanes(epoch).await
+            && silent.is_empty()
+        {
+            // If that fails, there may still be room for the change.
+            let _ = self.free_released(epoch).await;
+        }
+    }
+
     /// Waits until no lane runs a transaction that began before `epoch`: every lane is idle, has
     /// acknowledged the epoch, or has been silent for longer than E, perhaps since an earlier
     /// change.
     async fn wait_for_lanes(&self, epoch: u64) -> Result<(), CatalogError> {
-        let slots = self.shared.slots_in_use();
-        let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));
         let start_ns = self.env.now_ns();
         loop {
-            let mut batch = Batch::new();
-            let lanes = batch.read(first, slots.max(1) * LANE_WORDS);
-            // A lane sets its working word before it clears its active word, so read the active
-            // words first.
-            batch.fence();
-            let works = batch.read(first, slots.max(1) * LANE_WORDS);
-            let batch = self.env.execute(batch).await?;
-            let silence = |slot: u32| {
-                let word = |words: Span, word: u32| batch.word(words.at + slot * LANE_WORDS + word);
-                let is_at_rest = word(lanes, LANE_ACTIVE) == 0 && word(works, LANE_WORKING) == 0;
-                let acknowledged = word(lanes, LANE_ACKNOWLEDGED);
-                let lane = SilentLane { slot, acknowledged };
-                (!is_at_rest && acknowledged < epoch).then_some(lane)
-            };
-            let silent: Vec<SilentLane> = (0..slots).filter_map(silence).collect();
+            let silent = self.silent_lanes(epoch).await?;
             let now_ns = self.env.now_ns();
             let since_ns = self.shared.silent_lanes.note(&silent, now_ns).min(start_ns);
             if silent.is_empty() {
@@ -131,5 +140,26 @@ impl<E: Env> Database<E> {
             }
             self.env.sleep_ns(LOOK_INTERVAL_NS).await;
         }
+    }
+
+    /// The lanes that run a transaction or upkeep and do not know `epoch`.
+    async fn silent_lanes(&self, epoch: u64) -> Result<Vec<SilentLane>, CatalogError> {
+        let slots = self.shared.slots_in_use();
+        let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));
+        let mut batch = Batch::new();
+        let lanes = batch.read(first, slots.max(1) * LANE_WORDS);
+        // A lane sets its working word before it clears its active word, so read the active
+        // words first.
+        batch.fence();
+        let works = batch.read(first, slots.max(1) * LANE_WORDS);
+        let batch = self.env.execute(batch).await?;
+        let silence = |slot: u32| {
+            let word = |words: Span, word: u32| batch.word(words.at + slot * LANE_WORDS + word);
+            let is_at_rest = word(lanes, LANE_ACTIVE) == 0 && word(works, LANE_WORKING) == 0;
+            let acknowledged = word(lanes, LANE_ACKNOWLEDGED);
+            let lane = SilentLane { slot, acknowledged };
+            (!is_at_rest && acknowledged < epoch).then_some(lane)
+        };
+        Ok((0..slots).filter_map(silence).collect())
     }
 }

@@ -35,7 +35,7 @@ impl<E: Env> Database<E> {
         &self,
         specs: Vec<TableSpec>,
     ) -> Result<Vec<NamedTable>, CatalogError> {
-        self.free_overdue().await;
+        self.free_overdue_at_once().await;
         let mut made: Vec<NamedTable> = Vec::new();
         for spec in specs {
             match self.store_table(spec).await {
@@ -50,13 +50,10 @@ impl<E: Env> Database<E> {
                 }
             }
         }
-        let started = self.start_epoch(Vec::new()).await;
+        // Transactions that begin from now on see the tables; earlier ones need not know them.
+        let started = self.begin_epoch(Vec::new()).await;
         self.enforce_table_limit(&made).await?;
-        match started {
-            // Transactions that begin from now on see the table; earlier ones need not know it.
-            Ok(_) | Err(CatalogError::Unacknowledged) => Ok(made),
-            Err(error) => Err(error),
-        }
+        started.map(|_| made)
     }
 
     /// Allocates a table's memory and stores its definition; returns its name and number.

@@ -1,7 +1,6 @@
 //! The SQL server of this process: its port, its database and its metrics.
 
 use anyhow::{Context, Result, bail, ensure};
-use fabric::run_now;
 use metrics::{Access, Definition, Endpoint, Registry, Status, catalog};
 use namdb::sql::SqlDatabase;
 use namdb::{Db, host};
@@ -61,11 +60,6 @@ pub struct SqlServer {
 pub fn start(db: &Db, listening: Listening, limits: Limits) -> Result<SqlServer> {
     raise_file_limit(limits.connections_max as u64);
     let database = db.sql().context("cannot read the SQL catalog of the database")?;
-    let abandoned = run_now(database.drop_abandoned());
-    let abandoned = abandoned.context("cannot drop what a crashed transaction has left")?;
-    if abandoned > 0 {
-        tracing::info!("dropped {abandoned} tables of transactions that had not committed");
-    }
     let server = Server::start(listening.listener, database, limits)
         .context("cannot start the threads of the server")?;
     Ok(SqlServer { server })

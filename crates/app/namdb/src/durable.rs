@@ -147,6 +147,8 @@ struct Shared {
     /// The thread that holds it writes the next group.
     flusher: Mutex<Option<Flusher<LocalEnv, RealDisk>>>,
     counters: Arc<Counters>,
+    /// Whether nobody has looked for tables that earlier processes have left.
+    has_leftovers: AtomicBool,
     is_closing: AtomicBool,
     closing: Condvar,
 }
@@ -209,6 +211,7 @@ pub(crate) fn open(
         checkpoint_log_bytes: config.checkpoint_log_bytes,
         flusher: Mutex::new(Some(flusher)),
         counters: Arc::new(Counters { earlier_log_bytes, ..Counters::default() }),
+        has_leftovers: AtomicBool::new(true),
         is_closing: AtomicBool::new(false),
         closing: Condvar::new(),
     });
@@ -391,6 +394,11 @@ impl Durable {
     /// Whether transactions wait for the disk, if they do not say otherwise.
     pub fn is_synchronous(&self) -> bool {
         self.durability == Durability::Synchronous
+    }
+
+    /// Whether tables may be left from earlier processes; true for the first call only.
+    pub fn take_leftovers(&self) -> bool {
+        self.shared.has_leftovers.swap(false, Relaxed)
     }
 
     /// Whether transactions are logged.

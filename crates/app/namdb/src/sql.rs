@@ -57,6 +57,11 @@ impl Host for Db {
         Self::give_back_lane(self, lane);
     }
 
+    /// A directory belongs to one process. In its memory no earlier one has left anything.
+    fn has_leftovers(&self) -> bool {
+        self.durable().is_some_and(Durable::take_leftovers)
+    }
+
     async fn commit(
         &self,
         mut transaction: OwnedTransaction<LocalEnv>,

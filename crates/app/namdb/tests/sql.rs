@@ -65,3 +65,47 @@ fn open_transactions_hold_lanes_and_others_wait_for_one() {
     open.pop();
     run(&sql, &["SELECT * FROM t"]).expect("a lane is free again");
 }
+
+/// A process that ends in the middle of a transaction: the copy of its directory is what a crash
+/// leaves.
+#[test]
+fn a_crash_undoes_changes_of_the_catalog_and_leaves_no_storage() {
+    let path = std::env::temp_dir().join(format!("namdb-sql-crash-{}", std::process::id()));
+    let image = path.with_extension("image");
+    let config =
+        Config { server_bytes: 64 << 20, directory: Some(path.clone()), ..Config::default() };
+    let db = namdb::open(config.clone()).expect("it is a new directory");
+    let sql = db.sql().expect("it has no tables");
+    run(&sql, &["CREATE TABLE a (id int PRIMARY KEY, n int)", "INSERT INTO a VALUES (1, 10)"])
+        .expect("the statements are fine");
+    let mut session = sql.session(SessionOptions::default());
+    for text in [
+        "BEGIN",
+        "CREATE UNIQUE INDEX a_by_n ON a (n)",
+        "INSERT INTO a VALUES (2, 20)",
+        "CREATE TABLE b (id int)",
+        "INSERT INTO b VALUES (1)",
+        "CREATE INDEX a_by_both ON a (n, id)",
+    ] {
+        let statement = run_now(session.prepare(text, &[])).expect("it is fine");
+        run_now(session.execute(&statement, &[])).expect("it runs");
+    }
+    let copied = std::process::Command::new("cp").arg("-r").args([&path, &image]).status();
+    assert!(copied.expect("there is a cp").success());
+    drop((session, sql, db));
+
+    let db = namdb::open(Config { directory: Some(image.clone()), ..config }).expect("it is there");
+    let sql = db.sql().expect("the catalog is there");
+    let rows = run(&sql, &["SELECT * FROM a"]).expect("it is there");
+    assert!(matches!(&rows, Outcome::Rows { tag, .. } if tag == "SELECT 1"), "{rows:?}");
+    let refused = run(&sql, &["SELECT * FROM b"]).expect_err("it was not committed");
+    assert_eq!(refused.sqlstate, "42P01");
+    run(&sql, &["INSERT INTO a VALUES (3, 10)"]).expect("the index was not committed");
+    let tables = db.memory_usage().expect("it answers");
+    let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
+    assert_eq!(names.iter().filter(|name| name.contains('.')).count(), 1, "{names:?}");
+    drop((sql, db));
+    for path in [path, image] {
+        std::fs::remove_dir_all(path).expect("it is ours");
+    }
+}

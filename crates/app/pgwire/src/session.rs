@@ -4,7 +4,7 @@ use crate::error::{Result, error, sqlstate};
 use crate::message::backend::Column;
 use crate::value::types::{modifier_of, oid_of, type_length};
 use fabric::{LocalEnv, run_now};
-use pg_catalog::{CatalogQuery, OutputColumn, TableInfo, World};
+use pg_catalog::{CatalogQuery, OutputColumn, TableInfo, ViewInfo, World};
 use sql::types::SqlType;
 pub use sql_session::{
     ColumnDescription, CopyFormat, Interrupt, Notice, Outcome, RowSet, SessionOptions,
@@ -132,8 +132,11 @@ fn catalog_column(column: &OutputColumn) -> Column {
 /// The user's tables as the catalog shows them.
 fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
     let tables = session.tables().into_iter().map(|(oid, table)| TableInfo { oid, table });
+    let views = session.views().into_iter();
+    let views = views.map(|(oid, view, query)| ViewInfo { oid, view, query });
     World {
         tables: tables.collect(),
+        views: views.collect(),
         user: session.options().user.clone(),
         database: session.options().database.clone(),
         settings: session.settings(),

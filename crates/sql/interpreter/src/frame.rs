@@ -25,8 +25,9 @@ pub(crate) struct Frame {
     pub began_us: i64,
     /// Offset from the environment's clock to microseconds since 2000-01-01.
     pub clock_us: i64,
-    /// Rows that the call has inserted into tables that a statement scans fully.
-    pub inserted: Vec<(usize, Key)>,
+    /// Rows that the call has inserted into tables that a statement scans fully. Statements of a
+    /// session may have catalogs with other positions of tables.
+    pub inserted: Vec<(TableId, Key)>,
     /// The last index lookup, until a statement changes rows, and the rows that it found.
     pub looked_up: Option<(IndexId, Key)>,
     pub found: Vec<RowId>,

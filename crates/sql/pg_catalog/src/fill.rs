@@ -1,7 +1,7 @@
 //! Rows of the relations. Those without rows here are empty.
 
 use crate::relations::{self, Relation};
-use crate::world::{TableInfo, World, quoted, type_name};
+use crate::world::{TableInfo, ViewInfo, World, quoted, type_name};
 use procedure::table_expression;
 use sql::Table;
 use sql::expression::{Expr, ExprKind};
@@ -47,6 +47,8 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
         ("pg_catalog", "pg_tablespace") => filler.tablespaces(),
         ("pg_catalog", "pg_settings") => filler.settings(),
         ("pg_catalog", "pg_tables") => filler.tables(),
+        ("pg_catalog", "pg_views") => filler.views(),
+        ("information_schema", "views") => filler.schema_views(),
         ("pg_catalog", "pg_indexes") => filler.index_texts(),
         ("information_schema", "tables") => filler.schema_tables(),
         ("information_schema", "columns") => filler.schema_columns(),
@@ -170,7 +172,24 @@ impl Filler<'_> {
                 ]));
             }
         }
+        rows.extend(self.world.views.iter().map(|view| self.view_class(view)));
         rows
+    }
+
+    fn view_class(&self, view: &ViewInfo) -> Row {
+        self.row(&[
+            ("oid", Value::Int(view.oid)),
+            ("relname", text(&view.view.name)),
+            ("relnamespace", Value::Int(PUBLIC)),
+            ("relkind", text("v")),
+            ("relowner", Value::Int(OWNER)),
+            ("reltuples", Value::Float(-1.0)),
+            ("relnatts", Value::Int(view.view.columns.len() as i64)),
+            ("relhasrules", Value::Bool(true)),
+            ("relpersistence", text("p")),
+            ("relreplident", text("n")),
+            ("relispopulated", Value::Bool(true)),
+        ])
     }
 
     fn table_class(&self, table: &TableInfo) -> Row {
@@ -228,6 +247,13 @@ impl Filler<'_> {
                         (false, false),
                     ));
                 }
+            }
+        }
+        for view in &self.world.views {
+            for (at, column) in view.view.columns.iter().enumerate() {
+                let sql_type =
+                    (i64::from(oid::of_type(&column.sql_type)), oid::modifier(&column.sql_type));
+                rows.push(self.attribute(view.oid, at, &column.name, sql_type, (false, false)));
             }
         }
         rows
@@ -450,17 +476,20 @@ impl Filler<'_> {
     }
 
     fn schema_tables(&self) -> Vec<Row> {
-        let row = |table: &TableInfo| {
+        let row = |(name, kind, takes_rows): (&str, &str, &str)| {
             self.row(&[
                 ("table_catalog", text(&self.world.database)),
                 ("table_schema", text("public")),
-                ("table_name", text(&table.table.name)),
-                ("table_type", text("BASE TABLE")),
-                ("is_insertable_into", text("YES")),
+                ("table_name", text(name)),
+                ("table_type", text(kind)),
+                ("is_insertable_into", text(takes_rows)),
                 ("is_typed", text("NO")),
             ])
         };
-        self.world.tables.iter().map(row).collect()
+        let tables = self.world.tables.iter();
+        let tables = tables.map(|table| (&*table.table.name, "BASE TABLE", "YES"));
+        let views = self.world.views.iter().map(|view| (&*view.view.name, "VIEW", "NO"));
+        tables.chain(views).map(row).collect()
     }
 
     fn schema_columns(&self) -> Vec<Row> {
@@ -498,6 +527,33 @@ impl Filler<'_> {
             }
         }
         rows
+    }
+
+    fn views(&self) -> Vec<Row> {
+        let row = |view: &ViewInfo| {
+            self.row(&[
+                ("schemaname", text("public")),
+                ("viewname", text(&view.view.name)),
+                ("viewowner", text(&self.world.user)),
+                ("definition", text(format!("{};", view.query))),
+            ])
+        };
+        self.world.views.iter().map(row).collect()
+    }
+
+    fn schema_views(&self) -> Vec<Row> {
+        let row = |view: &ViewInfo| {
+            self.row(&[
+                ("table_catalog", text(&self.world.database)),
+                ("table_schema", text("public")),
+                ("table_name", text(&view.view.name)),
+                ("view_definition", text(format!("{};", view.query))),
+                ("check_option", text("NONE")),
+                ("is_updatable", text("NO")),
+                ("is_insertable_into", text("NO")),
+            ])
+        };
+        self.world.views.iter().map(row).collect()
     }
 
     fn schemata(&self) -> Vec<Row> {
@@ -585,7 +641,7 @@ fn default_text(table: &Table, default: &Expr, type_name: &str) -> String {
 
 /// The schema of a relation.
 pub fn namespace_of(oid: i64, world: &World) -> Option<&'static str> {
-    if world.table(oid).is_some() || world.index(oid).is_some() {
+    if world.table(oid).is_some() || world.index(oid).is_some() || world.view(oid).is_some() {
         return Some("public");
     }
     relations::all().iter().find(|one| relation_oid(one) == oid).map(|relation| relation.schema)
@@ -598,6 +654,9 @@ pub fn class_name(oid: i64, world: &World) -> Option<String> {
     }
     if let Some((_, index)) = world.index(oid) {
         return Some(quoted(index.name));
+    }
+    if let Some(view) = world.view(oid) {
+        return Some(quoted(&view.view.name));
     }
     let relation = relations::all().iter().find(|relation| relation_oid(relation) == oid)?;
     Some(match relation.schema {
@@ -618,6 +677,9 @@ pub fn class_oid(name: &str, world: &World) -> Option<i64> {
         let named = |table: &&TableInfo| table.table.name == *name;
         if let Some(table) = world.tables.iter().find(named) {
             return Some(table.oid);
+        }
+        if let Some(view) = world.views.iter().find(|view| view.view.name == *name) {
+            return Some(view.oid);
         }
         let indexes = world.tables.iter().flat_map(TableInfo::indexes);
         if let Some(index) = indexes.into_iter().find(|index| index.name == name.as_str()) {

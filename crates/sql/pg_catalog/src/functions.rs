@@ -146,6 +146,10 @@ fn about_object(name: &str, values: &[Value], world: &World) -> Result<Value, Sq
             (Some(oid), column) => texts(index_column(oid, column, world)),
             (None, _) => Value::Null,
         },
+        "pg_get_viewdef" => texts(match number(0) {
+            Some(oid) => world.view(oid).map(|view| format!("{};", view.query)),
+            None => None,
+        }),
         "pg_get_constraintdef" => texts(number(0).and_then(|oid| world.constraint_definition(oid))),
         "pg_table_is_visible" => match number(0) {
             Some(oid) => match fill::namespace_of(oid, world) {
@@ -195,7 +199,6 @@ fn constant(name: &str, values: &[Value]) -> Result<Value, SqlError> {
         "obj_description"
         | "col_description"
         | "shobj_description"
-        | "pg_get_viewdef"
         | "pg_get_ruledef"
         | "pg_get_triggerdef"
         | "pg_get_functiondef"

@@ -28,4 +28,4 @@ mod types;
 mod world;
 
 pub use route::{CatalogQuery, OutputColumn};
-pub use world::{TableInfo, World};
+pub use world::{TableInfo, ViewInfo, World};

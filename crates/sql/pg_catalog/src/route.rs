@@ -176,6 +176,8 @@ impl Visitor for Seen {
         match expression {
             Expr::Function(function) => {
                 let name = functions::name(function);
+                // Locks belong to the session.
+                self.has_others |= name.contains("advisory");
                 self.has_functions |= MARKS.iter().any(|mark| name.contains(mark));
             }
             Expr::Cast { data_type, .. } => {
@@ -223,6 +225,7 @@ mod tests {
             "select * from pg_own",
             "selec pg_",
             "select version()",
+            "select pg_try_advisory_lock(1)",
         ] {
             assert!(!routed(text), "{text}");
         }

@@ -1,12 +1,13 @@
 //! The user's tables, as the catalog shows them.
 
 use procedure::table_expression;
-use sql::{SqlType, Table};
+use sql::{SqlType, Table, View};
 
 /// A database with its session.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     pub tables: Vec<TableInfo>,
+    pub views: Vec<ViewInfo>,
     pub user: String,
     pub database: String,
     /// Settings with their values.
@@ -18,6 +19,15 @@ pub struct World {
 pub struct TableInfo {
     pub oid: i64,
     pub table: Table,
+}
+
+/// A view with its number.
+#[derive(Clone, Debug)]
+pub struct ViewInfo {
+    pub oid: i64,
+    pub view: View,
+    /// The query, as PostgreSQL prints it, without a semicolon.
+    pub query: String,
 }
 
 /// An index of a table, the primary key's included.
@@ -130,6 +140,11 @@ impl World {
     /// The table with this number.
     pub(crate) fn table(&self, oid: i64) -> Option<&TableInfo> {
         self.tables.iter().find(|table| table.oid == oid)
+    }
+
+    /// The view with this number.
+    pub(crate) fn view(&self, oid: i64) -> Option<&ViewInfo> {
+        self.views.iter().find(|view| view.oid == oid)
     }
 
     /// Table and index with this number.

@@ -1,6 +1,7 @@
 //! Tables, keys and indexes of a schema.
 
 use crate::expression::Expr;
+use crate::query::Select;
 use crate::types::{Field, SqlType};
 use layout::{IndexKind, Schema};
 
@@ -12,6 +13,19 @@ pub const HIDDEN_KEY: &str = "ctid";
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
     pub tables: Vec<Table>,
+    /// The views of an SQL session; each sees those before it.
+    pub views: Vec<View>,
+}
+
+/// A query with a name, which statements read as a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct View {
+    pub name: String,
+    pub columns: Vec<Field>,
+    /// The query over the catalog's tables; views in it are resolved.
+    pub query: Select,
+    /// The views that it names.
+    pub views: Vec<String>,
 }
 
 /// A table with its keys.
@@ -37,6 +51,8 @@ pub struct Table {
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableColumn {
     pub name: String,
+    /// Distinguishes all columns that the table has ever had; from 1, in the order of creation.
+    pub number: u32,
     pub sql_type: SqlType,
     pub nullable: bool,
     /// The default value; null if there is none.
@@ -79,6 +95,11 @@ impl Catalog {
     /// The position of the table called `name`.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.tables.iter().position(|table| table.name == name)
+    }
+
+    /// The view called `name`.
+    pub fn view(&self, name: &str) -> Option<&View> {
+        self.views.iter().find(|view| view.name == name)
     }
 
     pub fn table(&self, name: &str) -> Option<&Table> {

@@ -35,14 +35,16 @@ mod token;
 mod type_name;
 pub mod types;
 pub mod typing;
+mod view;
 
-pub use catalog::{Catalog, Table};
+pub use catalog::{Catalog, Table, View};
 pub use embedded::{EmbeddedStatement, VariableName};
 pub use error::{Error, ErrorKind, PostgresError, Result};
 pub use errors::{ERRORS_SHOWN_MAX, Errors};
 pub use load::{Load, read_load};
 pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};
+pub use reserved::is_reserved;
 pub use routine::{read_procedures, read_signature};
 pub use schema::{read_definitions, read_schema};
 pub use single::{
@@ -50,3 +52,4 @@ pub use single::{
 };
 pub use source::Source;
 pub use types::{Field, Numeric, SqlType};
+pub use view::read_view;

@@ -18,7 +18,7 @@ const RESERVED: [&str; 100] = [
 ];
 
 /// Whether the unquoted lower-case `name` cannot name a table, column or variable.
-pub(crate) fn is_reserved(name: &str) -> bool {
+pub fn is_reserved(name: &str) -> bool {
     RESERVED.binary_search(&name).is_ok()
 }
 

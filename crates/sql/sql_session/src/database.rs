@@ -1,5 +1,7 @@
 //! The state that all SQL sessions of a process share.
 
+use crate::advisory::AdvisoryLocks;
+use crate::catalog::change::EngineIndex;
 use crate::catalog::sequences::{Ranges, Sequence};
 use crate::catalog::snapshot::CatalogSnapshot;
 use crate::catalog::version::{Analyzed, Parsed};
@@ -8,9 +10,10 @@ use crate::error::{SqlError, abort_error, catalog_error};
 use crate::host::Host;
 use crate::locks::TableLocks;
 use crate::session::{Ended, SessionOptions, SqlSession, ended};
-use crate::waiting::{Waiter, wait_until};
+use crate::waiting::{WAIT_MAX, Waiter, wait_until};
 use interpreter::{Attempts, Retries, Runner};
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, RwLock};
 use txn::{Database, Isolation};
 
@@ -29,6 +32,9 @@ struct Shared<H> {
     analyzed: Mutex<Analyzed>,
     locks: TableLocks,
     ranges: Ranges,
+    advisory: AdvisoryLocks,
+    /// Number of sessions so far.
+    sessions: AtomicU64,
     /// Whether a session changes the catalog.
     is_changing: Mutex<bool>,
     changed: Condvar,
@@ -45,6 +51,9 @@ impl<H: Host> SqlDatabase<H> {
         let store = Store::open(&database).await?;
         let (epoch, definitions) = read(&host, &database, &store).await?;
         let version = build(&database, epoch, definitions, &Analyzed::default())?;
+        if host.has_leftovers() {
+            drop_abandoned(&database, &version).await?;
+        }
         let shared = Shared {
             host,
             store,
@@ -53,6 +62,8 @@ impl<H: Host> SqlDatabase<H> {
             analyzed: Mutex::default(),
             locks: TableLocks::default(),
             ranges: Ranges::default(),
+            advisory: AdvisoryLocks::default(),
+            sessions: AtomicU64::new(0),
             is_changing: Mutex::new(false),
             changed: Condvar::new(),
         };
@@ -82,24 +93,15 @@ impl<H: Host> SqlDatabase<H> {
         Ok(())
     }
 
-    /// Drops the storage that transactions of an earlier process had created and not committed when
-    /// it crashed; returns the number of dropped tables. Only for a process that has the database
-    /// for itself, and no session yet: storage of open transactions looks the same.
+    /// Drops the storage that transactions of an earlier process had created and not committed, or
+    /// replaced and not dropped, when it crashed; returns the number of dropped tables. Only for a
+    /// process that has the database for itself, and no session yet: storage of open transactions
+    /// looks the same. [`Self::open`] does it for a host that has leftovers.
     ///
     /// # Errors
-    /// The engine's catalog cannot be read, or a table cannot be dropped.
+    /// The engine's catalog cannot be read, or a table or index cannot be dropped.
     pub async fn drop_abandoned(&self) -> Result<usize, SqlError> {
-        let database = self.host().handle();
-        let catalog = database.refresh().await.map_err(|error| catalog_error(&error))?;
-        let version = self.version();
-        let is_known = |name: &str| version.definitions.iter().any(|one| one.physical == name);
-        let abandoned = catalog.names().map(|(name, _)| name);
-        let abandoned: Vec<_> =
-            abandoned.filter(|name| is_physical(name) && !is_known(name)).collect();
-        for name in &abandoned {
-            database.drop_table(name).await.map_err(|error| catalog_error(&error))?;
-        }
-        Ok(abandoned.len())
+        drop_abandoned(&self.host().handle(), &self.version()).await
     }
 
     /// The committed catalog.
@@ -113,6 +115,15 @@ impl<H: Host> SqlDatabase<H> {
 
     pub(crate) fn locks(&self) -> &TableLocks {
         &self.shared.locks
+    }
+
+    pub(crate) fn advisory_locks(&self) -> &AdvisoryLocks {
+        &self.shared.advisory
+    }
+
+    /// A number that no other session of the process has.
+    pub(crate) fn next_session(&self) -> u64 {
+        self.shared.sessions.fetch_add(1, Relaxed)
     }
 
     pub(crate) fn ranges(&self) -> &Ranges {
@@ -207,6 +218,7 @@ impl<H: Host> SqlDatabase<H> {
             SqlError::new("55P03", message).hint("Retry when it has ended.")
         };
         let is_free = |changing: &mut bool| !*changing;
+        let waiter = (waiter, WAIT_MAX);
         *wait_until(waiter, &self.shared.changed, changing, is_free, busy)? = true;
         Ok(())
     }
@@ -236,6 +248,32 @@ async fn read<H: Host>(
     let read = store.read(&mut runner, &mut transaction.statement()).await;
     host.give_back_lane(transaction.abort_and_rest().await);
     read
+}
+
+/// See [`SqlDatabase::drop_abandoned`].
+async fn drop_abandoned<E: fabric::Env>(
+    database: &Database<E>,
+    version: &Version,
+) -> Result<usize, SqlError> {
+    let catalog = database.refresh().await.map_err(|error| catalog_error(&error))?;
+    let kept: BTreeSet<&str> = version.storage().collect();
+    let indexes: BTreeSet<EngineIndex> = version.indexes().collect();
+    let mut dropped_tables = 0;
+    for (name, table) in catalog.names() {
+        if is_physical(name) && !kept.contains(name) {
+            database.drop_table(name).await.map_err(|error| catalog_error(&error))?;
+            dropped_tables += 1;
+        }
+        let Some(info) = catalog.info(table).filter(|_| kept.contains(name)) else { continue };
+        for index in info.indexes.iter().filter_map(|&index| catalog.index_info(index)) {
+            let index = (name.to_owned(), index.design.name.clone());
+            if !indexes.contains(&index) {
+                let dropped = database.drop_index(&index.0, &index.1).await;
+                dropped.map_err(|error| catalog_error(&error))?;
+            }
+        }
+    }
+    Ok(dropped_tables)
 }
 
 fn build<E: fabric::Env>(

@@ -27,6 +27,12 @@ pub trait Host: Clone + Send + Sync + 'static {
 
     fn give_back_lane(&self, lane: Lane<Self::Env>);
 
+    /// Whether tables that the SQL catalog does not mention are left from an earlier process, which
+    /// has ended in the middle of a transaction. The database asks once when it is opened.
+    fn has_leftovers(&self) -> bool {
+        false
+    }
+
     /// Commits. Returns when everything that the transaction has written or read is durable, unless
     /// `is_synchronous` is false.
     fn commit(

@@ -16,13 +16,14 @@
 //! planned    statements with their plans
 //! constants  functions whose values belong to a session
 //! database   the state that sessions share
-//! locks      locks of whole tables; waiting: waits for them
+//! locks      locks of whole tables; advisory: locks of numbers; waiting: waits for them
 //! session    the state of a connection
 //! copy       COPY; cursor: the syntax of cursors
 //! outcome    results: rows, command tags, copies
 //! ```
 #![forbid(unsafe_code)]
 
+mod advisory;
 mod catalog;
 mod command;
 mod constants;

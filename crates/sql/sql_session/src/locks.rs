@@ -3,6 +3,9 @@
 //!
 //! The engine detects conflicts of rows. It cannot know that a table's storage is replaced by
 //! another one, so rows that a transaction writes into the old one would be lost.
+//!
+//! The locks count time by the shares that end. A transaction whose snapshot is older than the last
+//! change of a table does not see all of its rows, and must not copy them.
 
 use crate::error::SqlError;
 use crate::waiting::{WAIT_MAX, Waiter, wait_until};
@@ -12,14 +15,24 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 /// The locks of all tables, by number.
 #[derive(Default)]
 pub(crate) struct TableLocks {
-    held: Mutex<BTreeMap<i64, Holders>>,
+    held: Mutex<Held>,
     released: Condvar,
+}
+
+#[derive(Default)]
+struct Held {
+    /// A table remains here when nobody holds it.
+    tables: BTreeMap<i64, Holders>,
+    /// Number of shares that have ended.
+    time: u64,
 }
 
 #[derive(Default)]
 struct Holders {
     shared: u32,
     is_exclusive: bool,
+    /// The time at which the last share ended.
+    changed_at: u64,
 }
 
 impl TableLocks {
@@ -44,11 +57,32 @@ impl TableLocks {
     }
 
     pub fn release_shared(&self, table: i64) {
-        self.release(table, &|holders| holders.shared = holders.shared.saturating_sub(1));
+        self.release(table, &|holders, time| {
+            holders.shared = holders.shared.saturating_sub(1);
+            *time += 1;
+            holders.changed_at = *time;
+        });
     }
 
     pub fn release_exclusive(&self, table: i64) {
-        self.release(table, &|holders| holders.is_exclusive = false);
+        self.release(table, &|holders, _| holders.is_exclusive = false);
+    }
+
+    /// Whether a session that shares a table `own` times may take it at once.
+    fn is_free(&self, table: i64, own: u32) -> bool {
+        let held = self.held();
+        let holders = held.tables.get(&table);
+        holders.is_none_or(|holders| !holders.is_exclusive && holders.shared <= own)
+    }
+
+    /// The present time. A transaction reads it before it takes its snapshot.
+    pub fn time(&self) -> u64 {
+        self.held().time
+    }
+
+    /// Whether another transaction may have changed rows of a table since then.
+    pub fn is_changed_since(&self, table: i64, time: u64) -> bool {
+        self.held().tables.get(&table).is_some_and(|holders| holders.changed_at > time)
     }
 
     fn wait(
@@ -57,28 +91,26 @@ impl TableLocks {
         take: &dyn Fn(&mut Holders) -> bool,
         waiter: &dyn Waiter,
     ) -> Result<(), SqlError> {
-        let take = |held: &mut BTreeMap<i64, Holders>| take(held.entry(table).or_default());
+        let take = |held: &mut Held| take(held.tables.entry(table).or_default());
         let busy = || {
             let detail =
                 format!("Other transactions have used it for {} seconds.", WAIT_MAX.as_secs());
             SqlError::new("55P03", "could not obtain lock on relation").detail(detail)
         };
-        wait_until(waiter, &self.released, self.held(), take, busy).map(drop)
+        wait_until((waiter, WAIT_MAX), &self.released, self.held(), take, busy).map(drop)
     }
 
-    fn release(&self, table: i64, release: &dyn Fn(&mut Holders)) {
+    fn release(&self, table: i64, release: &dyn Fn(&mut Holders, &mut u64)) {
         let mut held = self.held();
-        if let Some(holders) = held.get_mut(&table) {
-            release(holders);
-            if holders.shared == 0 && !holders.is_exclusive {
-                held.remove(&table);
-            }
+        let Held { tables, time } = &mut *held;
+        if let Some(holders) = tables.get_mut(&table) {
+            release(holders, time);
         }
         drop(held);
         self.released.notify_all();
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<i64, Holders>> {
+    fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().expect("no holder panics")
     }
 }
@@ -115,6 +147,12 @@ impl HeldLocks {
             self.exclusive.push(table);
         }
         Ok(())
+    }
+
+    /// Whether [`Self::take`] would not wait.
+    pub fn is_free(&self, locks: &TableLocks, table: i64) -> bool {
+        self.exclusive.contains(&table)
+            || locks.is_free(table, u32::from(self.shared.contains(&table)))
     }
 
     pub fn release(&mut self, locks: &TableLocks) {
@@ -155,6 +193,21 @@ mod tests {
         let mut other = HeldLocks::default();
         other.take(&locks, 1, &Nobody).expect("it was released");
         other.release(&locks);
-        assert!(locks.held().is_empty());
+        let is_free = |holders: &Holders| holders.shared == 0 && !holders.is_exclusive;
+        assert!(locks.held().tables.values().all(is_free));
+    }
+
+    #[test]
+    fn a_table_is_changed_when_a_share_has_ended() {
+        let locks = TableLocks::default();
+        let mut held = HeldLocks::default();
+        held.share(&locks, 1, &Nobody).expect("it is free");
+        let before = locks.time();
+        held.release(&locks);
+        assert!(locks.is_changed_since(1, before) && !locks.is_changed_since(2, before));
+        let after = locks.time();
+        held.take(&locks, 1, &Nobody).expect("it is free");
+        held.release(&locks);
+        assert!(!locks.is_changed_since(1, after), "no row was changed");
     }
 }

@@ -123,11 +123,40 @@ pub(crate) fn compile_text(
     tables: &Tables,
     text: &str,
 ) -> Result<(SingleStatement, Vec<SqlType>), SqlError> {
+    let planned = plan_own(knowledge, tables, text, &[])?;
+    Ok((planned.1.statement, planned.0))
+}
+
+/// Plans a query of ours whose parameters have these types.
+pub(crate) fn compile_typed(
+    knowledge: Knowledge<'_>,
+    tables: &Tables,
+    text: &str,
+    types: &[SqlType],
+) -> Result<SingleStatement, SqlError> {
+    plan_own(knowledge, tables, text, types).map(|(_, planned)| planned.statement)
+}
+
+/// Plans a query of ours without parameters.
+pub(crate) fn plan_rows(
+    knowledge: Knowledge<'_>,
+    tables: &Tables,
+    text: &str,
+) -> Result<PlannedQuery, SqlError> {
+    plan_own(knowledge, tables, text, &[]).map(|(_, planned)| planned)
+}
+
+fn plan_own(
+    knowledge: Knowledge<'_>,
+    tables: &Tables,
+    text: &str,
+    types: &[SqlType],
+) -> Result<(Vec<SqlType>, PlannedQuery), SqlError> {
     let constants = std::sync::Arc::default();
     let surroundings = Surroundings { routines: &[], constants: &constants };
-    let planned = plan_text(knowledge, tables, surroundings, text, &[])?;
+    let planned = plan_text(knowledge, tables, surroundings, text, types)?;
     match planned.action {
-        PlannedAction::Query(query) => Ok((query.statement, planned.parameters)),
+        PlannedAction::Query(query) => Ok((planned.parameters, *query)),
         PlannedAction::Call(_) => Err(SqlError::internal("a call is no query")),
     }
 }

@@ -4,7 +4,7 @@ use crate::error::SqlError;
 use std::sync::{Condvar, MutexGuard};
 use std::time::Duration;
 
-/// How long a session waits at most.
+/// How long a session waits for a table or for the catalog.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Interval at which a waiting session looks whether its statement should end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -20,9 +20,9 @@ pub(crate) trait Waiter {
     fn lock_timeout(&self) -> Option<Duration>;
 }
 
-/// Waits until a condition holds; `busy` is the error if it never does.
+/// Waits until a condition holds, at most for a time; `busy` is the error if it never does.
 pub(crate) fn wait_until<'g, T>(
-    waiter: &dyn Waiter,
+    (waiter, most): (&dyn Waiter, Duration),
     changed: &Condvar,
     mut guard: MutexGuard<'g, T>,
     mut is_free: impl FnMut(&mut T) -> bool,
@@ -36,9 +36,9 @@ pub(crate) fn wait_until<'g, T>(
         waiter.check()?;
         let now_ns = waiter.now_ns();
         let waited = Duration::from_nanos(now_ns - *begun_ns.get_or_insert(now_ns));
-        let limit = waiter.lock_timeout().unwrap_or(WAIT_MAX).min(WAIT_MAX);
+        let limit = waiter.lock_timeout().unwrap_or(most).min(most);
         if waited >= limit {
-            return Err(match limit < WAIT_MAX {
+            return Err(match limit < most {
                 true => SqlError::new("55P03", "canceling statement due to lock timeout"),
                 false => busy(),
             });

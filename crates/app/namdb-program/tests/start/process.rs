@@ -86,6 +86,26 @@ impl Started {
         child.wait_with_output().expect("it was started here")
     }
 
+    /// Runs `namdb sql` on it, which stays connected after it has printed `mark`: a statement runs
+    /// then that takes minutes.
+    pub fn open_sql(&self, input: &str, mark: &str) -> Connected {
+        let mut child = program()
+            .args(["sql", &self.address])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program was built");
+        // It runs statements when it has read all of them.
+        let mut input_pipe = child.stdin.take().expect("it is piped");
+        input_pipe.write_all(format!("{input}{LONG};\n").as_bytes()).expect("it reads");
+        drop(input_pipe);
+        let output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let found = output.lines().map_while(Result::ok).any(|line| line.trim() == mark);
+        assert!(found, "the client has ended before it printed {mark}");
+        Connected { child }
+    }
+
     /// Ends it; returns the exit code and the rest of standard error.
     pub fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
@@ -93,6 +113,19 @@ impl Started {
         self.errors.read_to_string(&mut rest).expect("it is a pipe");
         let status = self.child.wait().expect("it was started here");
         (status.code(), rest)
+    }
+}
+
+const LONG: &str = "select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b where a + b < 0";
+
+/// A connected client. It ends when its server has ended.
+pub struct Connected {
+    child: Child,
+}
+
+impl Connected {
+    pub fn end(mut self) {
+        self.child.wait().expect("it was started here");
     }
 }
 

@@ -122,3 +122,32 @@ fn a_directory_keeps_tables_and_rows() {
     assert_eq!(server.end(Signal::INT).0, Some(0));
     std::fs::remove_dir_all(&data).expect("it is ours");
 }
+
+#[test]
+fn a_killed_server_publishes_no_part_of_a_transaction() {
+    let data = temporary("killed");
+    let path = data.to_str().expect("it is UTF-8");
+    let server = Started::new(&["--data", path]);
+    let make = "create table a (id int primary key, n int); insert into a values (1, 10)";
+    assert!(server.sql(&["-c", make]).status.success());
+    let open = "begin; insert into a values (2, 20); create table b (id int); \
+                insert into b values (1); create index a_by_n on a (n);\nselect 'open';\n";
+    let client = server.open_sql(open, "open");
+    assert_eq!(server.end(Signal::KILL).0, None);
+    client.end();
+    let server = Started::new(&["--data", path]);
+    let read = server.sql(&["-c", "select * from a", "-c", "select * from b"]);
+    assert!(text(&read.stdout).contains("(1 row)"), "{}", text(&read.stdout));
+    assert!(text(&read.stderr).contains("relation \"b\" does not exist"), "{}", text(&read.stderr));
+
+    // The same transaction, committed.
+    let committed = format!("{open}commit;\nselect 'done';\n");
+    let client = server.open_sql(&committed, "done");
+    assert_eq!(server.end(Signal::KILL).0, None);
+    client.end();
+    let server = Started::new(&["--data", path]);
+    let read = server.sql(&["-c", "select count(*) from a, b where a.n = 20"]);
+    assert!(text(&read.stdout).contains("     1\n"), "{}", text(&read.stdout));
+    assert_eq!(server.end(Signal::TERM).0, Some(0));
+    std::fs::remove_dir_all(&data).expect("it is ours");
+}

@@ -181,7 +181,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
         write_columns(self.txn, table, id, values)?;
         if table.is_read_whole {
-            self.frame.inserted.push((at, key));
+            self.frame.inserted.push((table.id, key));
         }
         Ok(id)
     }

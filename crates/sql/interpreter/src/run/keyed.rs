@@ -277,7 +277,7 @@ impl<E: Env> Run<'_, '_, E> {
         let tables = self.tables;
         write_columns(self.txn, &tables[insert.table], id, values)?;
         if tables[insert.table].is_read_whole {
-            self.frame.inserted.push((insert.table, key));
+            self.frame.inserted.push((tables[insert.table].id, key));
         }
         let node = &self.statement.root;
         if node.width == 0 {

@@ -392,7 +392,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut keys = Vec::new();
         let mut note = |record: layout::RecordRef<'_>| keys.push(Key::from_words(record.key()));
         self.txn.for_each(bound.id, &mut note).await?;
-        let own = self.frame.inserted.iter().filter(|(of, _)| *of == table);
+        let own = self.frame.inserted.iter().filter(|(of, _)| *of == bound.id);
         keys.extend(own.map(|(_, key)| *key));
         keys.sort_unstable();
         keys.dedup();

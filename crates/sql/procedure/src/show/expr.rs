@@ -34,6 +34,16 @@ pub(super) enum Style {
     Exact,
     /// As PostgreSQL's `EXPLAIN` does.
     Explain,
+    /// As PostgreSQL prints the query of a view, with syntax that can be read again.
+    Definition,
+    /// As PostgreSQL prints the query of a view.
+    View,
+}
+
+impl Style {
+    fn is_of_view(self) -> bool {
+        matches!(self, Self::Definition | Self::View)
+    }
 }
 
 impl Text<'_> {
@@ -48,6 +58,9 @@ impl Text<'_> {
             ExprKind::Bool(truth) => truth.to_string(),
             ExprKind::Integer(number) => number.to_string(),
             ExprKind::Number(digits) => digits.clone(),
+            ExprKind::Text(text) if self.style.is_of_view() => {
+                format!("'{}'::text", text.replace('\'', "''"))
+            }
             ExprKind::Text(text) => format!("'{}'", text.replace('\'', "''")),
             ExprKind::Variable(variable) => self.variable(*variable),
             ExprKind::Field { variable, field } => self.field(*variable, *field),
@@ -66,7 +79,7 @@ impl Text<'_> {
                 format!("(NOT {})", self.expr(operand))
             }
             ExprKind::Binary { operator, left, right } => {
-                format!("({} {} {})", self.expr(left), operator.sign(), self.expr(right))
+                format!("({} {} {})", self.operand(left), operator.sign(), self.operand(right))
             }
             ExprKind::Case { branches, otherwise } => self.case(branches, otherwise.as_deref()),
             ExprKind::Cast { operand, kind } => self.cast(operand, *kind, &expr.sql_type),
@@ -85,10 +98,18 @@ impl Text<'_> {
             ExprKind::SubPlan { kind, plan } => self.sub_plan(kind, *plan),
             ExprKind::Element => match self.style {
                 Style::Exact => "element".to_owned(),
-                Style::Explain => ELEMENT.to_owned(),
+                Style::Explain | Style::Definition | Style::View => ELEMENT.to_owned(),
             },
             _ => self.predicate(expr),
         }
+    }
+
+    /// An operand of an operator. Those of texts take `text`, and PostgreSQL says so.
+    fn operand(&self, expr: &Expr) -> String {
+        let is_varchar = matches!(expr.kind, ExprKind::Column(_))
+            && matches!(expr.sql_type, SqlType::Varchar(_));
+        let text = self.expr(expr);
+        if self.style.is_of_view() && is_varchar { format!("{text}::text") } else { text }
     }
 
     fn predicate(&self, expr: &Expr) -> String {
@@ -115,10 +136,10 @@ impl Text<'_> {
                 format!("({operand} {} {quantifier} ({array}))", operator.sign())
             }
             ExprKind::Like { operand, pattern, ignores_case, negated } => {
-                if self.style == Style::Explain {
+                if matches!(self.style, Style::Explain | Style::View) {
                     let sign = if *negated { "!~~" } else { "~~" };
                     let sign = if *ignores_case { format!("{sign}*") } else { sign.to_owned() };
-                    return format!("({} {sign} {})", self.expr(operand), self.expr(pattern));
+                    return format!("({} {sign} {})", self.operand(operand), self.operand(pattern));
                 }
                 let like = if *ignores_case { "ILIKE" } else { "LIKE" };
                 format!("({} {}{like} {})", self.expr(operand), not(negated), self.expr(pattern))
@@ -155,6 +176,18 @@ impl Text<'_> {
     }
 
     fn cast(&self, operand: &Expr, kind: CastKind, sql_type: &SqlType) -> String {
+        if self.style.is_of_view() {
+            let text = self.expr(operand);
+            return match &operand.kind {
+                ExprKind::Text(text) => format!("'{}'::{sql_type}", text.replace('\'', "''")),
+                // Integers of all sizes are compared with each other.
+                ExprKind::Integer(_) if kind == CastKind::Implicit && sql_type.is_integer() => text,
+                ExprKind::Integer(_) | ExprKind::Number(_) | ExprKind::Column(_) => {
+                    format!("{text}::{sql_type}")
+                }
+                _ => format!("({text})::{sql_type}"),
+            };
+        }
         let operand = self.expr(operand);
         if self.style == Style::Explain {
             return format!("({operand})::{sql_type}");

@@ -3,6 +3,9 @@
 mod explain;
 mod expr;
 mod node;
+mod view;
+
+pub use view::view_text;
 
 use crate::node::{Statement, Workload};
 use expr::Names;

@@ -222,10 +222,29 @@ impl Resolver<'_> {
         if let Some(named) = self.named_source(clause, name, alias, span) {
             return named;
         }
+        if let Some(at) = self.view(name) {
+            let view = &self.catalog.views[at];
+            self.used_views.push(at);
+            self.reads_tables = true;
+            let kind = FromKind::Query(Box::new(view.query.clone()));
+            let (columns, own) = (view.columns.clone(), view.name.clone());
+            return self.add_source(clause, kind, columns, Some(own), alias, span);
+        }
         let table = self.table(name)?;
         let columns = self.catalog.tables[table].fields();
         let own = self.catalog.tables[table].name.clone();
         self.add_source(clause, FromKind::Table(table), columns, Some(own), alias, span)
+    }
+
+    /// Position of the view called `name`.
+    fn view(&self, name: &ObjectName) -> Option<usize> {
+        let parts: Vec<String> = object_parts(name)?.into_iter().map(ident_name).collect();
+        let own = match &parts[..] {
+            [own] => own,
+            [schema, own] if schema == "public" => own,
+            _ => return None,
+        };
+        self.catalog.views.iter().position(|view| view.name == *own)
     }
 
     /// Position of the table called `name`.
@@ -246,6 +265,10 @@ impl Resolver<'_> {
             }
         };
         self.reads_tables = true;
+        if self.view(name).is_some() {
+            let advice = "change the rows of its tables";
+            return Err(self.outside(span, "a change of the rows of a view", advice));
+        }
         self.catalog.position(own).ok_or_else(|| {
             let sentence = format!("the schema has no table `{own}`");
             let tables = self.catalog.tables.iter().map(|table| &*table.name);

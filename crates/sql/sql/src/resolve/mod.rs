@@ -52,6 +52,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) references: Vec<Reference>,
     /// The queries of `WITH` that are visible, innermost last.
     pub(crate) named_queries: Vec<Rc<NamedQuery>>,
+    /// The views that the statement names, by position.
+    pub(crate) used_views: Vec<usize>,
     /// Types that uses have given to variables without a type, in the order of resolution.
     pub(crate) deduced: RefCell<Vec<(usize, SqlType)>>,
     /// Whether the statement uses a table.
@@ -87,6 +89,7 @@ impl<'a> Resolver<'a> {
             named_queries: Vec::new(),
             deduced: RefCell::default(),
             reads_tables: false,
+            used_views: Vec::new(),
             no_aggregates: Some("here"),
             depth: 0,
         }

@@ -60,8 +60,8 @@ impl SchemaReader<'_> {
         }
         let default = serial.map(|sql_type| self.next_value(table, &name, &sql_type, span));
         let default = default.transpose()?;
-        let column = TableColumn { name, sql_type, nullable: default.is_none(), default };
-        self.drafts[table].columns.push(column);
+        let nullable = default.is_none();
+        self.drafts[table].add_column(name, sql_type, nullable, default);
         let position = self.drafts[table].columns.len() - 1;
         self.column_constraints(table, position, late)
     }
@@ -180,7 +180,7 @@ impl SchemaReader<'_> {
         self.cursor.next();
         self.cursor.accept_word("KEY");
         let stops = |token: &Token| {
-            matches!(token, Token::Comma | Token::RParen)
+            matches!(token, Token::Comma | Token::RParen | Token::SemiColon)
                 || COLUMN_WORDS.iter().any(|word| token_is_word(token, word))
         };
         loop {
@@ -198,12 +198,12 @@ impl SchemaReader<'_> {
     }
 
     /// Parses a default; returns whether `NULL` follows it.
-    fn default(&mut self, table: usize, column: usize) -> Result<bool> {
+    pub(super) fn default(&mut self, table: usize, column: usize) -> Result<bool> {
         let span = self.cursor.span();
         let stops = |token: &Token| {
             let next = COLUMN_WORDS.iter().any(|word| token_is_word(token, word))
                 && !token_is_word(token, "NULL");
-            matches!(token, Token::Comma | Token::RParen) || next
+            matches!(token, Token::Comma | Token::RParen | Token::SemiColon) || next
         };
         let tokens = if self.cursor.is_word("NULL") {
             self.cursor.next().into_iter().collect()

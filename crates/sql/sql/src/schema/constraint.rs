@@ -57,6 +57,9 @@ impl SchemaReader<'_> {
 
     /// The column of a constraint without a column list: the last one declared before it.
     fn owner(&self, table: usize) -> Option<usize> {
+        if self.added_column.is_some() {
+            return self.added_column;
+        }
         let before = self.cursor.position();
         let mut depth = 0_i32;
         let mut position = before;

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Check, ForeignKey, HIDDEN_KEY, Index, Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
+use crate::expression::Expr;
 use crate::source::Source;
 use crate::types::SqlType;
 use layout::column::COLUMN_LENGTH_MAX;
@@ -18,6 +19,10 @@ pub(super) struct Draft {
     pub(super) name: String,
     pub(super) place: Span,
     pub(super) columns: Vec<TableColumn>,
+    /// The names that the columns have in the engine. They do not change.
+    pub(super) stored_names: Vec<String>,
+    /// The number of the last column, which may be gone.
+    pub(super) last_number: u32,
     pub(super) primary: Option<Key>,
     pub(super) indexes: Vec<Index>,
     pub(super) foreign_keys: Vec<ForeignKey>,
@@ -30,6 +35,38 @@ pub(super) struct Key {
 }
 
 impl Draft {
+    pub(super) fn new(name: String, place: Span) -> Self {
+        Self {
+            name,
+            place,
+            columns: Vec::new(),
+            stored_names: Vec::new(),
+            last_number: 0,
+            primary: None,
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// Adds a column behind all others.
+    pub(super) fn add_column(
+        &mut self,
+        name: String,
+        sql_type: SqlType,
+        nullable: bool,
+        default: Option<Expr>,
+    ) {
+        self.last_number += 1;
+        let number = self.last_number;
+        // A column that is behind gone or renamed ones may have the name of one.
+        let is_first = number as usize == self.columns.len() + 1;
+        let is_taken = !is_first || self.stored_names.contains(&name);
+        let stored = if is_taken { format!("{name}.{number}") } else { name.clone() };
+        self.stored_names.push(stored);
+        self.columns.push(TableColumn { name, number, sql_type, nullable, default });
+    }
+
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
@@ -65,7 +102,7 @@ impl Draft {
                 return Err(Error::at(source, self.place, ErrorKind::Outside, sentence));
             };
             stored.push(Column {
-                name: column.name.clone(),
+                name: self.stored_names[at].clone(),
                 column_type,
                 nullable: column.nullable,
                 in_row: None,
@@ -99,7 +136,7 @@ impl Draft {
 impl Draft {
     /// How a text without a declared length is stored: short ones in the row. Keys have few bytes.
     fn stored_text(&self, at: usize, column: &TableColumn) -> Column {
-        let (name, nullable) = (column.name.clone(), column.nullable);
+        let (name, nullable) = (self.stored_names[at].clone(), column.nullable);
         let is_primary = self.primary.as_ref().is_some_and(|key| key.columns.contains(&at));
         if is_primary || self.indexes.iter().any(|index| index.columns.contains(&at)) {
             let column_type = ColumnType::Varchar(KEY_TEXT_BYTES_MAX);

@@ -2,12 +2,14 @@
 //!
 //! The statements are `CREATE TABLE`, `CREATE INDEX` and `ALTER TABLE ... ADD` of a constraint.
 //! [`statement`] has one function for each, [`column`] and [`constraint`] parse the parts of a
-//! table, and [`draft`] builds the table.
+//! table, and [`draft`] builds the table. Sessions change tables in other ways, too: [`alter`].
 //!
 //! [`statement`]: self::statement
+//! [`alter`]: self::alter
 //!
 //! Decision: docs/decisions/0159-a-table-without-a-primary-key-has-a-hidden-column-ctid.md
 
+mod alter;
 mod column;
 mod constraint;
 mod draft;
@@ -65,6 +67,7 @@ fn read_for(source: &Source, findings: &mut Findings, is_session: bool) -> Catal
         cursor: Cursor::new(source, tokens, source.text().len()),
         drafts: Vec::new(),
         relations: Vec::new(),
+        added_column: None,
         is_session,
         findings,
     };
@@ -101,6 +104,8 @@ struct SchemaReader<'s> {
     drafts: Vec<Draft>,
     /// Names of tables and indexes, which share a namespace.
     relations: Vec<String>,
+    /// The column that `ALTER TABLE` adds, while its constraints are read.
+    added_column: Option<usize>,
     /// Whether the statements are those of SQL sessions.
     is_session: bool,
     findings: &'s mut Findings,

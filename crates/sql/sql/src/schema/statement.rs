@@ -24,6 +24,10 @@ impl SchemaReader<'_> {
             self.create_index()?;
         } else if self.cursor.accept_words(&["ALTER", "TABLE"]) {
             self.alter_table()?;
+        } else if self.is_session && self.cursor.accept_words(&["ALTER", "INDEX"]) {
+            self.alter_index()?;
+        } else if self.is_session && self.cursor.accept_words(&["DROP", "TABLE"]) {
+            self.drop_table()?;
         } else {
             return Err(self.refused_statement());
         }
@@ -41,17 +45,7 @@ impl SchemaReader<'_> {
             return Err(exists(self.cursor.error(place, ErrorKind::Name, sentence), &name));
         }
         self.relations.push(name.clone());
-        let (columns, indexes, foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
-        let checks = Vec::new();
-        self.drafts.push(Draft {
-            name,
-            place,
-            columns,
-            primary: None,
-            indexes,
-            foreign_keys,
-            checks,
-        });
+        self.drafts.push(Draft::new(name, place));
         let table = self.drafts.len() - 1;
         let mut late = Vec::new();
         self.cursor.expect(&Token::LParen)?;
@@ -216,17 +210,27 @@ impl SchemaReader<'_> {
         let table = self.table()?;
         loop {
             let span = self.cursor.span();
-            let adds = self.cursor.accept_word("ADD");
-            if !adds || !self.is_constraint() {
+            let is_known = match self.is_session {
+                true => self.change(table)?,
+                false => self.adds_constraint(table)?,
+            };
+            if !is_known {
                 let advice = "write ALTER TABLE ... ADD [CONSTRAINT name] PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK, \
                               and all else in CREATE TABLE";
                 return Err(self.cursor.outside(span, "this change of a table", advice));
             }
-            self.late_constraint(table)?;
             if !self.cursor.accept(&Token::Comma) {
                 return Ok(());
             }
         }
+    }
+
+    fn adds_constraint(&mut self, table: usize) -> Result<bool> {
+        let adds = self.cursor.accept_word("ADD") && self.is_constraint();
+        if adds {
+            self.late_constraint(table)?;
+        }
+        Ok(adds)
     }
 
     fn if_not_exists(&mut self) -> bool {
@@ -271,16 +275,6 @@ impl SchemaReader<'_> {
         })
     }
 
-    /// Reserves the name of an index or key, which must be unique.
-    pub(super) fn claim(&mut self, name: String, place: Span) -> Result<String> {
-        if self.relations.contains(&name) {
-            let sentence = format!("a table or index `{name}` already exists");
-            return Err(exists(self.cursor.error(place, ErrorKind::Name, sentence), &name));
-        }
-        self.relations.push(name.clone());
-        Ok(name)
-    }
-
     /// Skips to the end of the statement.
     fn skip_clauses(&mut self) {
         while !self.cursor.is_at_end() && self.cursor.peek() != Some(&Token::SemiColon) {
@@ -297,6 +291,6 @@ impl SchemaReader<'_> {
     }
 }
 
-fn exists(error: Error, name: &str) -> Error {
+pub(super) fn exists(error: Error, name: &str) -> Error {
     error.in_postgres("42P07", format!("relation \"{name}\" already exists"))
 }

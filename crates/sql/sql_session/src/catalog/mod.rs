@@ -29,11 +29,13 @@ pub(crate) enum DefinitionKind {
     Constraint = 3,
     Routine = 4,
     Sequence = 5,
+    View = 6,
 }
 
 impl DefinitionKind {
     pub fn of_number(number: i64) -> Option<Self> {
-        let all = [Self::Table, Self::Index, Self::Constraint, Self::Routine, Self::Sequence];
+        let all =
+            [Self::Table, Self::Index, Self::Constraint, Self::Routine, Self::Sequence, Self::View];
         all.into_iter().find(|kind| *kind as i64 == number)
     }
 }

@@ -32,8 +32,8 @@ pub(crate) struct Sequence {
     pub start: i64,
 }
 
-/// The number of the definition of a sequence or of its table, and the number of its column from 1;
-/// 0 for a sequence of its own.
+/// The number of the definition of a sequence or of its table, and the number of its column; 0 for
+/// a sequence of its own.
 pub(crate) type SequencePlace = (i64, i64);
 
 /// The sequences of a catalog, by name: those of columns, and those with a definition.
@@ -44,11 +44,11 @@ pub(crate) fn sequences(
 ) -> BTreeMap<String, Sequence> {
     let mut found = BTreeMap::new();
     for (table, &at) in catalog.tables.iter().zip(table_definitions) {
-        for (column, place) in table.columns.iter().zip(1..) {
-            let own = format!("{}_{}_seq", table.name, column.name);
-            let is_own = column.default.as_ref().is_some_and(|default| draws_from(default, &own));
-            if is_own {
-                found.insert(own, Sequence { place: (definitions[at].id, place), start: 1 });
+        for column in &table.columns {
+            // The table or the column may have got another name since.
+            if let Some(own) = column.default.as_ref().and_then(drawn) {
+                let place = (definitions[at].id, i64::from(column.number));
+                found.insert(own, Sequence { place, start: 1 });
             }
         }
     }
@@ -59,16 +59,17 @@ pub(crate) fn sequences(
     found
 }
 
-fn draws_from(default: &sql::expression::Expr, sequence: &str) -> bool {
-    let mut found = false;
+/// The sequence that a default draws from.
+fn drawn(default: &sql::expression::Expr) -> Option<String> {
+    let mut found = None;
     default.visit(&mut |part| {
-        if let ExprKind::Function { function: Function::NextValue, arguments } = &part.kind {
-            found |= arguments
-                .iter()
-                .any(|argument| matches!(&argument.kind, ExprKind::Text(name) if name == sequence));
+        if let ExprKind::Function { function: Function::NextValue, arguments } = &part.kind
+            && let Some(ExprKind::Text(name)) = arguments.first().map(|argument| &argument.kind)
+        {
+            found = Some(name.clone());
         }
     });
-    found
+    found.filter(|name| name.ends_with("_seq"))
 }
 
 /// The value of `START WITH` in the text of `CREATE SEQUENCE`.
@@ -110,6 +111,11 @@ impl Ranges {
         }
         range.next += 1;
         Ok(range.next - 1)
+    }
+
+    /// Forgets the values of all sequences of a table, or of one that is gone.
+    pub fn forget_all(&self, owner: i64) {
+        self.ranges.lock().expect("no holder panics").retain(|place, _| place.0 != owner);
     }
 
     fn forget(&self, place: SequencePlace) {

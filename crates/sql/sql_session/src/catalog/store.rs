@@ -39,6 +39,7 @@ pub(crate) struct Store {
     sequence: SingleStatement,
     add_sequence: SingleStatement,
     set_sequence: SingleStatement,
+    drop_sequences: SingleStatement,
 }
 
 impl Store {
@@ -52,7 +53,7 @@ impl Store {
             if database.table(&table.name).is_some() {
                 continue;
             }
-            let one = Catalog { tables: vec![table.clone()] };
+            let one = Catalog { tables: vec![table.clone()], ..Catalog::default() };
             match create(database, &one, &[super::design::design(table, SCHEMA)]).await {
                 // Another process was faster.
                 Ok(()) | Err(CatalogError::Exists(_)) => {}
@@ -75,6 +76,7 @@ impl Store {
             set_sequence: compile(
                 "UPDATE namdb_sequence SET last = $3 WHERE owner = $1 AND place = $2",
             )?,
+            drop_sequences: compile("DELETE FROM namdb_sequence WHERE owner = $1")?,
             tables,
         })
     }
@@ -137,6 +139,10 @@ impl Store {
         for old in before.iter().filter(|old| !after.contains(old)) {
             run(&self.delete, &[Value::Int(old.id)]).await?;
         }
+        // Later definitions may have these numbers again.
+        for owner in sequence_owners(before, after) {
+            run(&self.drop_sequences, &[Value::Int(owner)]).await?;
+        }
         for new in after.iter().filter(|new| !before.contains(new)) {
             let texts = [&*new.name, &*new.physical, &*new.body];
             run(&self.insert, &row(new.id, new.kind as i64, new.table, texts)).await?;
@@ -165,6 +171,18 @@ impl Store {
         runner.run(transaction, tables, statement, &key, false, &mut rows).await?;
         Ok(last)
     }
+}
+
+/// The numbers of tables and sequences that are gone.
+pub(crate) fn sequence_owners(before: &[Definition], after: &[Definition]) -> Vec<i64> {
+    let is_owner =
+        |one: &&Definition| matches!(one.kind, DefinitionKind::Table | DefinitionKind::Sequence);
+    let is_gone = |one: &&Definition| {
+        !after
+            .iter()
+            .any(|other| other.id == one.id && other.kind == one.kind && other.body == one.body)
+    };
+    before.iter().filter(is_owner).filter(is_gone).map(|one| one.id).collect()
 }
 
 fn row(id: i64, kind: i64, owner: i64, texts: [&str; 3]) -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! A version of the SQL catalog.
 
+use super::change::EngineIndex;
 use super::sequences::{Sequence, sequences};
 use super::{Definition, DefinitionKind};
 use crate::error::SqlError;
@@ -58,7 +59,10 @@ impl Parsed {
         let mut text = String::new();
         let mut last_line = 1;
         let is_of_schema = |one: &&Definition| {
-            !matches!(one.kind, DefinitionKind::Routine | DefinitionKind::Sequence)
+            !matches!(
+                one.kind,
+                DefinitionKind::Routine | DefinitionKind::Sequence | DefinitionKind::View
+            )
         };
         for definition in definitions.iter().filter(is_of_schema) {
             last_line = text.matches('\n').count() as u32 + 1;
@@ -79,6 +83,11 @@ impl Parsed {
             let schema = Schema::new(&definitions[at].physical, columns, &key);
             table.schema = schema.map_err(|error| SqlError::unsupported(error.to_string()))?;
             table_definitions.push(at);
+        }
+        for view in definitions.iter().filter(|one| one.kind == DefinitionKind::View) {
+            let source = Source::new("statement", &view.body);
+            let read = sql::read_view(&source, &catalog);
+            catalog.views.push(read.map_err(|error| parse_error(&error, &view.body))?);
         }
         Ok(Self { catalog, table_definitions })
     }
@@ -132,10 +141,37 @@ impl Version {
         &self.definitions[self.table_definitions[table]]
     }
 
+    /// The position of the table with this number.
+    pub fn position_of(&self, id: i64) -> Option<usize> {
+        (0..self.catalog.tables.len()).find(|&at| self.definition_of(at).id == id)
+    }
+
+    /// The position of the table with this index or primary key.
+    pub fn table_of_index(&self, name: &str) -> Option<usize> {
+        self.catalog.tables.iter().position(|table| {
+            let has = table.indexes.iter().any(|index| index.name == name);
+            has || !table.primary_key.is_empty() && table.primary_key_name == name
+        })
+    }
+
     /// Position and definition of the table with this name.
     pub fn table(&self, name: &str) -> Option<(usize, &Definition)> {
         let at = self.catalog.position(name)?;
         Some((at, self.definition_of(at)))
+    }
+
+    /// The engine's names of its tables.
+    pub fn storage(&self) -> impl Iterator<Item = &str> {
+        let names = self.definitions.iter().map(|one| &*one.physical);
+        names.filter(|name| !name.is_empty())
+    }
+
+    /// The indexes that its tables have in the engine, the primary keys left out.
+    pub fn indexes(&self) -> impl Iterator<Item = EngineIndex> {
+        self.catalog.tables.iter().flat_map(|table| {
+            let of = table.schema.name();
+            table.indexes.iter().map(move |index| (of.to_owned(), index.name.clone()))
+        })
     }
 
     /// The signatures of its routines.

@@ -1,7 +1,8 @@
 //! `CREATE`, `DROP` and `ALTER`.
 
-use super::{Command, DropKind, Parser, Result2, ignored};
+use super::{Command, DropKind, Parser, Result2, TableChange, ignored};
 use crate::error::SqlError;
+use crate::lexer::{Kind, tokens};
 
 impl Parser<'_> {
     pub(super) fn create(&mut self) -> Result2<Command> {
@@ -13,6 +14,9 @@ impl Parser<'_> {
         if self.accept("TABLE") {
             let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
             return Ok(Command::CreateTable { name: self.relation()?, if_not_exists });
+        }
+        if self.accept("VIEW") {
+            return self.create_view(replaces);
         }
         if self.accept("SEQUENCE") {
             let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
@@ -39,6 +43,27 @@ impl Parser<'_> {
         }
     }
 
+    /// `CREATE VIEW`, behind these words.
+    fn create_view(&mut self, replaces: bool) -> Result2<Command> {
+        let name = self.relation()?;
+        let mut columns = Vec::new();
+        if self.accept_sign('(') {
+            loop {
+                columns.push(self.name()?);
+                if self.accept_sign(')') {
+                    break;
+                }
+                self.expect_sign(',')?;
+            }
+        }
+        if self.is_word("WITH") {
+            return Err(SqlError::unsupported("options of a view are not supported"));
+        }
+        self.expect("AS")?;
+        let query = self.rest().0.to_owned();
+        Ok(Command::CreateView { name, replaces, columns, query })
+    }
+
     pub(super) fn drop(&mut self) -> Result2<Command> {
         let kind = if self.accept("TABLE") {
             DropKind::Table
@@ -49,6 +74,8 @@ impl Parser<'_> {
             DropKind::Routine
         } else if self.accept("SEQUENCE") {
             DropKind::Sequence
+        } else if self.accept("VIEW") {
+            DropKind::View
         } else {
             let what = self.peek().map_or("", |token| token.text).to_uppercase();
             self.at = self.tokens.len();
@@ -82,6 +109,16 @@ impl Parser<'_> {
                     .hint("Write SELECT setval('sequence', value).")),
             };
         }
+        if self.accept("INDEX") {
+            let if_exists = self.accept_all(&["IF", "EXISTS"]);
+            let index = self.relation()?;
+            if !self.accept_all(&["RENAME", "TO"]) {
+                return Ok(ignored("ALTER INDEX"));
+            }
+            let to = self.name()?;
+            self.expect_end()?;
+            return Ok(Command::AlterIndex { index, if_exists, to });
+        }
         if !self.accept("TABLE") {
             let what = self.peek().map_or("", |token| token.text).to_uppercase();
             return Err(SqlError::unsupported(format!("ALTER {what} is not supported")));
@@ -89,13 +126,45 @@ impl Parser<'_> {
         let if_exists = self.accept_all(&["IF", "EXISTS"]);
         self.accept("ONLY");
         let table = self.relation()?;
+        self.accept_sign('*');
         let is_harmless = self.is_word("OWNER")
             || self.is_word("SET") && !self.tokens.iter().any(|token| token.is_word("SCHEMA"))
             || self.is_word("CLUSTER")
+            || self.is_word("REPLICA")
             || self.is_word("RESET");
         if is_harmless {
             return Ok(ignored("ALTER TABLE"));
         }
-        Ok(Command::AlterTable { table, if_exists })
+        let change = self.table_change()?;
+        Ok(Command::AlterTable { table, if_exists, change })
+    }
+
+    /// The changes of a table, behind its name.
+    fn table_change(&mut self) -> Result2<TableChange> {
+        let mut change = TableChange::default();
+        for part in super::arguments(self.rest().0)? {
+            let tokens = tokens(part)?;
+            let mut parser = Parser { text: part, tokens: &tokens, at: 0 };
+            if parser.accept_all(&["RENAME", "TO"]) {
+                change.renamed = Some(parser.name()?);
+            } else if parser.accept("DROP") && !parser.accept("CONSTRAINT") {
+                parser.accept("COLUMN");
+                parser.accept_all(&["IF", "EXISTS"]);
+                change.dropped.push((parser.name()?, parser.accept("CASCADE")));
+            } else if parser.accept("ALTER") {
+                parser.accept("COLUMN");
+                let column = parser.name()?;
+                let mut depth = 0;
+                let using = tokens.iter().find(|token| {
+                    depth += i32::from(matches!(token.kind, Kind::Sign('(')));
+                    depth -= i32::from(matches!(token.kind, Kind::Sign(')')));
+                    depth == 0 && token.is_word("USING")
+                });
+                if let Some(using) = using {
+                    change.values.push((column, part[using.end()..].trim().to_owned()));
+                }
+            }
+        }
+        Ok(change)
     }
 }

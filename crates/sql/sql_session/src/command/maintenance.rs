@@ -1,10 +1,33 @@
 //! `EXPLAIN`, `VACUUM` and `ANALYZE`.
 
-use super::{Command, ExplainOptions, Parser, Result2, ignored};
+use super::{Command, ExplainOptions, LockMode, Parser, Result2, ignored};
 use crate::error::SqlError;
 use crate::lexer::Kind;
 
 impl Parser<'_> {
+    /// `LOCK TABLE`, behind the first word.
+    pub(super) fn lock_table(&mut self) -> Result2<Command> {
+        self.accept("TABLE");
+        let tables = self.relations()?;
+        let mut words = Vec::new();
+        if self.accept("IN") {
+            while !self.accept("MODE") {
+                words.push(self.name()?);
+            }
+        }
+        let waits = !self.accept("NOWAIT");
+        self.expect_end()?;
+        let mode = match words.join(" ").as_str() {
+            "access share" | "row share" => LockMode::Reads,
+            "row exclusive" | "share update exclusive" => LockMode::Writes,
+            "" | "share" | "share row exclusive" | "exclusive" | "access exclusive" => {
+                LockMode::Alone
+            }
+            _ => return Err(self.unexpected()),
+        };
+        Ok(Command::LockTable { tables, mode, waits })
+    }
+
     pub(super) fn explain(&mut self) -> Result2<Command> {
         let mut options =
             ExplainOptions { analyze: false, costs: true, timing: true, summary: false };

@@ -1,8 +1,11 @@
 //! Recognises the commands that are no queries.
 
+mod advisory;
 mod definition;
 mod maintenance;
 mod setting;
+
+pub(crate) use advisory::{AdvisoryCall, AdvisoryFunction, Argument};
 
 use crate::copy::{CopyStatement, parse_copy};
 use crate::cursor::{parse_close, parse_declare, parse_fetch};
@@ -65,9 +68,23 @@ pub(crate) enum Command {
         name: String,
         if_not_exists: bool,
     },
+    CreateView {
+        name: String,
+        replaces: bool,
+        /// The names of its first columns.
+        columns: Vec<String>,
+        query: String,
+    },
     AlterTable {
         table: String,
         if_exists: bool,
+        change: TableChange,
+    },
+    AlterIndex {
+        index: String,
+        if_exists: bool,
+        /// The new name.
+        to: String,
     },
     Drop {
         kind: DropKind,
@@ -104,8 +121,37 @@ pub(crate) enum Command {
         tables: Vec<String>,
         tag: &'static str,
     },
+    /// A call of a function of advisory locks.
+    Advisory(AdvisoryCall),
+    LockTable {
+        tables: Vec<String>,
+        mode: LockMode,
+        waits: bool,
+    },
     /// A command without effect, with its tag.
     Ignored(String),
+}
+
+/// The parts of `ALTER TABLE` that the reader of definitions does not keep.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct TableChange {
+    /// The new name of the table.
+    pub renamed: Option<String>,
+    /// Columns that are dropped, and whether with `CASCADE`.
+    pub dropped: Vec<(String, bool)>,
+    /// The values of columns with a new type, by the column's name: the texts behind `USING`.
+    pub values: Vec<(String, String)>,
+}
+
+/// The kinds of locks of a table that differ here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LockMode {
+    /// Others may do all but replace the table.
+    Reads,
+    /// As for a change of rows.
+    Writes,
+    /// Nobody else changes rows.
+    Alone,
 }
 
 /// The kind of a dropped object.
@@ -115,6 +161,7 @@ pub(crate) enum DropKind {
     Index,
     Routine,
     Sequence,
+    View,
 }
 
 /// The characteristics of a transaction that `BEGIN` and `SET TRANSACTION` give.
@@ -306,7 +353,8 @@ impl<'t> Parser<'t> {
         }
         let word = first.text.to_ascii_uppercase();
         match &*word {
-            "SELECT" | "VALUES" | "INSERT" | "UPDATE" | "DELETE" | "WITH" | "TABLE" => {
+            "SELECT" => return self.select(),
+            "VALUES" | "INSERT" | "UPDATE" | "DELETE" | "WITH" | "TABLE" => {
                 return Ok(Command::Query);
             }
             "CALL" => return Ok(Command::Call),
@@ -376,7 +424,7 @@ impl<'t> Parser<'t> {
             "GRANT" | "REVOKE" | "COMMENT" | "CHECKPOINT" | "CLUSTER" | "REINDEX" => {
                 Ok(ignored(word))
             }
-            "LOCK" => Ok(ignored("LOCK TABLE")),
+            "LOCK" => self.lock_table(),
             "LISTEN" | "UNLISTEN" | "NOTIFY" | "MOVE" | "DO" | "MERGE" | "REFRESH" | "IMPORT"
             | "LOAD" | "REASSIGN" | "SECURITY" => {
                 Err(SqlError::unsupported(format!("{word} is not supported")))

@@ -29,6 +29,9 @@ pub(crate) struct Block<E: Env> {
     pub engine: Option<OwnedTransaction<E>>,
     /// The isolation level that the engine's transaction has.
     pub engine_isolation: Isolation,
+    /// Whether a statement was refused that would run if the transaction were repeated at
+    /// [`Isolation::Serializable`].
+    pub wants_serializable: bool,
     /// Whether a statement has accessed rows.
     pub has_begun: bool,
     /// Whether a statement has changed rows in the engine's transaction.
@@ -40,6 +43,8 @@ pub(crate) struct Block<E: Env> {
     /// Its changes of the catalog.
     pub change: Option<Change>,
     pub locks: HeldLocks,
+    /// The time of the table locks when the engine's transaction began.
+    pub began_at: u64,
     /// When its first statement ran, in microseconds since 2000-01-01.
     pub began_us: Option<i64>,
     pub log: Log,
@@ -62,12 +67,14 @@ impl<E: Env> Block<E> {
             is_read_only,
             engine: None,
             engine_isolation: isolation.of_engine(),
+            wants_serializable: false,
             has_begun: false,
             has_written: false,
             has_written_shared: false,
             version: None,
             change: None,
             locks: HeldLocks::default(),
+            began_at: 0,
             began_us: None,
             log: Log::default(),
             cursors: BTreeMap::new(),
@@ -83,11 +90,22 @@ impl<E: Env> Block<E> {
         self.change.as_ref().is_some_and(|change| change.created.contains(physical))
     }
 
+    /// Whether the isolation level promises to keep the snapshot of the engine's transaction.
+    pub fn keeps_snapshot(&self) -> bool {
+        self.has_begun && !self.isolation.hides_conflicts()
+    }
+
     /// Whether the engine's transaction may be committed before the block's end: nobody else sees
     /// the rows that it has changed, and the block does not keep its snapshot.
     pub fn may_divide(&self) -> bool {
-        let keeps_snapshot = self.has_begun && !self.isolation.hides_conflicts();
-        self.change.is_some() && !self.has_written_shared && !keeps_snapshot
+        let is_own = self.change.is_some() && !self.has_written_shared;
+        is_own && !self.keeps_snapshot() && !self.log.is_repeated()
+    }
+
+    /// Whether a change of the catalog must go on with the engine's transaction: it has changed
+    /// rows, or the isolation level promises to keep its snapshot.
+    pub fn keeps_transaction(&self) -> bool {
+        self.has_written || self.keeps_snapshot()
     }
 
     pub fn apply(&mut self, characteristics: Characteristics) {

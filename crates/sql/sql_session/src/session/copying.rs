@@ -5,6 +5,7 @@
 //! storage itself.
 
 use super::divided::{HINT, Parts};
+use super::query::Ended;
 use super::rewrite::{CHUNK_ROWS, insert_text, quoted};
 use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
@@ -319,6 +320,7 @@ impl<H: Host> SqlSession<H> {
         (copy.is_divided, block.writes) = (true, block.writes + 1);
         let ran = match settled {
             Ok(()) => {
+                block.begin_anew();
                 self.sequences.set_version(&copy.version);
                 let (tables, insert) = (&*copy.version.tables, &copy.insert);
                 let (parameters, rows) = (&[][..], &rows);
@@ -358,10 +360,11 @@ impl<H: Host> SqlSession<H> {
                 self.sequences.set_version(&copy.version);
                 let rows = &mut self.rows;
                 let ran = self.runner.run(transaction, tables, statement, values, false, rows);
-                ran.await.map(drop).map_err(SqlError::from)
+                ran.await.map(drop).map_err(Ended::from)
             }
-            (started, _) => started.map_err(SqlError::from),
+            (started, _) => started,
         };
+        let ran = ran.map_err(|ended| block.failed_by(ended));
         self.block = Some(block);
         ran.map_err(|error| match &*error.sqlstate {
             "54000" => error.hint(HINT),

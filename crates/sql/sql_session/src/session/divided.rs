@@ -34,19 +34,28 @@ pub(super) struct Parts<'s> {
 }
 
 impl<H: Host> SqlSession<H> {
-    /// Commits in the engine what a block has changed so far; [`Block::may_divide`] holds.
+    /// Commits in the engine what a block has changed so far; [`Block::may_divide`] holds. The rows
+    /// are there to stay: a savepoint before them can no longer be rolled back to.
     pub(super) async fn settle(&mut self, block: &mut Block<H::Env>) -> Result<(), SqlError> {
         debug_assert!(block.may_divide(), "others would see the rows");
-        // The rows are there to stay: they cannot be undone by repeating the statements before.
-        block.log.lose();
         match block.engine.take() {
-            Some(transaction) if block.has_written => self.commit_engine(transaction).await?,
+            Some(transaction) if block.has_written => {
+                if let Err(ended) = self.commit_engine(transaction).await {
+                    if matches!(ended, Ended::Failed(_)) {
+                        // The rows may be there: no savepoint can be rolled back to.
+                        block.writes += 1;
+                        block.begin_anew();
+                    }
+                    return Err(block.failed_by(ended));
+                }
+            }
             transaction => {
                 block.engine = transaction;
                 self.stop_in_block(block).await;
             }
         }
         block.has_written = false;
+        block.begin_anew();
         Ok(())
     }
 
@@ -97,22 +106,50 @@ impl<H: Host> SqlSession<H> {
         insert: &SingleStatement,
         parameters: &[Value],
     ) -> Result<u64, Ended> {
-        let only_looks = !block.has_written && block.engine_isolation == Isolation::Snapshot;
-        let transaction = block.engine.as_mut().expect("it was started");
-        let (tables, mut transaction) = (&*version.tables, transaction.statement());
-        let input =
-            self.runner.input(&mut transaction, tables, insert, parameters, only_looks).await?;
+        let tables = &*version.tables;
+        let input = self.divided_input(block, tables, insert, parameters).await?;
         block.writes += 1;
+        let parts = Parts { tables, insert, parameters, rows: &input, has_query: true };
         if input.len() <= CHUNK_ROWS {
+            self.start_in_block(block, false).await?;
             block.has_written = true;
-            let all = (&input, 0..input.len());
-            let inserted =
-                self.runner.insert_part(&mut transaction, tables, insert, parameters, all);
-            return Ok(inserted.await?);
+            let transaction = block.engine.as_mut().expect("it was started");
+            return self.run_part(transaction, parts, 0..input.len()).await;
         }
         self.settle(block).await?;
-        let parts = Parts { tables, insert, parameters, rows: &input, has_query: true };
         Ok(self.insert_in_parts(parts, &mut block.began_us).await?)
+    }
+
+    /// The rows of the query of an `INSERT ... SELECT`. A transaction without changes of rows reads
+    /// them without remembering them: the block hides conflicts, so what it has read may change.
+    async fn divided_input(
+        &mut self,
+        block: &mut Block<H::Env>,
+        tables: &Tables,
+        insert: &SingleStatement,
+        parameters: &[Value],
+    ) -> Result<Rows, Ended> {
+        let isolation = block.engine_isolation;
+        let only_looks = !block.has_written;
+        if only_looks && isolation != Isolation::Snapshot {
+            self.stop_in_block(block).await;
+            block.engine_isolation = Isolation::Snapshot;
+        }
+        let started = self.start_in_block(block, false).await;
+        let input = match started {
+            Ok(()) => {
+                let transaction = block.engine.as_mut().expect("it was started");
+                let transaction = &mut transaction.statement();
+                let input = self.runner.input(transaction, tables, insert, parameters, only_looks);
+                input.await.map_err(Ended::from)
+            }
+            Err(ended) => Err(ended),
+        };
+        if block.engine_isolation != isolation {
+            self.stop_in_block(block).await;
+            block.engine_isolation = isolation;
+        }
+        input
     }
 
     /// Runs an `INSERT ... SELECT` that is a transaction of its own and too large for one of the
@@ -200,7 +237,8 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    async fn run_part(
+    /// Inserts rows in a transaction; returns the number of inserted ones.
+    pub(super) async fn run_part(
         &mut self,
         transaction: &mut OwnedTransaction<H::Env>,
         parts: Parts<'_>,

@@ -15,11 +15,13 @@
 //! cursors       DECLARE, FETCH, CLOSE
 //! explain       EXPLAIN
 //! analyze       ANALYZE
+//! advisory      advisory locks
 //! settings      SET, SHOW, RESET; duration: their times
 //! timeouts      limits of statements, waits and silence
 //! view          tables and settings for the system catalog
 //! ```
 
+mod advisory;
 mod analyze;
 mod binary_copy;
 mod block;
@@ -45,6 +47,7 @@ pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
 pub use timeouts::SilenceLimit;
 
+use crate::advisory::HeldAdvisory;
 use crate::catalog::Version;
 use crate::catalog::sequences::SessionSequences;
 use crate::catalog::snapshot::CatalogSnapshot;
@@ -111,6 +114,7 @@ pub struct SqlSession<H: Host> {
     measured: Option<Measured>,
     cache: Cache,
     interrupt: Arc<Interrupt>,
+    advisory: HeldAdvisory,
 }
 
 impl<H: Host> SqlSession<H> {
@@ -118,6 +122,7 @@ impl<H: Host> SqlSession<H> {
         let settings = Settings::new(&options.user, &options.settings);
         let constants = constants(&options);
         let handle = database.host().handle();
+        let advisory = HeldAdvisory::new(database.next_session());
         let mut runner = Runner::new(handle.env(), database.host().sql_time_us());
         let sequences = Arc::new(SessionSequences::new(database.clone()));
         runner.set_sequences(sequences.clone());
@@ -140,6 +145,7 @@ impl<H: Host> SqlSession<H> {
             sequences,
             measured: None,
             cache: Cache::default(),
+            advisory,
         }
     }
 
@@ -251,6 +257,7 @@ impl<H: Host> SqlSession<H> {
         self.start_timers();
         let outcome = match command {
             Command::Query | Command::Call => self.run_query(prepared, parameters).await,
+            Command::Advisory(call) => self.call_advisory(call, parameters),
             _ => Box::pin(self.run_command(prepared)).await,
         };
         self.noted(outcome)
@@ -301,6 +308,8 @@ impl<H: Host> Drop for SqlSession<H> {
         if <H::Env as Fabric>::IMMEDIATE {
             fabric::run_now(self.close());
         }
+        self.advisory.release_all(self.database.advisory_locks(), true);
+        self.advisory.release_all(self.database.advisory_locks(), false);
         if let Some(mut block) = self.block.take() {
             block.locks.release(self.database.locks());
             if block.change.is_some() {

@@ -1,7 +1,7 @@
 //! Prepared statements.
 
 use crate::catalog::Version;
-use crate::command::{Command, parse};
+use crate::command::{AdvisoryCall, Argument, Command, parse};
 use crate::error::SqlError;
 use crate::oid;
 use crate::outcome::ColumnDescription;
@@ -126,7 +126,7 @@ impl Prepared {
                 query.map_err(|error| moved(error, text))
             }
             Command::Query | Command::Call => Self::query(text, declared, version, constants),
-            command => Ok(Self::utility(text, command)),
+            command => Ok(Self::utility(text, command, &declared)),
         }
     }
 
@@ -153,7 +153,8 @@ impl Prepared {
         Ok(Self { inner: Arc::new(inner), constants: None })
     }
 
-    fn utility(text: &str, command: Command) -> Self {
+    fn utility(text: &str, command: Command, declared: &[SqlType]) -> Self {
+        let mut parameters = Vec::new();
         let (kind, columns) = match &command {
             Command::Empty => (StatementKind::Empty, None),
             Command::Begin(_)
@@ -164,6 +165,10 @@ impl Prepared {
             | Command::RollbackTo(_) => (StatementKind::Transaction, None),
             Command::Copy(_) => (StatementKind::Copy, None),
             Command::Show(name) => (StatementKind::Rows, Some(shown_columns(name))),
+            Command::Advisory(call) => {
+                parameters = advisory_parameters(call, declared);
+                (StatementKind::Rows, Some(vec![advisory_column(call)]))
+            }
             Command::Explain { .. } => (StatementKind::Rows, Some(vec![text_column("QUERY PLAN")])),
             _ => (StatementKind::Utility, None),
         };
@@ -172,7 +177,7 @@ impl Prepared {
             command,
             kind,
             declared: Vec::new(),
-            parameters: Vec::new(),
+            parameters,
             columns,
             plans: Mutex::default(),
             constants: Arc::default(),
@@ -317,6 +322,22 @@ fn plan(
     let routines = version.signatures();
     let surroundings = Surroundings { routines: &routines, constants };
     plan_text(version.knowledge(), &version.tables, surroundings, text, declared)
+}
+
+/// The types of the parameters of a call: those that the client declares, if they are integers.
+fn advisory_parameters(call: &AdvisoryCall, declared: &[SqlType]) -> Vec<SqlType> {
+    let number = |argument: &Argument| match argument {
+        Argument::Parameter(at) => at + 1,
+        Argument::Constant(_) => 0,
+    };
+    let count = call.arguments.iter().map(number).max().unwrap_or(0);
+    let declared = |at: usize| declared.get(at).filter(|one| one.is_integer()).cloned();
+    (0..count).map(|at| declared(at).unwrap_or(SqlType::Int8)).collect()
+}
+
+fn advisory_column(call: &AdvisoryCall) -> ColumnDescription {
+    let sql_type = if call.function.returns_truth() { SqlType::Bool } else { SqlType::Void };
+    ColumnDescription { sql_type, ..text_column(&call.column) }
 }
 
 pub(crate) fn text_column(name: &str) -> ColumnDescription {

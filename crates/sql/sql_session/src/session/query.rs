@@ -214,10 +214,17 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<Outcome, SqlError> {
         let mut attempts: Option<Attempts> = None;
         loop {
+            let writes = block.writes;
             let (abort, error) = match self.step(block, prepared, parameters).await {
                 Ok(outcome) => {
-                    block.log.add(prepared, parameters, &outcome);
+                    if !block.log.has_settled_since(writes) {
+                        block.log.add(prepared, parameters, &outcome);
+                    }
                     return Ok(outcome);
+                }
+                Err(Ended::Failed(_)) if std::mem::take(&mut block.wants_serializable) => {
+                    self.repeat_serializable(block).await?;
+                    continue;
                 }
                 Err(Ended::Failed(error)) => return Err(error),
                 Err(Ended::Aborted(abort, error)) => (abort, error),
@@ -301,18 +308,20 @@ impl<H: Host> SqlSession<H> {
     }
 
     /// Starts the engine's transaction of a block, if it is not running yet. A transaction that
-    /// changes rows with references must be serializable: one that has only read begins again.
+    /// changes rows with references must be serializable: one that has only read begins again, and
+    /// one that has written may be repeated ([`Block::wants_serializable`]).
     pub(super) async fn start_in_block(
         &mut self,
         block: &mut Block<H::Env>,
         is_guarded: bool,
     ) -> Result<(), Ended> {
         if is_guarded && block.engine_isolation != Isolation::Serializable {
-            let keeps_snapshot = block.has_begun && !block.isolation.hides_conflicts();
+            let keeps_snapshot = block.keeps_snapshot();
             if block.has_written && block.may_divide() {
                 self.settle(block).await?;
             }
             if block.has_written || keeps_snapshot {
+                block.wants_serializable = !keeps_snapshot && !block.log.is_lost();
                 let message = "a transaction that changes rows of tables with foreign keys must begin with them, or be serializable";
                 let hint = "Write BEGIN ISOLATION LEVEL SERIALIZABLE.";
                 return Err(SqlError::unsupported(message).hint(hint).into());
@@ -321,6 +330,7 @@ impl<H: Host> SqlSession<H> {
             block.engine_isolation = Isolation::Serializable;
         }
         if block.engine.is_none() {
+            block.began_at = self.database.locks().time();
             block.engine = Some(self.begin_engine(block.engine_isolation).await?);
             block.is_doomed = false;
             // All statements of a transaction see the time of its first one.

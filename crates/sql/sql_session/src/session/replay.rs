@@ -11,6 +11,7 @@
 use super::query::Ended;
 use super::transaction::done;
 use super::{Block, Prepared, SqlSession};
+use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::Outcome;
@@ -18,6 +19,8 @@ use crate::waiting::Waiter;
 use interpreter::{Attempts, Retries};
 use sql_value::{GroupKey, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use txn::Isolation;
 
 /// Maximum number of statements that a block remembers.
 const STATEMENTS_MAX: usize = 1_000;
@@ -31,6 +34,11 @@ pub(crate) struct Log {
     parameters: usize,
     /// Whether a statement was too much, or cannot be repeated.
     is_lost: bool,
+    /// Number of statements that were to change rows before the first one here. Their rows stay,
+    /// see [`Block::begin_anew`].
+    settled_writes: u64,
+    /// Whether the statements are being repeated.
+    is_repeated: bool,
 }
 
 struct Logged {
@@ -47,8 +55,10 @@ pub(crate) struct Savepoint {
     statements: usize,
     /// Number of those that changed rows.
     writes: u64,
-    /// The version of the catalog.
-    version: Option<u64>,
+    /// The version of the catalog, if the transaction has changed it before.
+    version: Option<Arc<Version>>,
+    /// Whether the statements before it cannot be repeated.
+    is_lost: bool,
 }
 
 impl Log {
@@ -63,10 +73,26 @@ impl Log {
         }
     }
 
+    /// Whether the block cannot be repeated. Its statements up to an earlier savepoint may be.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Whether the rows of a statement stay, with this number of statements that were to change
+    /// rows before it.
+    pub fn has_settled_since(&self, writes: u64) -> bool {
+        self.settled_writes > writes
+    }
+
+    /// Whether the statements of the block are being repeated: what they change must stay in the
+    /// transaction, which may be repeated once more.
+    pub fn is_repeated(&self) -> bool {
+        self.is_repeated
+    }
+
     /// A statement cannot be repeated.
     pub fn lose(&mut self) {
         self.is_lost = true;
-        self.statements.clear();
     }
 }
 
@@ -82,6 +108,29 @@ fn digest(outcome: &Outcome) -> u64 {
         _ => {}
     }
     hasher.finish()
+}
+
+impl<E: fabric::Env> Block<E> {
+    /// Repeats of the block begin here: its transaction of the engine has ended, and has changed no
+    /// rows, or rows that stay.
+    pub fn begin_anew(&mut self) {
+        self.log = Log { settled_writes: self.writes, ..Log::default() };
+        for savepoint in &mut self.savepoints {
+            (savepoint.statements, savepoint.is_lost) = (0, false);
+        }
+    }
+
+    /// The error of a statement. A conflict ends the engine's transaction.
+    pub fn failed_by(&mut self, ended: Ended) -> SqlError {
+        self.is_doomed |= matches!(ended, Ended::Aborted(..));
+        ended.into()
+    }
+
+    /// Whether `ROLLBACK TO SAVEPOINT` may undo changes of the engine's transaction.
+    pub fn has_undoable_changes(&self) -> bool {
+        let is_before = |savepoint: &Savepoint| savepoint.writes < self.writes;
+        self.has_written && self.savepoints.iter().any(is_before)
+    }
 }
 
 impl<H: Host> SqlSession<H> {
@@ -100,6 +149,7 @@ impl<H: Host> SqlSession<H> {
         attempts: &mut Attempts,
     ) -> Result<(), SqlError> {
         let log = std::mem::take(&mut block.log);
+        block.log.is_repeated = true;
         let notices = self.notices.len();
         let repeated = loop {
             match self.repeat_once(block, &log).await {
@@ -121,9 +171,20 @@ impl<H: Host> SqlSession<H> {
         repeated
     }
 
+    /// Repeats the statements of a block in a serializable transaction of the engine.
+    pub(super) async fn repeat_serializable(
+        &mut self,
+        block: &mut Block<H::Env>,
+    ) -> Result<(), SqlError> {
+        block.engine_isolation = Isolation::Serializable;
+        let mut attempts = self.new_attempts();
+        self.repeat(block, &mut attempts).await
+    }
+
     async fn repeat_once(&mut self, block: &mut Block<H::Env>, log: &Log) -> Result<(), Ended> {
         self.stop_in_block(block).await;
-        (block.has_written, block.writes) = (false, 0);
+        (block.has_written, block.has_written_shared) = (false, false);
+        block.writes = log.settled_writes;
         for logged in &log.statements {
             let outcome = self.step(block, &logged.prepared, &logged.parameters).await?;
             if digest(&outcome) != logged.digest {
@@ -146,7 +207,8 @@ impl<H: Host> SqlSession<H> {
                 name: name.to_owned(),
                 statements: block.log.statements.len(),
                 writes: block.writes,
-                version: block.version.as_ref().map(|version| version.serial),
+                version: block.change.as_ref().and(block.version.clone()),
+                is_lost: block.log.is_lost,
             });
         }
         Ok(done("SAVEPOINT"))
@@ -173,14 +235,19 @@ impl<H: Host> SqlSession<H> {
     async fn undo_to(&mut self, block: &mut Block<H::Env>, name: &str) -> Result<(), SqlError> {
         let at = position(block, name)?;
         block.savepoints.truncate(at + 1);
-        let Savepoint { statements, writes, version, .. } = block.savepoints[at];
-        let now = block.version.as_ref().map(|version| version.serial);
+        let Savepoint { statements, writes, ref version, is_lost, .. } = block.savepoints[at];
         let is_changed = block.writes != writes || block.is_doomed;
-        if version.is_some() && version != now || block.log.is_lost && is_changed {
-            let message = "this transaction is too long, or has changed the catalog, for ROLLBACK TO SAVEPOINT";
+        if block.log.has_settled_since(writes) || is_lost && is_changed {
+            let message =
+                "this transaction is too long, or has changed too much, for ROLLBACK TO SAVEPOINT";
             return Err(SqlError::unsupported(message).hint("Roll the whole transaction back."));
         }
+        if let Some(change) = &block.change {
+            // Storage of the versions behind it is dropped at the end of the transaction.
+            block.version = Some(version.as_ref().unwrap_or(&change.before).clone());
+        }
         block.log.statements.truncate(statements);
+        (block.log.is_lost, block.wants_serializable) = (is_lost, false);
         if !is_changed {
             return Ok(());
         }

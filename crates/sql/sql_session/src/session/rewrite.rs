@@ -1,17 +1,19 @@
 //! Rows of tables whose storage or constraints change.
 
-use super::SqlSession;
 use super::divided::Parts;
+use super::{Block, SqlSession};
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
-use crate::planned::compile_text;
+use crate::planned::{compile_text, compile_typed, plan_rows};
 use interpreter::{Rows, SingleStatement, Tables};
 use planner::{Knowledge, Statistics, plan};
 use sql::catalog::{Check, ForeignKey};
 use sql::expression::{Expr, ExprKind, UnaryOperator};
 use sql::query::{From, FromKind, Join, Output, Plain, Query, Select, SelectBody};
 use sql::{Catalog, SqlType, Table};
+use sql_value::Value;
+use std::sync::Arc;
 use txn::Isolation;
 
 /// Rows per transaction of the engine.
@@ -35,43 +37,94 @@ pub(super) fn insert_text(table: &Table, columns: &[usize]) -> String {
 }
 
 impl<H: Host> SqlSession<H> {
-    /// Copies the rows of a table into its storage in another version. Nobody reads that storage
-    /// yet, so the copy takes several transactions.
+    /// Copies the rows of a table into its storage in another version. Nobody else reads that
+    /// storage yet, so the copy takes several transactions, unless the block must keep its own.
+    /// `values` replace columns, by name; other columns are converted as by an insert.
     pub(super) async fn copy_rows(
         &mut self,
-        from: &Version,
-        to: &Version,
+        block: &mut Block<H::Env>,
+        (from, to): (&Version, &Arc<Version>),
         id: i64,
+        values: &[(String, String)],
     ) -> Result<(), SqlError> {
-        let is_it = |version: &Version, at: usize| version.definition_of(at).id == id;
-        let old = (0..from.catalog.tables.len()).find(|&at| is_it(from, at));
-        let new = (0..to.catalog.tables.len()).find(|&at| is_it(to, at));
-        let (Some(old), Some(new)) = (old, new) else { return Ok(()) };
-        let rows = self.all_rows(from, old).await?;
+        let (Some(old), Some(new)) = (from.position_of(id), to.position_of(id)) else {
+            return Ok(());
+        };
         let table = &to.catalog.tables[new];
-        refuse_nulls(&rows, table)?;
+        let mut names = Vec::new();
+        let mut columns = Vec::new();
+        for column in &from.catalog.tables[old].columns {
+            let same = table.columns.iter().position(|other| other.number == column.number);
+            if let Some(same) = same {
+                let given = values.iter().find(|(name, _)| *name == column.name);
+                names.push(given.map_or_else(|| quoted(&column.name), |(_, text)| text.clone()));
+                columns.push(same);
+            }
+        }
+        let text =
+            format!("SELECT {} FROM {}", names.join(", "), quoted(&from.catalog.tables[old].name));
+        let select = plan_rows(from.knowledge(), &from.tables, &text)?;
+        let types: Vec<SqlType> =
+            select.query.outputs().into_iter().map(|field| field.sql_type).collect();
+        let rows = self.read_rows(block, &from.tables, &select.statement).await?;
+        refuse_nulls(&rows, table, &columns)?;
         // The rows have satisfied their constraints before.
         let bare = Table { foreign_keys: Vec::new(), checks: Vec::new(), ..table.clone() };
-        let catalog = Catalog { tables: vec![bare] };
+        let catalog = Catalog { tables: vec![bare], ..Catalog::default() };
         let handle = self.database.host().handle();
         let tables = Tables::bind(&handle, &catalog)
             .map_err(|error| SqlError::internal(error.to_string()))?;
-        let columns: Vec<usize> = (0..table.columns.len()).collect();
         let statistics = Statistics::default();
         let knowledge = Knowledge { catalog: &catalog, statistics: &statistics, costs: to.costs };
-        let (insert, _) = compile_text(knowledge, &tables, &insert_text(table, &columns))?;
+        let text = insert_text(table, &columns);
+        let insert = compile_typed(knowledge, &tables, &text, &types);
+        let insert = insert.map_err(|error| not_converted(error, table, &columns, &types))?;
+        self.sequences.set_version(to);
         let (parameters, rows) = (&[][..], &rows);
         let parts = Parts { tables: &tables, insert: &insert, parameters, rows, has_query: false };
-        self.insert_in_parts(parts, &mut None).await.map(drop).map_err(rewritten)
+        let inserted = match block.keeps_transaction() {
+            true => self.insert_in_block(block, parts).await,
+            false => self.insert_in_parts(parts, &mut block.began_us).await.map(drop),
+        };
+        inserted.map_err(rewritten)
     }
 
-    async fn all_rows(&mut self, version: &Version, table: usize) -> Result<Rows, SqlError> {
-        let table = &version.catalog.tables[table];
-        let names = table.columns.iter().map(|column| quoted(&column.name));
-        let names = names.collect::<Vec<_>>().join(", ");
-        let text = format!("SELECT {names} FROM {}", quoted(&table.name));
-        let (select, _) = compile_text(version.knowledge(), &version.tables, &text)?;
-        self.run_once(&version.tables, &select).await
+    /// Inserts rows in the transaction of a block.
+    async fn insert_in_block(
+        &mut self,
+        block: &mut Block<H::Env>,
+        parts: Parts<'_>,
+    ) -> Result<(), SqlError> {
+        self.start_in_block(block, parts.insert.is_guarded()).await?;
+        (block.has_written, block.writes) = (true, block.writes + 1);
+        let transaction = block.engine.as_mut().expect("it was started");
+        let ran = self.run_part(transaction, parts, 0..parts.rows.len()).await;
+        let ran = ran.map(drop).map_err(|ended| block.failed_by(ended));
+        ran.map_err(|error| match &*error.sqlstate {
+            "54000" => {
+                error.hint("Change the catalog in a transaction that has not changed rows before.")
+            }
+            _ => error,
+        })
+    }
+
+    /// Runs a query of ours: in the transaction of a block that must keep it, or in one of its own.
+    async fn read_rows(
+        &mut self,
+        block: &mut Block<H::Env>,
+        tables: &Tables,
+        select: &SingleStatement,
+    ) -> Result<Rows, SqlError> {
+        if !block.keeps_transaction() {
+            return self.run_once(tables, select).await;
+        }
+        self.start_in_block(block, false).await?;
+        let transaction = block.engine.as_mut().expect("it was started");
+        let mut rows = Rows::new(0);
+        let statement = &mut transaction.statement();
+        let ran = self.runner.run(statement, tables, select, &[], false, &mut rows).await;
+        ran.map_err(|error| block.failed_by(error.into()))?;
+        Ok(rows)
     }
 
     /// Runs a query of ours in a transaction of its own.
@@ -93,25 +146,29 @@ impl<H: Host> SqlSession<H> {
     /// Checks the rows of tables that have more constraints than before.
     pub(super) async fn check_rows(
         &mut self,
+        block: &mut Block<H::Env>,
         from: &Version,
         to: &Version,
     ) -> Result<(), SqlError> {
         for (at, table) in to.catalog.tables.iter().enumerate() {
             let id = to.definition_of(at).id;
-            let old = (0..from.catalog.tables.len()).find(|&old| from.definition_of(old).id == id);
+            let old = from.position_of(id);
             let Some(old) = old.map(|old| &from.catalog.tables[old]) else { continue };
             let is_new = |check: &&Check| old.checks.iter().all(|other| other.name != check.name);
             for check in table.checks.iter().filter(is_new) {
-                self.require_none(to, &violations(at, table, check)).await.map_err(|error| {
-                    error.unwrap_or_else(|| violated("check", &check.name, &table.name, "23514"))
-                })?;
+                self.require_none(block, to, &violations(at, table, check)).await.map_err(
+                    |error| {
+                        error
+                            .unwrap_or_else(|| violated("check", &check.name, &table.name, "23514"))
+                    },
+                )?;
             }
             let is_new =
                 |key: &&ForeignKey| old.foreign_keys.iter().all(|other| other.name != key.name);
             for key in table.foreign_keys.iter().filter(is_new) {
                 let text = orphans(&to.catalog, table, key);
                 let (select, _) = compile_text(to.knowledge(), &to.tables, &text)?;
-                if !self.run_once(&to.tables, &select).await?.is_empty() {
+                if !self.read_rows(block, &to.tables, &select).await?.is_empty() {
                     return Err(violated("foreign key", &key.name, &table.name, "23503"));
                 }
             }
@@ -122,6 +179,7 @@ impl<H: Host> SqlSession<H> {
     /// Fails with `None` if a query returns a row.
     async fn require_none(
         &mut self,
+        block: &mut Block<H::Env>,
         version: &Version,
         query: &Query,
     ) -> Result<(), Option<SqlError>> {
@@ -129,7 +187,7 @@ impl<H: Host> SqlSession<H> {
             .map_err(|error| Some(SqlError::unsupported(error.to_string())))?;
         let select = SingleStatement::compile(&planned.statement, &version.tables)
             .map_err(|error| Some(SqlError::unsupported(error.to_string())))?;
-        let rows = self.run_once(&version.tables, &select).await.map_err(Some)?;
+        let rows = self.read_rows(block, &version.tables, &select).await.map_err(Some)?;
         match rows.is_empty() {
             true => Ok(()),
             false => Err(None),
@@ -192,9 +250,13 @@ fn violated(kind: &str, name: &str, table: &str, sqlstate: &'static str) -> SqlE
 }
 
 /// Refuses nulls in columns that may have none, before duplicates are found, as in PostgreSQL.
-fn refuse_nulls(rows: &Rows, table: &Table) -> Result<(), SqlError> {
+/// `columns` are the positions of the rows' values in the table.
+fn refuse_nulls(rows: &Rows, table: &Table, columns: &[usize]) -> Result<(), SqlError> {
     for (at, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.nullable) {
-        if rows.iter().any(|row| row[at].is_null()) {
+        let value = columns.iter().position(|&own| own == at);
+        let is_null = |row: &[Value]| value.is_some_and(|value| row[value].is_null());
+        let lacks = value.is_none() && column.default.is_none() && !rows.is_empty();
+        if lacks || rows.iter().any(is_null) {
             let name = &column.name;
             let message =
                 format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
@@ -204,6 +266,24 @@ fn refuse_nulls(rows: &Rows, table: &Table) -> Result<(), SqlError> {
         }
     }
     Ok(())
+}
+
+/// The error of a value that does not become one of the column's new type.
+fn not_converted(error: SqlError, table: &Table, columns: &[usize], types: &[SqlType]) -> SqlError {
+    let named = |at: &&usize| error.message.contains(&format!("\"{}\"", table.columns[**at].name));
+    let differs =
+        |(at, from): &(&usize, &SqlType)| table.columns[**at].sql_type.base() != from.base();
+    let pairs = || columns.iter().zip(types);
+    let found = pairs().filter(differs).find(|(at, _)| named(at));
+    match found.filter(|_| error.sqlstate == "42804") {
+        None => error,
+        Some((&at, _)) => {
+            let (name, to) = (&table.columns[at].name, &table.columns[at].sql_type);
+            let message = format!("column \"{name}\" cannot be cast automatically to type {to}");
+            let hint = format!("You might need to specify \"USING {name}::{to}\".");
+            SqlError::new("42804", message).hint(&hint)
+        }
+    }
 }
 
 /// The error of a row that does not fit the new storage, as of the command that changes it.

@@ -132,6 +132,7 @@ impl<H: Host> SqlSession<H> {
             self.finish_change(change, end).await;
         }
         block.locks.release(self.database.locks());
+        self.advisory.release_all(self.database.advisory_locks(), true);
         self.settings.end(has_committed);
         ended
     }
@@ -199,6 +200,7 @@ impl<H: Host> SqlSession<H> {
             // Rolling back has no error to report.
             let _ = self.end(block, false).await;
         }
+        self.advisory.release_all(self.database.advisory_locks(), false);
     }
 }
 

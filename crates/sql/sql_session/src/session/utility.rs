@@ -2,7 +2,7 @@
 
 use super::transaction::done;
 use super::{Prepared, SqlSession};
-use crate::command::{Command, arguments};
+use crate::command::{Command, LockMode, arguments};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::lexer::characters;
@@ -61,6 +61,9 @@ impl<H: Host> SqlSession<H> {
                 self.explain(*options, text, characters(&inner.text, *at)).await
             }
             Command::Analyze { tables, tag } => self.analyze(tables, tag).await,
+            Command::LockTable { tables, mode, waits } => {
+                self.lock_tables(tables, *mode, *waits).await
+            }
             Command::Ignored(tag) => Ok(done(tag)),
             definition => self.define(definition, &inner.text).await,
         }
@@ -117,6 +120,45 @@ impl<H: Host> SqlSession<H> {
         Ok(Outcome::Rows { rows, tag: "SHOW".to_owned() })
     }
 
+    /// `LOCK TABLE`. Readers need no lock: they read their snapshot.
+    async fn lock_tables(
+        &mut self,
+        tables: &[String],
+        mode: LockMode,
+        waits: bool,
+    ) -> Result<Outcome, SqlError> {
+        self.require_block("LOCK TABLE")?;
+        let version = self.version();
+        let database = self.database.clone();
+        let Some(mut block) = self.block.take() else { return Ok(done("LOCK TABLE")) };
+        let mut locked = Ok(());
+        for name in tables.iter().filter(|_| mode != LockMode::Reads) {
+            let Some((_, definition)) = version.table(name) else {
+                let message = format!("relation \"{name}\" does not exist");
+                locked = Err(SqlError::new("42P01", message));
+                break;
+            };
+            locked = match mode {
+                _ if !waits && !block.locks.is_free(database.locks(), definition.id) => {
+                    let message = format!("could not obtain lock on relation \"{name}\"");
+                    Err(SqlError::new("55P03", message))
+                }
+                LockMode::Alone => block.locks.take(database.locks(), definition.id, self),
+                _ => block.locks.share(database.locks(), definition.id, self),
+            };
+            if locked.is_err() {
+                break;
+            }
+        }
+        if !block.keeps_transaction() {
+            // Later statements see the rows of those that have held the tables before.
+            self.stop_in_block(&mut block).await;
+            block.version = block.version.filter(|_| block.change.is_some());
+        }
+        self.block = Some(block);
+        locked.map(|()| done("LOCK TABLE"))
+    }
+
     fn discard_all(&mut self) -> Result<Outcome, SqlError> {
         if self.block.is_some() {
             let message = "DISCARD ALL cannot run inside a transaction block";
@@ -125,6 +167,7 @@ impl<H: Host> SqlSession<H> {
         self.named.clear();
         self.cache.clear();
         self.settings.reset_all();
+        self.advisory.release_all(self.database.advisory_locks(), false);
         Ok(done("DISCARD ALL"))
     }
 

@@ -1,8 +1,11 @@
 //! The session as the system catalog shows it.
 
 use super::SqlSession;
+use crate::catalog::DefinitionKind;
 use crate::host::Host;
-use sql::Table;
+use crate::lexer::tokens;
+use procedure::view_text;
+use sql::{Table, View};
 
 impl<H: Host> SqlSession<H> {
     /// The tables that the session sees, with the numbers of their definitions.
@@ -12,9 +15,29 @@ impl<H: Host> SqlSession<H> {
         tables.map(|(at, table)| (version.definition_of(at).id, table.clone())).collect()
     }
 
+    /// The views that the session sees, with the numbers of their definitions and their queries.
+    pub fn views(&self) -> Vec<(i64, View, String)> {
+        let version = self.version();
+        let views = version.definitions.iter().filter(|one| one.kind == DefinitionKind::View);
+        let views = views.filter_map(|one| {
+            let view = version.catalog.view(&one.name)?;
+            let printed = view_text(&version.catalog, &view.query, &view.columns, true);
+            let query = printed.unwrap_or_else(|| written_query(&one.body));
+            Some((one.id, view.clone(), query))
+        });
+        views.collect()
+    }
+
     /// All settings with their values.
     pub fn settings(&self) -> Vec<(String, String)> {
         let all = self.settings.all().into_iter();
         all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
+}
+
+/// The query in the text of `CREATE VIEW`.
+fn written_query(body: &str) -> String {
+    let tokens = tokens(body).unwrap_or_default();
+    let at = tokens.iter().find(|token| token.is_word("AS")).map_or(0, |token| token.end());
+    format!(" {}", body[at..].trim())
 }

@@ -116,6 +116,33 @@ fn waits_end_at_their_timeout() {
 }
 
 #[test]
+fn waits_for_locks_end_as_well() {
+    let database = new_database();
+    let (mut holder, mut client) = (Client::of(&database), Client::of(&database));
+    holder.run("CREATE TABLE t (a int)");
+    holder.run("SELECT pg_advisory_lock(7)");
+    holder.run("BEGIN; LOCK TABLE t");
+    let waits =
+        ["SELECT pg_advisory_lock(7)", "SELECT pg_advisory_lock_shared(7)", "BEGIN; LOCK TABLE t"];
+    for text in waits {
+        client.run("SET lock_timeout = '50ms'");
+        let ended = client.run(text);
+        assert_eq!(ended, "55P03: canceling statement due to lock timeout", "{text}");
+        client.run("ROLLBACK; SET lock_timeout = 0; SET statement_timeout = '50ms'");
+        let ended = client.run(text);
+        assert_eq!(ended, "57014: canceling statement due to statement timeout", "{text}");
+        client.run("ROLLBACK; SET statement_timeout = 0");
+        client.session.interrupt().request();
+        let ended = client.run(text);
+        assert_eq!(ended, "57014: canceling statement due to user request", "{text}");
+        client.session.interrupt().clear();
+        client.run("ROLLBACK");
+    }
+    holder.run("COMMIT; SELECT pg_advisory_unlock(7)");
+    assert_eq!(client.run("SELECT pg_try_advisory_lock(7)"), "t\nSELECT 1");
+}
+
+#[test]
 fn silence_is_limited_by_the_state_of_the_session() {
     let mut client = Client::of(&new_database());
     assert_eq!(client.session.silence_limit(), None);

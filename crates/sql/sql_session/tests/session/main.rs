@@ -3,6 +3,8 @@
 mod catalog;
 mod copies;
 mod interrupts;
+mod locks;
+mod mixed;
 mod postgres;
 mod routines;
 mod sequences;

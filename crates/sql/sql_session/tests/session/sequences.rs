@@ -38,3 +38,15 @@ fn sequences_are_created_and_dropped() {
     assert_eq!(client.run("DROP SEQUENCE s"), "DROP SEQUENCE");
     assert_eq!(client.run("SELECT nextval('s')"), "42P01: relation \"s\" does not exist");
 }
+
+#[test]
+fn a_new_table_does_not_inherit_the_numbers_of_a_dropped_one() {
+    let mut client = Client::of(&new_database());
+    for _ in 0..2 {
+        client.run("CREATE TABLE t (a serial, b int)");
+        assert_eq!(client.run("INSERT INTO t (b) VALUES (7) RETURNING a"), "1\nINSERT 0 1");
+        client.run("ALTER TABLE t RENAME TO u; ALTER TABLE u RENAME a TO c");
+        assert_eq!(client.run("INSERT INTO u (b) VALUES (7) RETURNING c"), "2\nINSERT 0 1");
+        assert_eq!(client.run("DROP TABLE u"), "DROP TABLE");
+    }
+}

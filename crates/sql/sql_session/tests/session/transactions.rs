@@ -173,20 +173,12 @@ fn read_committed_hides_conflicts_that_change_no_result() {
 fn a_transaction_that_keeps_its_snapshot_does_not_lose_it() {
     let (mut client, _) = two_clients();
     client.run("CREATE TABLE child (a int REFERENCES t)");
-    for text in ["CREATE TABLE u (a int)", "INSERT INTO child VALUES (1)"] {
-        client.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM t");
-        assert!(client.run(text).starts_with("0A000"), "{text}");
-        client.run("ROLLBACK; BEGIN; SELECT * FROM t");
-        assert!(!client.run(text).starts_with("0A000"), "{text}");
-        client.run("ROLLBACK; BEGIN ISOLATION LEVEL SERIALIZABLE");
-        assert!(!client.run(text).starts_with("0A000"), "{text}");
-        client.run("ROLLBACK");
-    }
-    client.run("BEGIN; UPDATE t SET b = 7");
-    let refused = client.run("CREATE TABLE u (a int)");
-    assert_eq!(
-        refused,
-        "0A000: the catalog cannot be changed in a transaction that has changed rows"
-    );
+    let text = "INSERT INTO child VALUES (1)";
+    client.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM t");
+    assert!(client.run(text).starts_with("0A000"), "{text}");
+    client.run("ROLLBACK; BEGIN; SELECT * FROM t");
+    assert!(!client.run(text).starts_with("0A000"), "{text}");
+    client.run("ROLLBACK; BEGIN ISOLATION LEVEL SERIALIZABLE");
+    assert!(!client.run(text).starts_with("0A000"), "{text}");
     client.run("ROLLBACK");
 }

@@ -4,24 +4,40 @@
 //! the catalog that only this transaction sees. The commit stores the definitions together with the
 //! transaction's rows, publishes the version, and drops what it replaces. A roll-back drops what
 //! the transaction has created.
+//!
+//! A transaction that has changed rows goes on behind a change: it sees the new tables of the
+//! engine, and copies rows into new storage itself.
+//!
+//! ```text
+//! create   CREATE TABLE, INDEX, SEQUENCE, FUNCTION
+//! alter    ALTER TABLE
+//! drop     DROP, TRUNCATE
+//! view     CREATE VIEW, and what views depend on
+//! apply    tables and indexes of the engine
+//! ```
+//!
+//! Decision: docs/decisions/0336-a-transaction-sees-the-tables-that-it-has-created.md
 
-use super::rewrite::quoted;
+mod alter;
+mod apply;
+mod create;
+mod drop;
+mod view;
+
 use super::transaction::done;
 use super::{Block, SqlSession};
-use crate::catalog::design::{design, index_design};
-use crate::catalog::version::{Parsed, VersionRoutine};
+use crate::catalog::change::Replaced;
+use crate::catalog::store::sequence_owners;
 use crate::catalog::{Change, Definition, DefinitionKind, Version, physical_name};
-use crate::command::{Command, DropKind};
-use crate::error::{Severity, SqlError, catalog_error};
+use crate::command::Command;
+use crate::error::{Severity, SqlError};
 use crate::host::Host;
-use crate::lexer::tokens;
 use crate::outcome::Outcome;
-use crate::parse_error::parse_error;
+use create::create_routine;
 use fabric::Env;
-use sql::Table;
-use sql::procedure::RoutineKind;
 use std::sync::Arc;
-use txn::{CatalogError, TableSpec};
+use txn::{CatalogError, Isolation};
+use view::create_view;
 
 /// The new definitions, and the command tag.
 struct Edited {
@@ -29,6 +45,23 @@ struct Edited {
     tag: &'static str,
     /// Tables with new storage that takes over the rows of the old one, by number.
     rewritten: Vec<i64>,
+    /// The values of columns with a new type, by the column's name before.
+    values: Vec<(String, String)>,
+}
+
+impl Edited {
+    fn new(definitions: Vec<Definition>, tag: &'static str) -> Self {
+        Self { definitions, tag, rewritten: Vec::new(), values: Vec::new() }
+    }
+
+    /// Whether earlier statements of the transaction mean the same as before.
+    fn only_adds(&self, before: &Version) -> bool {
+        let (count, all) = (before.definitions.len(), &self.definitions);
+        let is_new = |one: &Definition| {
+            !matches!(one.kind, DefinitionKind::Index | DefinitionKind::Constraint)
+        };
+        all.len() >= count && all[..count] == before.definitions && all[count..].iter().all(is_new)
+    }
 }
 
 /// The end of a transaction that has changed the catalog.
@@ -79,16 +112,22 @@ impl<H: Host> SqlSession<H> {
                 self.create_table(&version, name, *if_not_exists, text)?
             }
             Command::CreateIndex { name, table, if_not_exists } => {
-                self.create_index(&version, (name.as_deref(), table), *if_not_exists, text)?
+                self.create_index(block, &version, (name.as_deref(), table), *if_not_exists, text)?
             }
-            Command::AlterTable { table, if_exists } => {
-                self.alter_table(block, &version, table, *if_exists, text)?
+            Command::AlterTable { table, if_exists, change } => {
+                self.alter_table(block, &version, (table, change), *if_exists, text)?
+            }
+            Command::AlterIndex { index, if_exists, to } => {
+                self.rename_index(block, &version, (index, to), *if_exists, text)?
             }
             Command::Drop { kind, names, if_exists, cascade } => {
                 self.drop_objects(block, &version, (*kind, names), *if_exists, *cascade)?
             }
             Command::Truncate { tables, cascade } => {
                 self.truncate(block, &version, tables, *cascade)?
+            }
+            Command::CreateView { name, replaces, columns, query } => {
+                create_view(&version, (name, columns), query, *replaces, text)?
             }
             Command::CreateSequence { name, if_not_exists } => {
                 self.create_sequence(&version, name, *if_not_exists, text)?
@@ -100,118 +139,76 @@ impl<H: Host> SqlSession<H> {
         };
         let tag = edited.tag;
         if edited.definitions != version.definitions {
+            if block.keeps_transaction() && !edited.only_adds(&version) {
+                // The transaction's statements would not run as before.
+                block.log.lose();
+            }
             self.apply(block, &version, edited, text).await?;
         }
         Ok(done(tag))
     }
 
-    /// Prepares the block for a change: it is the only one that changes the catalog, and runs no
-    /// transaction of the engine, for whose end the engine would wait.
+    /// Prepares the block for a change: it is the only one that changes the catalog. Unless it must
+    /// keep its transaction of the engine, that ends here, and the engine waits for nobody.
     pub(super) async fn begin_change(&mut self, block: &mut Block<H::Env>) -> Result<(), SqlError> {
-        if block.has_written && block.may_divide() {
+        if block.may_divide() && !block.has_undoable_changes() {
+            // Committed rows need no copy by the transaction, and do not count against its size.
             self.settle(block).await?;
         }
-        if block.has_written {
-            let message = "the catalog cannot be changed in a transaction that has changed rows";
-            let hint = "Commit first, or change the catalog at the beginning of the transaction.";
-            return Err(SqlError::unsupported(message).hint(hint));
+        let keeps = block.keeps_transaction();
+        if !keeps {
+            self.stop_in_block(block).await;
+            block.begin_anew();
         }
-        let keeps_snapshot = block.has_begun && !block.isolation.hides_conflicts();
-        if keeps_snapshot && block.change.is_none() {
-            let message =
-                "a transaction that keeps its snapshot cannot change the catalog behind a query";
-            let hint = "Change the catalog first, or at READ COMMITTED.";
-            return Err(SqlError::unsupported(message).hint(hint));
+        if block.change.is_some() {
+            return Ok(());
         }
-        self.stop_in_block(block).await;
-        if block.change.is_none() {
-            self.database.begin_change(self)?;
-            let refreshed = self.database.refresh().await;
-            let before = self.database.version();
-            block.change = Some(Change::new(before.clone()));
-            block.version = Some(before);
-            refreshed?;
+        self.database.begin_change(self)?;
+        let refreshed = self.database.refresh().await;
+        let before = self.database.version();
+        let seen = block.version.replace(before.clone());
+        let is_moved = seen.is_some_and(|seen| seen.epoch != before.epoch);
+        block.change = Some(Change::new(before));
+        refreshed?;
+        if !keeps {
+            // Later statements may change rows with references.
+            block.engine_isolation = Isolation::Serializable;
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn create_table(
-        &mut self,
-        version: &Version,
-        name: &str,
-        if_not_exists: bool,
-        text: &str,
-    ) -> Result<Edited, SqlError> {
-        let mut definitions = version.definitions.clone();
-        let tag = "CREATE TABLE";
-        if if_not_exists && self.exists(version, name) {
-            return Ok(Edited { definitions, tag, rewritten: Vec::new() });
+        if block.isolation.hides_conflicts() && !block.log.is_lost() {
+            // The client cannot distinguish the transaction from one that began now.
+            return self.repeat_serializable(block).await;
         }
-        let id = version.next_id();
-        definitions.push(Definition {
-            id,
-            kind: DefinitionKind::Table,
-            table: id,
-            name: name.to_owned(),
-            physical: self.physical_name(name),
-            body: text.to_owned(),
-        });
-        Ok(Edited { definitions, tag, rewritten: Vec::new() })
-    }
-
-    /// Whether a relation exists; gives notice of it if so.
-    fn exists(&mut self, version: &Version, name: &str) -> bool {
-        let of_table = |table: &Table| {
-            table.name == name
-                || table.primary_key_name == name
-                || table.indexes.iter().any(|index| index.name == name)
-        };
-        let exists = version.catalog.tables.iter().any(of_table);
-        if exists {
-            let message = format!("relation \"{name}\" already exists, skipping");
-            self.notice(Severity::Notice, "42P07", message);
-        }
-        exists
-    }
-
-    fn create_sequence(
-        &mut self,
-        version: &Version,
-        name: &str,
-        if_not_exists: bool,
-        text: &str,
-    ) -> Result<Edited, SqlError> {
-        let mut definitions = version.definitions.clone();
-        let tag = "CREATE SEQUENCE";
-        let is_there = version.sequences.contains_key(name);
-        if if_not_exists && (is_there || self.exists(version, name)) {
-            return Ok(Edited { definitions, tag, rewritten: Vec::new() });
-        }
-        if is_there {
-            return Err(SqlError::new("42P07", format!("relation \"{name}\" already exists")));
-        }
-        let other = ["INCREMENT", "MINVALUE", "MAXVALUE", "CYCLE"];
-        let tokens = tokens(text)?;
-        if let Some(option) = tokens.iter().find(|token| other.iter().any(|one| token.is_word(one)))
-        {
-            // pg_dump writes the defaults, too.
-            let is_default = tokens.windows(3).any(|part| {
-                part[0].is_word("INCREMENT") && part[1].is_word("BY") && part[2].text == "1"
-            });
-            if !is_default {
-                let message = format!("{} of a sequence is not supported", option.text);
-                return Err(SqlError::unsupported(message));
+        match is_moved {
+            false => Ok(()),
+            true => {
+                // The snapshot does not cover rows that were copied into new storage since.
+                let message =
+                    "could not serialize access due to a concurrent change of the catalog";
+                Err(SqlError::new("40001", message))
             }
         }
-        definitions.push(Definition {
-            id: version.next_id(),
-            kind: DefinitionKind::Sequence,
-            table: 0,
-            name: name.to_owned(),
-            physical: String::new(),
-            body: text.to_owned(),
-        });
-        Ok(Edited { definitions, tag, rewritten: Vec::new() })
+    }
+
+    /// Takes a table for this transaction alone, to read all of its rows.
+    fn lock_table(
+        &self,
+        block: &mut Block<H::Env>,
+        definition: &Definition,
+    ) -> Result<(), SqlError> {
+        let locks = self.database.locks();
+        block.locks.take(locks, definition.id, self)?;
+        let is_stale = block.keeps_transaction()
+            && block.engine.is_some()
+            && !block.has_created(&definition.physical)
+            && locks.is_changed_since(definition.id, block.began_at);
+        match is_stale {
+            false => Ok(()),
+            true => {
+                let message = "could not serialize access due to a concurrent change of the table";
+                Err(SqlError::new("40001", message))
+            }
+        }
     }
 
     /// A name for a table of the engine that no other has.
@@ -219,217 +216,12 @@ impl<H: Host> SqlSession<H> {
         physical_name(name, self.database.host().handle().env().random())
     }
 
-    fn create_index(
-        &mut self,
-        version: &Version,
-        (name, table): (Option<&str>, &str),
-        if_not_exists: bool,
-        text: &str,
-    ) -> Result<Edited, SqlError> {
-        let mut definitions = version.definitions.clone();
-        let tag = "CREATE INDEX";
-        if if_not_exists && name.is_some_and(|name| self.exists(version, name)) {
-            return Ok(Edited { definitions, tag, rewritten: Vec::new() });
-        }
-        let owner = self.owner(version, table)?.clone();
-        let before: Vec<&str> = index_names(version, table);
-        let mut definition = Definition {
-            id: version.next_id(),
-            kind: DefinitionKind::Index,
-            table: owner.id,
-            name: String::new(),
-            physical: String::new(),
-            body: text.to_owned(),
-        };
-        // The reader chooses a name if the statement has none.
-        let mut with = definitions.clone();
-        with.push(definition.clone());
-        let parsed = Parsed::read(&with, text)?;
-        let made = parsed.catalog.table(table);
-        let made =
-            made.and_then(|made| made.indexes.iter().find(|index| !before.contains(&&*index.name)));
-        definition.name = made.map(|index| index.name.clone()).unwrap_or_default();
-        if name.is_none() {
-            definition.body = with_name(text, &definition.name)?;
-        }
-        definitions.push(definition);
-        let rewritten = self.changed_storage(version, &parsed, &mut definitions);
-        Ok(Edited { definitions, tag, rewritten })
-    }
-
-    /// Gives tables new storage whose rows are stored in another way than before.
-    fn changed_storage(
-        &self,
-        version: &Version,
-        parsed: &Parsed,
-        definitions: &mut [Definition],
-    ) -> Vec<i64> {
-        let mut rewritten = Vec::new();
-        for (old, table) in version.catalog.tables.iter().enumerate() {
-            let definition = version.definition_of(old);
-            let Some(new) = parsed.catalog.table(&table.name) else { continue };
-            let moves = new.schema != table.schema;
-            let found = definitions.iter_mut().find(|one| one.id == definition.id);
-            if let Some(found) = found.filter(|_| moves) {
-                found.physical = self.physical_name(&found.name);
-                rewritten.push(found.id);
-            }
-        }
-        rewritten
-    }
-
-    fn alter_table(
-        &mut self,
-        block: &mut Block<H::Env>,
-        version: &Version,
-        name: &str,
-        if_exists: bool,
-        text: &str,
-    ) -> Result<Edited, SqlError> {
-        let mut definitions = version.definitions.clone();
-        let tag = "ALTER TABLE";
-        if if_exists && version.table(name).is_none() {
-            let message = format!("relation \"{name}\" does not exist, skipping");
-            self.notice(Severity::Notice, "00000", message);
-            return Ok(Edited { definitions, tag, rewritten: Vec::new() });
-        }
-        let owner = self.owner(version, name)?.clone();
-        block.locks.take(self.database.locks(), owner.id, self)?;
-        definitions.push(Definition {
-            id: version.next_id(),
-            kind: DefinitionKind::Constraint,
-            table: owner.id,
-            name: String::new(),
-            physical: String::new(),
-            body: text.to_owned(),
-        });
-        let parsed = Parsed::read(&definitions, text)?;
-        let rewritten = self.changed_storage(version, &parsed, &mut definitions);
-        Ok(Edited { definitions, tag, rewritten })
-    }
-
     fn owner<'v>(&self, version: &'v Version, table: &str) -> Result<&'v Definition, SqlError> {
+        if version.catalog.view(table).is_some() {
+            return Err(SqlError::new("42809", format!("\"{table}\" is not a table")));
+        }
         let found = version.table(table).map(|(_, definition)| definition);
         found.ok_or_else(|| no_table("relation", table))
-    }
-
-    fn drop_objects(
-        &mut self,
-        block: &mut Block<H::Env>,
-        version: &Version,
-        (kind, names): (DropKind, &[String]),
-        if_exists: bool,
-        cascade: bool,
-    ) -> Result<Edited, SqlError> {
-        let mut definitions = version.definitions.clone();
-        let (what, tag) = match kind {
-            DropKind::Table => ("table", "DROP TABLE"),
-            DropKind::Index => ("index", "DROP INDEX"),
-            DropKind::Routine => ("function", "DROP FUNCTION"),
-            DropKind::Sequence => ("sequence", "DROP SEQUENCE"),
-        };
-        for name in names {
-            let of_kind = |one: &&Definition| {
-                one.name == *name
-                    && match kind {
-                        DropKind::Table => one.kind == DefinitionKind::Table,
-                        DropKind::Index => one.kind == DefinitionKind::Index,
-                        DropKind::Routine => one.kind == DefinitionKind::Routine,
-                        DropKind::Sequence => one.kind == DefinitionKind::Sequence,
-                    }
-            };
-            let Some(found) = definitions.iter().find(of_kind).cloned() else {
-                if if_exists {
-                    let message = format!("{what} \"{name}\" does not exist, skipping");
-                    self.notice(Severity::Notice, "00000", message);
-                    continue;
-                }
-                return Err(no_table(what, name));
-            };
-            if kind == DropKind::Table {
-                block.locks.take(self.database.locks(), found.id, self)?;
-                check_references(version, names, name, cascade)?;
-                definitions.retain(|one| one.table != found.id);
-            } else {
-                definitions.retain(|one| one.id != found.id);
-            }
-        }
-        Ok(Edited { definitions, tag, rewritten: Vec::new() })
-    }
-
-    fn truncate(
-        &mut self,
-        block: &mut Block<H::Env>,
-        version: &Version,
-        tables: &[String],
-        cascade: bool,
-    ) -> Result<Edited, SqlError> {
-        let mut definitions = version.definitions.clone();
-        for name in tables {
-            let owner = self.owner(version, name)?.clone();
-            if !cascade {
-                let refers = referrer(version, name, tables);
-                if let Some(refers) = refers {
-                    let message = "cannot truncate a table referenced in a foreign key constraint";
-                    let detail = format!("Table \"{refers}\" references \"{name}\".");
-                    return Err(SqlError::unsupported(message).detail(detail));
-                }
-            }
-            block.locks.take(self.database.locks(), owner.id, self)?;
-            let physical = self.physical_name(name);
-            let own = definitions.iter_mut().find(|one| one.id == owner.id);
-            own.expect("it was found").physical = physical;
-        }
-        Ok(Edited { definitions, tag: "TRUNCATE TABLE", rewritten: Vec::new() })
-    }
-
-    /// Makes the tables and indexes of new definitions in the engine; the block sees them then.
-    async fn apply(
-        &mut self,
-        block: &mut Block<H::Env>,
-        version: &Version,
-        edited: Edited,
-        text: &str,
-    ) -> Result<(), SqlError> {
-        let parsed = Parsed::read(&edited.definitions, text)?;
-        let database = self.database.host().handle();
-        let change = block.change.as_mut().expect("a change has begun");
-        for (table, &at) in parsed.catalog.tables.iter().zip(&parsed.table_definitions) {
-            let definition = &edited.definitions[at];
-            let old = version.catalog.tables.iter().enumerate();
-            let old = old.map(|(at, table)| (version.definition_of(at), table));
-            let old = old.into_iter().find(|(old, _)| old.id == definition.id);
-            match old {
-                Some((old, before)) if old.physical == definition.physical => {
-                    change_indexes(&database, change, before, table).await?;
-                }
-                _ => {
-                    let designed = design(table, &definition.body);
-                    let spec = TableSpec {
-                        schema: table.schema.clone(),
-                        design: designed.rows,
-                        indexes: designed.indexes,
-                    };
-                    database.create_table(spec).await.map_err(|error| catalog_error(&error))?;
-                    change.created.push(definition.physical.clone());
-                }
-            }
-        }
-        let kept = |physical: &str| edited.definitions.iter().any(|one| one.physical == *physical);
-        let gone = version.definitions.iter().map(|one| &one.physical);
-        let gone = gone.filter(|physical| !physical.is_empty() && !kept(physical));
-        change.dropped.extend(gone.cloned());
-        let epoch = change.before.epoch + 1;
-        let analyzed = self.database.analyzed();
-        let next = Version::bind(&database, epoch, edited.definitions, parsed, &analyzed)?;
-        let next = Arc::new(next);
-        check_routines(version, &next)?;
-        for id in edited.rewritten {
-            self.copy_rows(version, &next, id).await?;
-        }
-        self.check_rows(version, &next).await?;
-        block.version = Some(next);
-        Ok(())
     }
 
     /// Stores the definitions of a block's changes, as a part of its transaction.
@@ -452,16 +244,20 @@ impl<H: Host> SqlSession<H> {
     /// Ends the changes of a block, behind the end of its transaction.
     pub(super) async fn finish_change(&mut self, change: Change, end: ChangeEnd) {
         let database = self.database.host().handle();
-        let (tables, indexes) = match end {
+        let Replaced { tables, indexes } = match end {
             ChangeEnd::Committed(version) => {
+                let replaced = change.replaced_by(&version);
+                for owner in sequence_owners(&change.before.definitions, &version.definitions) {
+                    self.database.ranges().forget_all(owner);
+                }
                 self.database.publish(version);
-                (change.dropped, change.dropped_indexes)
+                replaced
             }
-            ChangeEnd::RolledBack => (change.created, change.created_indexes),
+            ChangeEnd::RolledBack => change.undone(),
             ChangeEnd::Unknown => {
                 // Storage of the catalog that does not hold is kept. The next change looks again.
                 let _ = self.database.refresh().await;
-                (Vec::new(), Vec::new())
+                Replaced::default()
             }
         };
         for (table, index) in indexes {
@@ -478,115 +274,6 @@ impl<H: Host> SqlSession<H> {
             }
         }
         self.database.end_change();
-    }
-}
-
-/// Refuses a new routine that cannot be called. One that exists may lose a table that it uses.
-fn check_routines(before: &Version, after: &Version) -> Result<(), SqlError> {
-    let is_new = |one: &&VersionRoutine| !before.routines.iter().any(|other| other.id == one.id);
-    for routine in after.routines.iter().filter(is_new) {
-        routine.compiled.as_ref().map(drop).map_err(Clone::clone)?;
-    }
-    Ok(())
-}
-
-/// `CREATE FUNCTION` and `CREATE PROCEDURE`
-fn create_routine(
-    version: &Version,
-    name: &str,
-    replaces: bool,
-    text: &str,
-) -> Result<Edited, SqlError> {
-    let mut definitions = version.definitions.clone();
-    let source = sql::Source::new("statement", text);
-    let read = sql::read_procedures(&source, &version.catalog);
-    let read = read.map_err(|errors| parse_error(errors.first(), text))?;
-    let tag = match read.first().map(|routine| routine.kind) {
-        Some(RoutineKind::Procedure) => "CREATE PROCEDURE",
-        _ => "CREATE FUNCTION",
-    };
-    let is_it = |one: &Definition| one.kind == DefinitionKind::Routine && one.name == *name;
-    if definitions.iter().any(is_it) && !replaces {
-        let message = format!("function \"{name}\" already exists with same argument types");
-        let hint = "namdb has one function of each name; write CREATE OR REPLACE.";
-        return Err(SqlError::new("42723", message).hint(hint));
-    }
-    definitions.retain(|one| !is_it(one));
-    definitions.push(Definition {
-        id: version.next_id(),
-        kind: DefinitionKind::Routine,
-        table: 0,
-        name: name.to_owned(),
-        physical: String::new(),
-        body: text.to_owned(),
-    });
-    Ok(Edited { definitions, tag, rewritten: Vec::new() })
-}
-
-/// Creates and drops the indexes that differ.
-async fn change_indexes<E: Env>(
-    database: &txn::Database<E>,
-    change: &mut Change,
-    before: &Table,
-    after: &Table,
-) -> Result<(), SqlError> {
-    let physical = after.schema.name();
-    let has = |table: &Table, name: &str| table.indexes.iter().any(|index| index.name == name);
-    for index in after.indexes.iter().filter(|index| !has(before, &index.name)) {
-        let created = database.create_index(physical, index_design(index)).await;
-        created.map_err(|error| catalog_error(&error))?;
-        change.created_indexes.push((physical.to_owned(), index.name.clone()));
-    }
-    for index in before.indexes.iter().filter(|index| !has(after, &index.name)) {
-        change.dropped_indexes.push((physical.to_owned(), index.name.clone()));
-    }
-    Ok(())
-}
-
-/// The text of `CREATE INDEX` with the name that was chosen for it: another index may get the same
-/// name otherwise, when the definitions are read again without those that were dropped.
-fn with_name(text: &str, name: &str) -> Result<String, SqlError> {
-    let tokens = tokens(text)?;
-    let on = tokens.iter().find(|token| token.is_word("ON"));
-    let at = on.map_or(text.len(), |token| token.at);
-    Ok(format!("{}{} {}", &text[..at], quoted(name), &text[at..]))
-}
-
-fn index_names<'v>(version: &'v Version, table: &str) -> Vec<&'v str> {
-    let table = version.catalog.table(table);
-    let indexes = table.map(|table| &table.indexes[..]).unwrap_or_default();
-    indexes.iter().map(|index| &*index.name).collect()
-}
-
-/// A table that references another one, and is not among these.
-fn referrer<'v>(version: &'v Version, table: &str, among: &[String]) -> Option<&'v str> {
-    let position = version.catalog.position(table)?;
-    let refers = |other: &&Table| {
-        !among.contains(&other.name) && other.foreign_keys.iter().any(|key| key.table == position)
-    };
-    version.catalog.tables.iter().find(refers).map(|other| &*other.name)
-}
-
-fn check_references(
-    version: &Version,
-    dropped: &[String],
-    table: &str,
-    cascade: bool,
-) -> Result<(), SqlError> {
-    match referrer(version, table, dropped) {
-        Some(other) if !cascade => {
-            let message = format!("cannot drop table {table} because other objects depend on it");
-            let detail = format!("A foreign key of table {other} depends on table {table}.");
-            let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
-            Err(SqlError::new("2BP01", message).detail(detail).hint(hint))
-        }
-        Some(other) => {
-            let message = format!(
-                "DROP TABLE {table} CASCADE, with a foreign key of {other}, is not supported"
-            );
-            Err(SqlError::unsupported(message).hint("Drop both tables."))
-        }
-        None => Ok(()),
     }
 }
 

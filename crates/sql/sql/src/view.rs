@@ -1,0 +1,194 @@
+//! Views of SQL sessions.
+
+use crate::catalog::{Catalog, View};
+use crate::error::{Error, ErrorKind, Result};
+use crate::expression::{Expr, ExprKind};
+use crate::parse;
+use crate::query::{FromKind, Join, OrderBy, Plain, Query, Select, SelectBody};
+use crate::resolve::Resolver;
+use crate::resolve::names::Names;
+use crate::source::Source;
+use crate::token::{Cursor, tokenize};
+use crate::types::{Field, SqlType};
+use sqlparser::tokenizer::{Span, Token};
+use std::collections::BTreeSet;
+
+/// Reads `CREATE [OR REPLACE] VIEW name [(columns)] AS query`, with the tables and views of the
+/// catalog.
+///
+/// # Errors
+///
+/// The error that PostgreSQL would report, or SQL that this crate does not support.
+pub fn read_view(source: &Source, catalog: &Catalog) -> Result<View> {
+    let mut tokens = tokenize(source, 0, source.text())?;
+    while tokens.last().is_some_and(|last| last.token == Token::SemiColon) {
+        tokens.pop();
+    }
+    let mut cursor = Cursor::new(source, tokens, source.text().len());
+    cursor.expect_word("CREATE")?;
+    cursor.accept_words(&["OR", "REPLACE"]);
+    cursor.expect_word("VIEW")?;
+    let (mut name, place) = cursor.identifier("the view's name")?;
+    if cursor.accept(&Token::Period) {
+        name = cursor.identifier("the view's name")?.0;
+    }
+    let columns = column_names(&mut cursor)?;
+    cursor.expect_word("AS")?;
+    let from = cursor.position();
+    while cursor.next().is_some() {}
+    let tokens = cursor.slice(from, cursor.position()).to_vec();
+    let Some(first) = tokens.first() else { return Err(cursor.expected("a query")) };
+    let span = first.span;
+    let statement = parse::statement(source, &tokens, span)?;
+    let mut names = Names::default();
+    names.is_session = true;
+    let mut resolver = Resolver::new(source, catalog, &names, &[], span);
+    let Query::Select(query) = resolver.query(&statement)? else {
+        return Err(cursor.error(span, ErrorKind::Syntax, "a view has a SELECT"));
+    };
+    let views = resolver.used_views.into_iter().map(|at| catalog.views[at].name.clone()).collect();
+    let columns = fields(&cursor, &query, columns, place)?;
+    Ok(View { name, columns, query: *query, views })
+}
+
+fn column_names(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    if cursor.accept(&Token::LParen) {
+        loop {
+            names.push(cursor.identifier("a column's name")?.0);
+            if cursor.accept(&Token::RParen) {
+                break;
+            }
+            cursor.expect(&Token::Comma)?;
+        }
+    }
+    Ok(names)
+}
+
+/// The columns of a view: those of its query, the first ones with new names.
+fn fields(
+    cursor: &Cursor<'_>,
+    query: &Select,
+    names: Vec<String>,
+    place: Span,
+) -> Result<Vec<Field>> {
+    let mut columns = query.fields();
+    if names.len() > columns.len() {
+        let sentence = "the view has more names of columns than its query has columns";
+        let message = "CREATE VIEW specifies more column names than columns";
+        let error = cursor.error(place, ErrorKind::Syntax, sentence);
+        return Err(error.in_postgres("42601", message));
+    }
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name = name;
+    }
+    let mut seen = BTreeSet::new();
+    for column in &mut columns {
+        if column.sql_type == SqlType::Unknown {
+            column.sql_type = SqlType::Text;
+        }
+        let name = &column.name;
+        if !seen.insert(name.clone()) {
+            let sentence = format!("the view has two columns `{name}`");
+            let message = format!("column \"{name}\" specified more than once");
+            let error: Error = cursor.error(place, ErrorKind::Name, sentence);
+            return Err(error.in_postgres("42701", message));
+        }
+    }
+    Ok(columns)
+}
+
+impl View {
+    /// The tables, by position, that it reads, and the columns of them that it names.
+    pub fn reads(&self) -> BTreeSet<(usize, Option<usize>)> {
+        let mut reads = Reads::default();
+        reads.select(&self.query);
+        reads.found
+    }
+}
+
+/// Collects tables and columns of a query.
+#[derive(Default)]
+struct Reads {
+    found: BTreeSet<(usize, Option<usize>)>,
+    /// For each level, innermost last, the table of each source.
+    levels: Vec<Vec<Option<usize>>>,
+}
+
+impl Reads {
+    fn select(&mut self, select: &Select) {
+        match &select.body {
+            SelectBody::Plain(plain) => {
+                self.plain(plain, select);
+                return;
+            }
+            SelectBody::Values { rows, .. } => {
+                self.levels.push(Vec::new());
+                rows.iter().flatten().for_each(|value| self.expr(value));
+                self.levels.pop();
+            }
+            SelectBody::Union { left, right, .. } => {
+                self.select(left);
+                self.select(right);
+            }
+        }
+        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
+    }
+
+    fn plain(&mut self, plain: &Plain, select: &Select) {
+        let mut level = Vec::new();
+        for source in &plain.sources {
+            level.push(match &source.kind {
+                FromKind::Table(table) => {
+                    self.found.insert((*table, None));
+                    Some(*table)
+                }
+                _ => None,
+            });
+        }
+        for source in &plain.sources {
+            match &source.kind {
+                FromKind::Query(query) => self.select(query),
+                FromKind::Unnest(values) | FromKind::Series(values) => {
+                    values.iter().for_each(|value| self.expr(value));
+                }
+                FromKind::Table(_) => {}
+            }
+        }
+        self.levels.push(level);
+        plain.joins.iter().for_each(|join| self.join(join));
+        let outputs = plain.outputs.iter().map(|output| &output.expr);
+        let conditions = plain.filter.iter().chain(&plain.group).chain(&plain.having);
+        outputs.chain(conditions).for_each(|value| self.expr(value));
+        for key in &select.order {
+            if let OrderBy::Expr(value) = &key.by {
+                self.expr(value);
+            }
+        }
+        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
+        self.levels.pop();
+    }
+
+    fn join(&mut self, join: &Join) {
+        if let Join::Pair { left, right, condition, .. } = join {
+            self.join(left);
+            self.join(right);
+            condition.iter().for_each(|value| self.expr(value));
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Column(column) => {
+                let level = self.levels.len().checked_sub(1 + column.level as usize);
+                let source = level.and_then(|level| self.levels[level].get(column.source));
+                if let Some(Some(table)) = source {
+                    self.found.insert((*table, Some(column.column)));
+                }
+            }
+            ExprKind::Subquery { query, .. } => self.select(query),
+            _ => {}
+        }
+        expr.for_each_child(&mut |child| self.expr(child));
+    }
+}

@@ -1,0 +1,117 @@
+//! Makes the tables and indexes of new definitions in the engine.
+
+use super::super::{Block, SqlSession};
+use super::Edited;
+use crate::catalog::design::{design, index_design};
+use crate::catalog::version::{Parsed, VersionRoutine};
+use crate::catalog::{Change, Version};
+use crate::error::{SqlError, catalog_error};
+use crate::host::Host;
+use fabric::Env;
+use sql::Table;
+use std::sync::Arc;
+use txn::TableSpec;
+
+impl<H: Host> SqlSession<H> {
+    /// Makes the tables and indexes of new definitions in the engine; the block sees them then.
+    pub(super) async fn apply(
+        &mut self,
+        block: &mut Block<H::Env>,
+        version: &Version,
+        edited: Edited,
+        text: &str,
+    ) -> Result<(), SqlError> {
+        let parsed = Parsed::read(&edited.definitions, text)?;
+        let database = self.database.host().handle();
+        let change = block.change.as_mut().expect("a change has begun");
+        for (table, &at) in parsed.catalog.tables.iter().zip(&parsed.table_definitions) {
+            let definition = &edited.definitions[at];
+            let old = version.position_of(definition.id);
+            let old = old.map(|old| (version.definition_of(old), &version.catalog.tables[old]));
+            match old {
+                Some((old, before)) if old.physical == definition.physical => {
+                    create_indexes(&database, change, before, table).await?;
+                }
+                _ => {
+                    let designed = design(table, &definition.body);
+                    let spec = TableSpec {
+                        schema: table.schema.clone(),
+                        design: designed.rows,
+                        indexes: designed.indexes,
+                    };
+                    database.create_table(spec).await.map_err(|error| catalog_error(&error))?;
+                    change.created.push(definition.physical.clone());
+                }
+            }
+        }
+        let epoch = change.before.epoch + 1;
+        let analyzed = self.database.analyzed();
+        let next = Version::bind(&database, epoch, edited.definitions, parsed, &analyzed)?;
+        let next = Arc::new(next);
+        check_routines(version, &next)?;
+        if let Some(transaction) = &mut block.engine {
+            transaction.statement().see_new_tables();
+        }
+        self.lock_read_tables(block, version, &next, &edited.rewritten)?;
+        for id in edited.rewritten {
+            self.copy_rows(block, (version, &next), id, &edited.values).await?;
+        }
+        self.check_rows(block, version, &next).await?;
+        block.version = Some(next);
+        Ok(())
+    }
+}
+
+impl<H: Host> SqlSession<H> {
+    /// Takes the tables whose rows are copied or checked: the rewritten ones, and those that new
+    /// foreign keys reference.
+    fn lock_read_tables(
+        &self,
+        block: &mut Block<H::Env>,
+        before: &Version,
+        after: &Version,
+        rewritten: &[i64],
+    ) -> Result<(), SqlError> {
+        for (at, table) in after.catalog.tables.iter().enumerate() {
+            let id = after.definition_of(at).id;
+            let old = before.position_of(id);
+            if let Some(old) = old.filter(|_| rewritten.contains(&id)) {
+                self.lock_table(block, before.definition_of(old))?;
+            }
+            let Some(old) = old.map(|old| &before.catalog.tables[old]) else { continue };
+            for key in table.foreign_keys.iter().skip(old.foreign_keys.len()) {
+                let id = after.definition_of(key.table).id;
+                if let Some(referenced) = before.position_of(id) {
+                    self.lock_table(block, before.definition_of(referenced))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a new routine that cannot be called. One that exists may lose a table that it uses.
+fn check_routines(before: &Version, after: &Version) -> Result<(), SqlError> {
+    let is_new = |one: &&VersionRoutine| !before.routines.iter().any(|other| other.id == one.id);
+    for routine in after.routines.iter().filter(is_new) {
+        routine.compiled.as_ref().map(drop).map_err(Clone::clone)?;
+    }
+    Ok(())
+}
+
+/// Creates new indexes. Those that are gone remain until the transaction ends.
+async fn create_indexes<E: Env>(
+    database: &txn::Database<E>,
+    change: &mut Change,
+    before: &Table,
+    after: &Table,
+) -> Result<(), SqlError> {
+    let physical = after.schema.name();
+    let has = |table: &Table, name: &str| table.indexes.iter().any(|index| index.name == name);
+    for index in after.indexes.iter().filter(|index| !has(before, &index.name)) {
+        let created = database.create_index(physical, index_design(index)).await;
+        created.map_err(|error| catalog_error(&error))?;
+        change.created_indexes.push((physical.to_owned(), index.name.clone()));
+    }
+    Ok(())
+}

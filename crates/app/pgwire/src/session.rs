@@ -7,8 +7,8 @@ use fabric::{LocalEnv, run_now};
 use pg_catalog::{CatalogQuery, OutputColumn, TableInfo, ViewInfo, World};
 use sql::types::SqlType;
 pub use sql_session::{
-    ColumnDescription, CopyFormat, Interrupt, Notice, Outcome, RowSet, SessionOptions,
-    SilenceLimit, SqlError, StatementText, TransactionStatus,
+    ColumnDescription, CopyFormat, Fetched, Interrupt, Notice, OpenQuery, Outcome, ROWS_AT_A_TIME,
+    RowSet, SessionOptions, SilenceLimit, SqlError, StatementText, TransactionStatus,
 };
 use sql_session::{Host, SqlDatabase, SqlSession};
 use sql_value::Value;
@@ -35,6 +35,23 @@ pub trait Session: Send + 'static {
     fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Self::Prepared>;
     /// See [`SqlSession::execute`].
     fn execute(&mut self, prepared: &Self::Prepared, parameters: &[Value]) -> Result<Outcome>;
+    /// See [`SqlSession::open`].
+    fn open(
+        &mut self,
+        prepared: &Self::Prepared,
+        parameters: &[Value],
+        _first: usize,
+    ) -> Result<Outcome> {
+        self.execute(prepared, parameters)
+    }
+    /// See [`SqlSession::fetch`].
+    fn fetch(&mut self, _query: OpenQuery, _most: usize) -> Result<Fetched> {
+        Err(error(sqlstate::INVALID_CURSOR_NAME, "no query is open"))
+    }
+    /// See [`SqlSession::close_query`].
+    fn close_query(&mut self, _query: OpenQuery) {}
+    /// See [`SqlSession::close_queries`].
+    fn close_queries(&mut self) {}
     /// See [`SqlSession::begin_implicit`].
     fn begin_implicit(&mut self);
     /// See [`SqlSession::end_implicit`].
@@ -56,7 +73,7 @@ pub trait Session: Send + 'static {
     /// See [`SqlSession::copy_row`].
     fn copy_row(&mut self, values: Vec<Value>) -> Result<()>;
     /// See [`SqlSession::copied_rows`].
-    fn copied_rows(&mut self) -> Result<RowSet>;
+    fn copied_rows(&mut self) -> Result<Option<RowSet>>;
     /// See [`SqlSession::set_interrupt`].
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>);
     /// See [`SqlSession::silence_limit`].
@@ -174,6 +191,32 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
         Ok(Outcome::Rows { tag: format!("SELECT {}", rows.len()), rows })
     }
 
+    fn open(
+        &mut self,
+        prepared: &AnyPrepared,
+        parameters: &[Value],
+        first: usize,
+    ) -> Result<Outcome> {
+        match prepared {
+            AnyPrepared::Statement(statement) => {
+                run_now(Self::open(self, statement, parameters, first))
+            }
+            AnyPrepared::Catalog(_) => Session::execute(self, prepared, parameters),
+        }
+    }
+
+    fn fetch(&mut self, query: OpenQuery, most: usize) -> Result<Fetched> {
+        run_now(Self::fetch(self, query, most))
+    }
+
+    fn close_query(&mut self, query: OpenQuery) {
+        run_now(Self::close_query(self, query));
+    }
+
+    fn close_queries(&mut self) {
+        run_now(Self::close_queries(self));
+    }
+
     fn begin_implicit(&mut self) {
         self.begin_implicit();
     }
@@ -227,8 +270,8 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
         run_now(self.copy_row(values))
     }
 
-    fn copied_rows(&mut self) -> Result<RowSet> {
-        self.copied_rows()
+    fn copied_rows(&mut self) -> Result<Option<RowSet>> {
+        run_now(self.copied_rows())
     }
 
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {

@@ -41,6 +41,7 @@ pub use promotion::{Drain, LockHolders};
 pub use read::Columns;
 pub use read::access::RowId;
 pub use read::scan::{Scan, ScanSource};
+pub use read::steps::{ScanSteps, VisitSteps};
 pub use read::visit::VisitPart;
 pub use recovery::{Recovered, RecoveryError};
 pub use retry::RetryUntilDeadline;

@@ -100,6 +100,27 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane_ref().table(row)
     }
 
+    /// Whether the transaction still holds a row whose id it has returned, see
+    /// [`Self::forget_rows`].
+    #[inline]
+    pub fn holds(&self, row: RowId) -> bool {
+        row.is_of(self.lane_ref().txn.number)
+    }
+
+    /// Forgets the rows that it has read if they take more than `bytes`, so that a long query needs
+    /// bounded memory; their ids are no longer valid. Returns whether it has. A transaction that
+    /// has changed something, or that validates its reads, forgets nothing.
+    pub fn forget_rows(&mut self, bytes: usize) -> bool {
+        let lane = self.lane();
+        let words = lane.txn.batch.arena_words();
+        let is_kept = lane.txn.serializable || lane.txn.doomed_by.is_some();
+        if words * 8 <= bytes || is_kept || !lane.writes.is_empty() {
+            return false;
+        }
+        lane.txn.forget_rows();
+        true
+    }
+
     /// A row's columns, including the transaction's own changes.
     ///
     /// # Panics

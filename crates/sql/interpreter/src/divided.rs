@@ -2,7 +2,7 @@
 
 use crate::plan::{Insert, Operator};
 use crate::rows::Rows;
-use crate::run::{ALL, NodeContext, Run};
+use crate::run::{NodeContext, Run};
 use crate::single::{Runner, SingleStatement, StatementError, Tables};
 use fabric::Env;
 use sql_value::{Error, Value};
@@ -48,7 +48,7 @@ impl Runner {
         let mut run = self.run_of(transaction, tables, statement, (parameters, only_looks));
         let mut rows = Rows::new(0);
         if let Some(input) = &insert.input {
-            rows = run.rows_of(input, NodeContext { outer: None, wanted: ALL }).await?;
+            rows = run.rows_of(input, NodeContext::all(None)).await?;
         }
         Ok(rows)
     }
@@ -73,7 +73,7 @@ impl Runner {
     }
 
     /// Prepares for a part of a statement.
-    fn run_of<'r, 'l, E: Env>(
+    pub(crate) fn run_of<'r, 'l, E: Env>(
         &'r mut self,
         txn: &'r mut Transaction<'l, E>,
         tables: &'r Tables,
@@ -84,6 +84,7 @@ impl Runner {
         frame.variables.clear();
         frame.variables.extend_from_slice(parameters);
         frame.only_looks = only_looks;
+        frame.processed = 0;
         frame.begin_statement(&statement.statement);
         Run { txn, tables: &tables.bound, frame, statement: &statement.statement }
     }

@@ -1,8 +1,10 @@
 //! The state of a call, and buffers that all calls of a lane reuse.
 
 use crate::interrupt::Watch;
+use crate::memory::{Memory, Reservation};
 use crate::plan::Statement;
 use crate::rows::Rows;
+use crate::run::Meter;
 use crate::single::Sequences;
 use layout::Key;
 use sql_value::Value;
@@ -17,6 +19,11 @@ pub(crate) struct Frame {
     pub results: Vec<Option<Vec<Value>>>,
     /// Rows of plans that several nodes read.
     pub shared: Vec<Option<Arc<Rows>>>,
+    /// The memory of the results and rows of plans.
+    pub memory_of_plans: Vec<Reservation>,
+    pub memory: Memory,
+    /// Measurements of nodes, by their numbers, if they are wanted.
+    pub meters: Option<Vec<Meter>>,
     /// Results of the aggregates of the current group.
     pub aggregates: Vec<Value>,
     /// Number of rows that the last statement changed or delivered.
@@ -156,8 +163,10 @@ impl Frame {
         let plans = statement.plans.len();
         self.results.clear();
         self.shared.clear();
+        self.memory_of_plans.clear();
         self.note_changes(statement);
         if plans > 0 {
+            self.memory_of_plans.resize_with(plans, Reservation::default);
             self.results.resize(plans, None);
             self.shared.resize(plans, None);
         }

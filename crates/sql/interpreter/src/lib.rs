@@ -17,6 +17,8 @@
 //! cell, key between stored columns, keys and SQL values
 //! design    the design of untuned tables
 //! single    single statements, in transactions of the caller
+//! paused    queries whose rows are taken in parts
+//! memory    the memory that a statement may hold
 //! divided   INSERT ... SELECT by several transactions
 //! interrupt the end of a statement by request or at a deadline
 //! ```
@@ -36,6 +38,8 @@ mod error;
 mod frame;
 mod interrupt;
 mod key;
+mod memory;
+mod paused;
 mod plan;
 mod program;
 mod rows;
@@ -49,5 +53,8 @@ pub use control::Notice;
 pub use design::{TableDesign, create, default_design};
 pub use error::{CallError, OpenError};
 pub use interrupt::{Deadline, Interrupt};
+pub use memory::WORK_MEMORY;
+pub use paused::Paused;
 pub use rows::Rows;
+pub use run::Meter;
 pub use single::{Routine, Runner, Sequences, SingleStatement, StatementError, Tables};

@@ -77,6 +77,9 @@ pub(crate) struct SubPlan {
 /// A node of a plan.
 #[derive(Debug)]
 pub(crate) struct Node {
+    /// Its number in the statement, in the order of [`procedure::Node::walk`]: first the nodes of
+    /// the root, then those of each sub plan.
+    pub number: usize,
     pub operator: Operator,
     pub outputs: Outputs,
     /// Columns that it delivers.

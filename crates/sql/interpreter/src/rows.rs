@@ -27,6 +27,10 @@ impl Rows {
         self.values.clear();
     }
 
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     #[inline]
     pub fn len(&self) -> usize {
         self.count

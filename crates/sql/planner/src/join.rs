@@ -80,21 +80,24 @@ impl<'s, 'p> Step<'s, 'p> {
             None => Vec::new(),
         };
         for outer in outers {
-            if self.may_help(self.equal_cost(outer, inner), outer, paths) {
+            let costs = (self.equal_first(outer, inner), self.equal_cost(outer, inner));
+            if self.may_help(costs, outer, paths) {
                 add(paths, self.equal(outer, inner));
             }
             for inner in &looped {
-                if self.may_help(self.loop_cost(outer, inner), outer, paths) {
+                let costs = (self.loop_first(outer, inner), self.loop_cost(outer, inner));
+                if self.may_help(costs, outer, paths) {
                     add(paths, self.nested_loop(outer, inner));
                 }
             }
         }
     }
 
-    /// Whether a path of this cost may be better than all known ones.
-    fn may_help(&self, cost: f64, outer: &Path, known: &[Rc<Path>]) -> bool {
+    /// Whether a path may be better than all known ones. Given are its costs until the first row,
+    /// and of all rows.
+    fn may_help(&self, (first, cost): (f64, f64), outer: &Path, known: &[Rc<Path>]) -> bool {
         !outer.order.is_empty()
-            || !known.iter().any(|known| known.cost <= cost && known.first <= outer.cost)
+            || !known.iter().any(|known| known.cost <= cost && known.first <= first)
     }
 
     /// The inner unit, if its rows can be found with the values of an outer row.
@@ -119,8 +122,13 @@ impl<'s, 'p> Step<'s, 'p> {
 
     /// Joins both inputs, each executed once.
     pub fn equal(&self, outer: &Rc<Path>, inner: &Rc<Path>) -> Path {
-        let cost = self.equal_cost(outer, inner);
-        self.path(outer, inner, (Some(self.pairs.clone()), self.join_filter.clone()), cost)
+        let costs = (self.equal_first(outer, inner), self.equal_cost(outer, inner));
+        self.path(outer, inner, (Some(self.pairs.clone()), self.join_filter.clone()), costs)
+    }
+
+    /// All inner rows are held before the first outer row is joined.
+    fn equal_first(&self, outer: &Path, inner: &Path) -> f64 {
+        outer.first + inner.cost + self.solver.planner.costs.sort(inner.rows)
     }
 
     fn equal_cost(&self, outer: &Path, inner: &Path) -> f64 {
@@ -135,8 +143,12 @@ impl<'s, 'p> Step<'s, 'p> {
 
     /// Executes the inner input for each outer row.
     pub fn nested_loop(&self, outer: &Rc<Path>, inner: &Rc<Path>) -> Path {
-        let cost = self.loop_cost(outer, inner);
-        self.path(outer, inner, (None, Conditions::new()), cost)
+        let costs = (self.loop_first(outer, inner), self.loop_cost(outer, inner));
+        self.path(outer, inner, (None, Conditions::new()), costs)
+    }
+
+    fn loop_first(&self, outer: &Path, inner: &Path) -> f64 {
+        outer.first + inner.first
     }
 
     fn loop_cost(&self, outer: &Path, inner: &Path) -> f64 {
@@ -163,7 +175,7 @@ impl<'s, 'p> Step<'s, 'p> {
         outer: &Rc<Path>,
         inner: &Rc<Path>,
         (pairs, join_filter): (Option<Pairs>, Conditions),
-        cost: f64,
+        (first, cost): (f64, f64),
     ) -> Path {
         let order: Vec<OrderColumn> = outer.order.clone();
         let join = JoinPath {
@@ -174,8 +186,7 @@ impl<'s, 'p> Step<'s, 'p> {
             outer: outer.clone(),
             inner: inner.clone(),
         };
-        // All outer rows are read before the first row is joined.
-        Path { kind: PathKind::Join(join), rows: self.rows, first: outer.cost, cost, order }
+        Path { kind: PathKind::Join(join), rows: self.rows, first, cost, order }
     }
 }
 

@@ -102,7 +102,7 @@ impl Path {
         matches!(&self.kind, PathKind::Scan { access: Access::Key(_), .. } | PathKind::Single)
     }
 
-    /// Cost of the first `wanted` rows. Scans stop early; joins read their outer input first.
+    /// Cost of the first `wanted` rows: nodes stop early.
     pub fn cost_of(&self, wanted: f64) -> f64 {
         let fraction = (wanted / self.rows.max(1.0)).min(1.0);
         self.first + (self.cost - self.first).max(0.0) * fraction

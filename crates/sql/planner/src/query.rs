@@ -146,12 +146,11 @@ impl Planner<'_> {
             return path.cost + grouping + path.rows * (self.costs.row + outputs);
         }
         let needs_sort = !block.order.is_empty() && !is_sorted;
-        let cost = match limit_of(block) {
-            Some(limit) if !needs_sort => path.cost_of(limit),
-            _ => path.cost,
-        };
-        let sort = if needs_sort { self.costs.sort(path.rows) } else { 0.0 };
-        cost + path.rows * outputs + sort
+        let limit = limit_of(block).unwrap_or(f64::INFINITY);
+        if needs_sort {
+            return path.cost + path.rows * outputs + self.costs.sort(path.rows);
+        }
+        path.cost_of(limit) + path.rows.min(limit) * outputs
     }
 
     fn output_rows(&self, plain: &Plain, rows: f64) -> f64 {

@@ -49,6 +49,7 @@ pub use host::{Committed, Host, LocalHost};
 pub use interpreter::Interrupt;
 pub use outcome::{ColumnDescription, CopyDirection, CopyFormat, Notice, Outcome, RowSet};
 pub use session::{
-    Prepared, SessionOptions, SilenceLimit, SqlSession, StatementKind, TransactionStatus,
+    Fetched, OpenQuery, Prepared, ROWS_AT_A_TIME, SessionOptions, SilenceLimit, SqlSession,
+    StatementKind, TransactionStatus,
 };
 pub use statement::{StatementText, statements};

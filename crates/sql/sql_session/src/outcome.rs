@@ -1,6 +1,7 @@
 //! Results of statements.
 
 use crate::error::Severity;
+use crate::session::OpenQuery;
 use sql::SqlType;
 use sql::procedure::Level;
 use sql_value::Value;
@@ -113,6 +114,9 @@ pub enum Outcome {
     /// Rows, with the command tag, such as `SELECT 3`. Their columns are those of
     /// [`Prepared::columns`](crate::Prepared::columns).
     Rows { rows: RowSet, tag: String },
+    /// The first rows of a query; [`SqlSession::fetch`](crate::SqlSession::fetch) returns the
+    /// others. Only [`SqlSession::open`](crate::SqlSession::open) returns this.
+    Part { rows: RowSet, open: OpenQuery },
     /// The command tag only, such as `INSERT 0 3`.
     Done { tag: String },
     /// The client now sends data, see [`SqlSession::copy_data`](crate::SqlSession::copy_data).

@@ -133,18 +133,20 @@ impl<S: Session> Connection<S> {
 
     fn send_binary_copy(&mut self) -> Result<()> {
         let columns = self.session.copy_columns();
-        let rows = self.session.copied_rows()?;
-        let mut data = Vec::new();
+        let (mut data, mut count) = (Vec::new(), 0);
         encode_header(&mut data);
-        for at in 0..rows.len() {
-            encode_row(&rows, at, &columns, &mut data)?;
-            self.send_copy_data(&mut data)?;
+        while let Some(rows) = self.session.copied_rows()? {
+            count += rows.len();
+            for at in 0..rows.len() {
+                encode_row(&rows, at, &columns, &mut data)?;
+                self.send_copy_data(&mut data)?;
+            }
         }
         encode_trailer(&mut data);
         self.send_copy_data(&mut data)?;
         let output = &mut self.stream.output;
         Writer::begin(output, b'c').end();
-        backend::command_complete(output, &format!("COPY {}", rows.len()));
+        backend::command_complete(output, &format!("COPY {count}"));
         Ok(())
     }
 

@@ -5,7 +5,9 @@ use super::{Connection, Mode, Next};
 use crate::error::{Result, error, sqlstate};
 use crate::message::backend::{self, Column};
 use crate::message::frontend::{Bind, Target};
-use crate::session::{Outcome, Prepared, RowSet, Session, TransactionStatus};
+use crate::session::{
+    OpenQuery, Outcome, Prepared, ROWS_AT_A_TIME, RowSet, Session, TransactionStatus,
+};
 use crate::value::decode::decode;
 use crate::value::{Format, formats};
 use sql_value::Value;
@@ -40,6 +42,8 @@ enum State {
         rows: RowSet,
         next: usize,
     },
+    /// A query that goes on.
+    Open(OpenQuery),
     Ended,
 }
 
@@ -89,7 +93,11 @@ impl<S: Session> Connection<S> {
         let portal = Portal { statement, parameters, formats, state: State::New };
         match self.portals.get_mut(bind.portal) {
             // The unnamed portal is bound again and again: its name is not allocated each time.
-            Some(previous) => *previous = portal,
+            Some(previous) => {
+                if let State::Open(query) = std::mem::replace(previous, portal).state {
+                    self.session.close_query(query);
+                }
+            }
             None => _ = self.portals.insert(bind.portal.to_owned(), portal),
         }
         backend::bind_complete(&mut self.stream.output);
@@ -134,6 +142,18 @@ impl<S: Session> Connection<S> {
     ) -> Result<()> {
         let (rows, next) = match std::mem::replace(&mut portal.state, State::Ended) {
             State::Suspended { rows, next } => (rows, next),
+            State::Open(query) => {
+                let most = if rows_max <= 0 { usize::MAX } else { rows_max as usize };
+                let fetched = self.session.fetch(query, most.min(ROWS_AT_A_TIME))?;
+                if !fetched.has_ended {
+                    return self.run_open(portal, (fetched.rows, query), most);
+                }
+                let rows = fetched.rows;
+                self.send_portal_rows(portal, &rows, 0, rows.len())?;
+                let tag = format!("SELECT {}", rows.len());
+                backend::command_complete(&mut self.stream.output, &tag);
+                return Ok(());
+            }
             State::Ended => return self.run_again(portal),
             State::New => {
                 if !is_last && !self.is_implicit && self.session.status() == TransactionStatus::Idle
@@ -143,8 +163,14 @@ impl<S: Session> Connection<S> {
                 }
                 self.shared.counters.count_statement();
                 let statement = &portal.statement;
-                let outcome = self.session.execute(&statement.prepared, &portal.parameters)?;
+                let most = if rows_max <= 0 { usize::MAX } else { rows_max as usize };
+                let first = most.min(ROWS_AT_A_TIME);
+                let parameters = &portal.parameters;
+                let outcome = self.session.open(&statement.prepared, parameters, first)?;
                 self.send_notices();
+                if let Outcome::Part { rows, open } = outcome {
+                    return self.run_open(portal, (rows, open), most);
+                }
                 match self.start_result(outcome)? {
                     Some((rows, tag)) => {
                         let is_whole = rows_max <= 0 || rows.len() <= rows_max as usize;
@@ -175,11 +201,34 @@ impl<S: Session> Connection<S> {
         Ok(())
     }
 
+    /// Sends the next rows of a query that goes on.
+    fn run_open(
+        &mut self,
+        portal: &mut Portal<S::Prepared>,
+        first: (RowSet, OpenQuery),
+        most: usize,
+    ) -> Result<()> {
+        let statement = portal.statement.clone();
+        let columns = statement.columns.as_deref().unwrap_or_default();
+        let (count, open) = self.send_open(first, most, columns, &portal.formats)?;
+        let output = &mut self.stream.output;
+        match open {
+            Some(query) => {
+                portal.state = State::Open(query);
+                backend::portal_suspended(output);
+            }
+            // The tag counts the rows of the last part.
+            None => backend::command_complete(output, &format!("SELECT {count}")),
+        }
+        Ok(())
+    }
+
     /// Sends the result of a statement without rows; returns rows and tag otherwise.
     fn start_result(&mut self, outcome: Outcome) -> Result<Option<(RowSet, String)>> {
         let output = &mut self.stream.output;
         match outcome {
             Outcome::Rows { rows, tag } => return Ok(Some((rows, tag))),
+            Outcome::Part { .. } => return Err(error("XX000", "a query goes on unasked")),
             Outcome::Empty => backend::empty_query_response(output),
             Outcome::Done { tag } => backend::command_complete(output, &tag),
             Outcome::CopyIn(format) => {
@@ -215,7 +264,11 @@ impl<S: Session> Connection<S> {
         // To close what does not exist is no error.
         match target {
             Target::Statement(name) => _ = self.statements.remove(name),
-            Target::Portal(name) => _ = self.portals.remove(name),
+            Target::Portal(name) => {
+                if let Some(Portal { state: State::Open(query), .. }) = self.portals.remove(name) {
+                    self.session.close_query(query);
+                }
+            }
         }
         backend::close_complete(&mut self.stream.output);
     }
@@ -227,6 +280,11 @@ impl<S: Session> Connection<S> {
             && let Err(failure) = self.session.end_implicit(has_failed)
         {
             self.send_error(&failure);
+        }
+        if self.session.status() == TransactionStatus::Idle {
+            // A portal ends with its transaction.
+            self.session.close_queries();
+            self.portals.retain(|_, portal| !matches!(portal.state, State::Open(_)));
         }
         self.ready();
         Next::Message

@@ -5,7 +5,7 @@ use super::stream::OUTPUT_BYTES_MAX;
 use crate::error::{Result, fatal, sqlstate};
 use crate::message::backend::{self, Column};
 use crate::message::writer::Writer;
-use crate::session::{RowSet, Session};
+use crate::session::{OpenQuery, ROWS_AT_A_TIME, RowSet, Session};
 use crate::value::Format;
 use crate::value::encode::encode;
 use std::ops::Range;
@@ -38,6 +38,35 @@ impl<S: Session> Connection<S> {
     pub(super) fn send_text_rows(&mut self, rows: &RowSet, columns: &[Column]) -> Result<()> {
         backend::row_description(&mut self.stream.output, columns, |_| Format::Text.code());
         self.send_rows(rows, 0..rows.len(), columns, &[])
+    }
+
+    /// Sends the rows of a query that goes on, up to `most`; the first ones are known. Returns
+    /// their number, and the query if it has more rows.
+    pub(super) fn send_open(
+        &mut self,
+        (mut rows, query): (RowSet, OpenQuery),
+        most: usize,
+        columns: &[Column],
+        formats: &[Format],
+    ) -> Result<(usize, Option<OpenQuery>)> {
+        let mut count = 0;
+        loop {
+            count += rows.len();
+            if let Err(failure) = self.send_rows(&rows, 0..rows.len(), columns, formats) {
+                self.session.close_query(query);
+                return Err(failure);
+            }
+            if count >= most {
+                return Ok((count, Some(query)));
+            }
+            let fetched = self.session.fetch(query, ROWS_AT_A_TIME.min(most - count))?;
+            rows = fetched.rows;
+            if fetched.has_ended {
+                count += rows.len();
+                self.send_rows(&rows, 0..rows.len(), columns, formats)?;
+                return Ok((count, None));
+            }
+        }
     }
 }
 

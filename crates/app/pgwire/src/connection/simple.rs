@@ -4,7 +4,8 @@ use super::copy::Origin;
 use super::{Connection, Next};
 use crate::error::{Result, SqlError};
 use crate::message::backend;
-use crate::session::{CopyFormat, Outcome, Prepared, Session};
+use crate::session::{CopyFormat, Outcome, Prepared, ROWS_AT_A_TIME, Session};
+use crate::value::Format;
 use std::collections::VecDeque;
 
 /// A statement of a query that is still to be run.
@@ -101,7 +102,7 @@ impl<S: Session> Connection<S> {
     fn run_statement(&mut self, text: &str) -> Result<Ran> {
         self.shared.counters.count_statement();
         let prepared = self.session.prepare(text, &[])?;
-        let outcome = self.session.execute(&prepared, &[])?;
+        let outcome = self.session.open(&prepared, &[], ROWS_AT_A_TIME)?;
         self.send_notices();
         let output = &mut self.stream.output;
         match outcome {
@@ -110,6 +111,12 @@ impl<S: Session> Connection<S> {
             Outcome::Rows { rows, tag } => {
                 self.send_text_rows(&rows, &prepared.columns().unwrap_or_default())?;
                 backend::command_complete(&mut self.stream.output, &tag);
+            }
+            Outcome::Part { rows, open } => {
+                let columns = prepared.columns().unwrap_or_default();
+                backend::row_description(output, &columns, |_| Format::Text.code());
+                let (count, _) = self.send_open((rows, open), usize::MAX, &columns, &[])?;
+                backend::command_complete(&mut self.stream.output, &format!("SELECT {count}"));
             }
             Outcome::CopyIn(format) => {
                 backend::copy_response(output, b'G', format.is_binary, format.columns);

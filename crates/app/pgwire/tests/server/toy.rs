@@ -282,7 +282,7 @@ impl Session for ToySession {
         Err(error("0A000", "a toy copies text only"))
     }
 
-    fn copied_rows(&mut self) -> Result<RowSet> {
+    fn copied_rows(&mut self) -> Result<Option<RowSet>> {
         Err(error("0A000", "a toy copies text only"))
     }
 

@@ -69,6 +69,16 @@ impl RunningTransaction {
         self.filling = None;
     }
 
+    /// Forgets the rows that were read; their ids are those of an earlier transaction from now on.
+    pub fn forget_rows(&mut self) {
+        self.batch.reset();
+        self.accesses.clear();
+        self.map.clear();
+        self.buckets_seen.clear();
+        self.leaves_seen.clear();
+        self.number = self.number.wrapping_add(1);
+    }
+
     #[cold]
     pub fn fail_statement(&mut self, error: &TxnError) {
         self.doomed_by = error.abort();

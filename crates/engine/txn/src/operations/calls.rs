@@ -9,6 +9,7 @@ use crate::lane::{KnownLeaves, Lane, LaneError};
 use crate::read::Columns;
 use crate::read::access::RowId;
 use crate::read::scan::Scan;
+use crate::read::steps::{ScanSteps, VisitSteps};
 use crate::read::value::Visitor;
 use crate::read::visit::VisitPart;
 use crate::snapshot::freezer::FreezeError;
@@ -103,6 +104,21 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.scan_many)(lane, scans, rows)
     }
 
+    /// Goes on with a scan until it has found at least `pause` rows, ended or found `limit` rows;
+    /// `rows` gets those of this step. Returns whether more may follow. Together the steps take as
+    /// many round trips as [`Self::scan`] if `pause` is some hundreds, and read few rows in excess
+    /// if it is less.
+    #[inline]
+    pub fn scan_step<'a>(
+        &'a mut self,
+        steps: &'a mut ScanSteps,
+        (pause, limit): (usize, usize),
+        rows: &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<bool, TxnError>> {
+        let lane = self.lane();
+        (lane.operations.scan_step)(lane, steps, (pause, limit), rows)
+    }
+
     /// Reads all rows whose indexed columns have the values in `key`, which has all of them; see
     /// [`layout::Schema::encode_columns`]. To look up only leading columns in a tree index, use
     /// [`Self::scan`].
@@ -136,6 +152,28 @@ impl<E: Env> Transaction<'_, E> {
     ) -> Answer<'a, Result<(), TxnError>> {
         let lane = self.lane();
         (lane.operations.for_each)(lane, table, Visitor::Long { visit, rows: Vec::new() })
+    }
+
+    /// Goes on with a visit of a whole table: visits the rows of a leaf, or of some buckets.
+    /// Returns whether more may follow. Otherwise as [`Self::for_each`].
+    pub fn visit_step<'a>(
+        &'a mut self,
+        steps: &'a mut VisitSteps,
+        visit: &'a mut dyn FnMut(RecordRef<'_>),
+    ) -> Answer<'a, Result<bool, TxnError>> {
+        let lane = self.lane();
+        (lane.operations.visit_step)(lane, steps, Visitor::Plain(visit))
+    }
+
+    /// As [`Self::visit_step`]; the rows come with their long values.
+    pub fn visit_step_long<'a>(
+        &'a mut self,
+        steps: &'a mut VisitSteps,
+        visit: &'a mut dyn FnMut(RecordRef<'_>),
+    ) -> Answer<'a, Result<bool, TxnError>> {
+        let lane = self.lane();
+        let visitor = Visitor::Long { visit, rows: Vec::new() };
+        (lane.operations.visit_step)(lane, steps, visitor)
     }
 
     /// Visits the rows of one part of a table, with their long values: of the first part, or of the

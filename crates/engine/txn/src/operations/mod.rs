@@ -25,6 +25,7 @@ use crate::lane::{KnownLeaves, Lane, LaneError, LaneInner};
 use crate::read::Columns;
 use crate::read::access::RowId;
 use crate::read::scan::Scan;
+use crate::read::steps::{ScanSteps, VisitSteps};
 use crate::read::value::Visitor;
 use crate::read::visit::VisitPart;
 use crate::snapshot::freezer::FreezeError;
@@ -96,6 +97,12 @@ pub struct Operations<E: Env> {
         &'a [Scan],
         &'a mut Vec<Vec<RowId>>,
     ) -> Answer<'a, Result<(), TxnError>>,
+    scan_step: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a mut ScanSteps,
+        (usize, usize),
+        &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<bool, TxnError>>,
     lookup: for<'a> fn(
         &'a mut LaneInner<E>,
         IndexId,
@@ -110,6 +117,11 @@ pub struct Operations<E: Env> {
         Option<VisitPart>,
         Visitor<'a>,
     ) -> Answer<'a, Result<Option<VisitPart>, TxnError>>,
+    visit_step: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a mut VisitSteps,
+        Visitor<'a>,
+    ) -> Answer<'a, Result<bool, TxnError>>,
     read_values: for<'a> fn(
         &'a mut LaneInner<E>,
         &'a [Option<OutOfLine>],
@@ -173,11 +185,15 @@ impl<E: EngineEnv> Operations<E> {
             insert_many: |lane, inserts, rows| Answer::of::<E>(lane.insert_many(inserts, rows)),
             scan: |lane, scan, rows| Answer::of::<E>(lane.scan(scan, rows)),
             scan_many: |lane, scans, rows| Answer::of::<E>(lane.scan_many(scans, rows)),
+            scan_step: |lane, steps, bounds, rows| {
+                Answer::of::<E>(lane.scan_step(steps, bounds, rows))
+            },
             lookup: |lane, index, key, rows| Answer::of::<E>(lane.lookup(index, key, rows)),
             for_each: |lane, table, visitor| Answer::of::<E>(lane.for_each(table, visitor)),
             for_each_in_part: |lane, table, part, visitor| {
                 Answer::of::<E>(lane.for_each_in_part(table, part, visitor))
             },
+            visit_step: |lane, steps, visitor| Answer::of::<E>(lane.visit_step(steps, visitor)),
             read_values: |lane, wanted, values| Answer::of::<E>(lane.read_values(wanted, values)),
             read_leaves: |lane, table| Answer::of::<E>(lane.read_leaves_generic(table)),
             take_leaves: |lane, table, known| {

@@ -25,6 +25,12 @@ impl RowId {
         Self { access: access.position(), transaction }
     }
 
+    /// Whether it is of the transaction with this number.
+    #[inline]
+    pub(crate) fn is_of(self, transaction: u32) -> bool {
+        self.transaction == transaction
+    }
+
     /// The position in the access set of `transaction`.
     ///
     /// # Panics

@@ -31,6 +31,8 @@ pub(crate) struct Cursor {
     from: Key,
     /// The scan has ended.
     is_over: bool,
+    /// Number of rows after which the scan pauses.
+    pause: usize,
     /// The positions of this round's entries in [`Round::scan_rows`].
     scan_rows: std::ops::Range<usize>,
 }
@@ -40,7 +42,27 @@ impl Cursor {
     pub(crate) fn new(scan: &Scan, range: Range) -> Self {
         let from = if scan.reverse { scan.high } else { scan.low };
         let is_over = scan.limit == 0 || scan.low > scan.high;
-        Self { scan: *scan, range, from, is_over, scan_rows: 0..0 }
+        Self { scan: *scan, range, from, is_over, pause: usize::MAX, scan_rows: 0..0 }
+    }
+
+    /// The scan has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Lets the scan pause when it has found `pause` rows, and end when it has found `limit`.
+    pub(crate) fn bound(&mut self, pause: usize, limit: usize) {
+        (self.pause, self.scan.limit) = (pause, limit);
+        self.is_over |= limit == 0;
+    }
+
+    /// The number of rows until the next pause. A pause after many rows makes no round trip
+    /// smaller.
+    fn wanted(&self) -> usize {
+        match self.pause {
+            ROWS_PER_ROUND.. => self.scan.limit,
+            pause => self.scan.limit.min(pause),
+        }
     }
 
     /// The table or index, and the scan of it.
@@ -49,7 +71,7 @@ impl Cursor {
     }
 
     /// The rest of the range.
-    fn rest(&self) -> Scan {
+    pub(crate) fn rest(&self) -> Scan {
         match self.scan.reverse {
             false => Scan { low: self.from.max(self.scan.low), ..self.scan },
             true => Scan { high: self.from.min(self.scan.high), ..self.scan },
@@ -97,6 +119,23 @@ impl<E: Env> LaneInner<E> {
         let mut round = std::mem::take(&mut self.scratch.round);
         let mut result = Ok(());
         while result.is_ok() && cursors.iter().any(|cursor| !cursor.is_over) {
+            result = self.run_round(cursors, rows, &mut round).await;
+        }
+        self.scratch.round = round;
+        result
+    }
+
+    /// Runs a cursor to its pause or its end. A pause is between two round trips, so that pauses
+    /// cost none.
+    pub(crate) async fn run_to_pause(
+        &mut self,
+        cursor: &mut Cursor,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        let mut round = std::mem::take(&mut self.scratch.round);
+        let mut result = Ok(());
+        while result.is_ok() && !cursor.is_over && rows.len() < cursor.pause {
+            let (cursors, rows) = (std::slice::from_mut(cursor), std::slice::from_mut(rows));
             result = self.run_round(cursors, rows, &mut round).await;
         }
         self.scratch.round = round;
@@ -151,7 +190,7 @@ impl<E: Env> LaneInner<E> {
             if self.seen_leaf_in(owner, &tree, cursor.from.words()).is_some() {
                 continue;
             }
-            let is_long = !cursor.scan.reverse && cursor.scan.limit >= ROWS_FOR_LEAVES_AHEAD;
+            let is_long = !cursor.scan.reverse && cursor.wanted() >= ROWS_FOR_LEAVES_AHEAD;
             let count_max = if is_long { LEAVES_AHEAD_MAX } else { 1 };
             let to = cursor.rest().high;
             let before = ahead.len();
@@ -189,7 +228,7 @@ impl<E: Env> LaneInner<E> {
         round: &mut Round,
     ) -> Result<(), TxnError> {
         let first = round.scan_rows.len();
-        let wanted = (cursor.scan.limit - found).saturating_add(2).min(ROWS_PER_ROUND);
+        let wanted = (cursor.wanted().saturating_sub(found)).saturating_add(2).min(ROWS_PER_ROUND);
         while !cursor.is_over && round.scan_rows.len() < first + wanted {
             let Some(seen) = self.seen_leaf(cursor.range.owner, cursor.from.words()) else { break };
             let rest = cursor.rest();

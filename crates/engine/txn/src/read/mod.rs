@@ -7,12 +7,13 @@
 //! Read [`post`] (the verbs) first, then [`settle`] (their results), [`leaf`] (leaves of trees,
 //! which a transaction reads once each), [`lone`] (a single row), [`columns`] (reads of some
 //! columns). Then [`access`] (the access set), [`scan`] with [`cursor`], [`visit`] (whole tables),
-//! [`value`] (long values).
+//! [`steps`] (scans and visits that pause), [`value`] (long values).
 
 pub(crate) mod access;
 pub(crate) mod cursor;
 pub(crate) mod old_version;
 pub(crate) mod scan;
+pub(crate) mod steps;
 pub(crate) mod value;
 pub(crate) mod visit;
 

@@ -246,12 +246,12 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    fn part_scan(&self, scan: &Scan, position: usize) -> Scan {
+    pub(crate) fn part_scan(&self, scan: &Scan, position: usize) -> Scan {
         Scan { source: self.open.scanned_part(scan.source, position), ..*scan }
     }
 
     /// Opens the source of a scan and its table. Refuses bounds that are not keys of the source.
-    async fn open_range(&mut self, scan: &Scan) -> Result<Range, TxnError> {
+    pub(crate) async fn open_range(&mut self, scan: &Scan) -> Result<Range, TxnError> {
         let range = match scan.source {
             ScanSource::Table(table) => {
                 match self.open.catalog.info(table).map(|info| &info.primary) {

@@ -24,7 +24,12 @@ pub(super) fn compile(
         correlated: statement.sub_plans.iter().map(|plan| plan.is_correlated).collect(),
         writes: false,
         whole: Vec::new(),
+        numbers: Vec::new(),
     };
+    let plans = statement.sub_plans.iter().map(|plan| &plan.root);
+    for root in std::iter::once(&statement.root).chain(plans) {
+        root.walk(&mut |node| compiler.numbers.push(node));
+    }
     let width = statement.fields.len();
     let root = compiler.node(&statement.root, &(0..width).collect(), Some(width))?;
     let mut plans = Vec::with_capacity(statement.sub_plans.len());
@@ -53,6 +58,8 @@ struct Compiler<'c> {
     writes: bool,
     /// Tables that are scanned fully.
     whole: Vec<usize>,
+    /// The nodes, by their numbers.
+    numbers: Vec<&'c Node>,
 }
 
 impl Compiler<'_> {
@@ -78,7 +85,9 @@ impl Compiler<'_> {
             && (0..width).all(|at| column_of(&given[at]) == Some((0, at)));
         let outputs = if is_same { Outputs::Same } else { Outputs::List(list) };
         let correlated = self.correlated(node);
-        let mut compiled = plan::Node { operator, outputs, width, correlated };
+        let number = self.numbers.iter().position(|known| std::ptr::eq(*known, node));
+        let number = number.unwrap_or_default();
+        let mut compiled = plan::Node { number, operator, outputs, width, correlated };
         note_fast_paths(&mut compiled);
         Ok(compiled)
     }

@@ -1,7 +1,7 @@
 //! Executes inserts, updates and deletes.
 
 use super::keyed::write_columns;
-use super::{ALL, NodeContext, Run, append_all};
+use super::{NodeContext, Run, State, append_all};
 use crate::bind::BoundTable;
 use crate::cell::too_long;
 use crate::error::{Result, plain};
@@ -37,7 +37,7 @@ impl<E: Env> Run<'_, '_, E> {
             return Box::pin(self.upsert((insert, update), node, under, rows)).await;
         }
         if let Some(input) = &insert.input {
-            let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
+            let found = self.rows_of(input, NodeContext::all(under.outer)).await?;
             for row in found.iter() {
                 self.check_interrupt()?;
                 self.forget(node);
@@ -262,13 +262,16 @@ impl<E: Env> Run<'_, '_, E> {
         found: &mut Rows,
     ) -> Result<()> {
         found.reset(input.width);
-        let under = NodeContext { outer, wanted: ALL };
+        let (under, mut state) = (NodeContext::all(outer), State::New);
         match &input.operator {
-            Operator::Scan(scan) if matches!(scan.access, Access::Key(_)) => {
-                self.scan(scan, input, under, found).await
+            Operator::Scan(scan)
+                if matches!(scan.access, Access::Key(_)) && self.frame.meters.is_none() =>
+            {
+                self.scan(scan, input, &mut state, under, found).await?;
             }
-            _ => self.execute(input, under, found).await,
+            _ => _ = self.pull(input, &mut state, under, found).await?,
         }
+        Ok(())
     }
 
     /// Updates a row with possible effects on keys, checks or foreign keys; returns the new row.

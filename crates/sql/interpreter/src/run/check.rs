@@ -2,9 +2,9 @@
 //!
 //! Decision: docs/decisions/0186-the-statement-checks-unique-keys-and-references.md
 
+use super::BATCH_ROWS;
 use super::Run;
 use super::change::key_of;
-use super::keyed_join::BATCH_ROWS;
 use crate::bind::{BoundIndex, BoundTable, Reference};
 use crate::error::{Failure, Result, error};
 use crate::key::{self, Fit};

@@ -3,7 +3,9 @@
 //!
 //! Decision: docs/decisions/0204-inner-rows-with-known-keys-are-read-together.md
 
-use super::{NodeContext, Run, is_true, push_all};
+use super::join::JoinContext;
+use super::state::JoinState;
+use super::{ALL, BATCH_ROWS, GROWTH, NodeContext, Run, is_true, push_all};
 use crate::error::Result;
 use crate::plan::{Join, KeyedInner, Node, Outputs, Scan, Term};
 use crate::rows::Rows;
@@ -11,69 +13,90 @@ use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
 use procedure::node::JoinKind;
 use sql_value::Value;
+use std::ops::Range;
 use txn::RowId;
 
 /// Maximum number of rows that are read together.
-pub(super) const BATCH_ROWS: usize = 1024;
+const READ_ROWS: usize = 2 * BATCH_ROWS;
 
 impl<E: Env> Run<'_, '_, E> {
     /// Joins outer rows with the inner rows that their keys find. Inner rows are not copied:
     /// outputs are evaluated directly on the record.
     pub(super) async fn keyed_join(
         &mut self,
-        (join, keyed): (&Join, &KeyedInner),
-        outer: &Rows,
-        node: &Node,
-        under: NodeContext<'_>,
+        context: JoinContext<'_>,
+        keyed: &KeyedInner,
+        joining: &mut JoinState,
+        rows: &mut Rows,
+    ) -> Result<bool> {
+        let Some((scan, key)) = super::scan_by_key(&context.join.inner) else { return Ok(false) };
+        while rows.len() < context.enough {
+            self.forget_rows(context.under);
+            if !self.next_outer(context, joining).await? {
+                return Ok(false);
+            }
+            // Outer rows may have no match: more and more are looked at.
+            let count = if context.most == ALL { READ_ROWS } else { joining.keyed_size };
+            joining.keyed_size = (joining.keyed_size * GROWTH).min(READ_ROWS);
+            let end = joining.rows.len().min(joining.at + count);
+            let places = joining.at..end;
+            joining.at = end;
+            let outer = &joining.rows;
+            self.read_partners(context, (keyed, scan, key), (outer, places), rows).await?;
+        }
+        Ok(true)
+    }
+
+    /// Reads the inner rows of some outer rows together, and delivers the results.
+    async fn read_partners(
+        &mut self,
+        context: JoinContext<'_>,
+        (keyed, scan, key): (&KeyedInner, &Scan, &[Term]),
+        (outer, places): (&Rows, Range<usize>),
         rows: &mut Rows,
     ) -> Result<()> {
-        let Some((scan, key)) = super::scan_by_key(&join.inner) else { return Ok(()) };
-        let most = rows.len().saturating_add(under.wanted);
+        let JoinContext { join, node, under, most, .. } = context;
         let table = self.tables[scan.table].id;
         let mut reads = std::mem::take(&mut self.frame.scratch.reads);
         let mut found = std::mem::take(&mut self.frame.scratch.found);
-        let mut places = std::mem::take(&mut self.frame.scratch.places);
-        let mut at = 0;
-        while at < outer.len() && rows.len() < most {
-            // An outer row has at most one match, so no more outer rows than needed are looked at.
-            let end = outer.len().min(at + BATCH_ROWS.min(most - rows.len()));
-            reads.clear();
-            places.clear();
-            let mut failure = None;
-            self.frame.watch.look(self.txn.env())?;
-            for place in at..end {
-                let around = Outer { sources: [outer.row(place), &[]], next: under.outer };
-                match self.single_key(scan.table, key, Some(&around)) {
-                    Ok(None) => {}
-                    Ok(Some(key)) => {
-                        reads.push((table, key));
-                        places.push(place);
-                    }
-                    // Deliver the rows before it first: they may fail earlier.
-                    Err(error) => {
-                        failure = Some((place, error));
-                        break;
-                    }
+        let mut known = std::mem::take(&mut self.frame.scratch.places);
+        reads.clear();
+        known.clear();
+        let (mut failure, mut end) = (None, places.end);
+        self.frame.watch.look(self.txn.env())?;
+        for place in places.clone() {
+            let around = Outer { sources: [outer.row(place), &[]], next: under.outer };
+            match self.single_key(scan.table, key, Some(&around)) {
+                Ok(None) => {}
+                Ok(Some(key)) => {
+                    reads.push((table, key));
+                    known.push(place);
+                }
+                // Deliver the rows before it first: they may fail earlier.
+                Err(error) => {
+                    (failure, end) = (Some(error), place);
+                    break;
                 }
             }
-            self.txn.read_many(&reads, &mut found).await?;
-            let mut inner = places.iter().copied().zip(found.iter().copied()).peekable();
-            let known = failure.as_ref().map_or(end, |(place, _)| *place);
-            for place in at..known {
-                let id = inner.next_if(|(of, _)| *of == place).and_then(|(_, id)| id);
-                if rows.len() < most {
-                    self.pair_with((join, keyed), (outer, place), (scan, id), (node, under), rows)?;
-                }
-            }
-            match failure {
-                Some((_, error)) if rows.len() < most => return Err(error),
-                _ => at = end,
+        }
+        let begun = self.begin_meter();
+        self.txn.read_many(&reads, &mut found).await?;
+        let found_rows = found.iter().flatten().count() as u64;
+        self.end_meter(&join.inner, begun, (places.len() as u64, found_rows));
+        let mut inner = known.iter().copied().zip(found.iter().copied()).peekable();
+        for place in places.start..end {
+            let id = inner.next_if(|(of, _)| *of == place).and_then(|(_, id)| id);
+            if rows.len() < most {
+                self.pair_with((join, keyed), (outer, place), (scan, id), (node, under), rows)?;
             }
         }
         self.frame.scratch.reads = reads;
         self.frame.scratch.found = found;
-        self.frame.scratch.places = places;
-        Ok(())
+        self.frame.scratch.places = known;
+        match failure {
+            Some(error) if rows.len() < most => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Delivers the results for an outer row and the row that its key found.

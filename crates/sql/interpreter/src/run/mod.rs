@@ -1,43 +1,58 @@
 //! Executes statements.
 //!
-//! Each node collects its rows, at most as many as are needed, in straight-line code. Statements
-//! that find one row by its key allocate nothing; other nodes allocate one future per execution.
+//! A node is pulled by the node above: it adds rows until there are enough before a pause, or as
+//! many as are ever needed. It remembers its place in a [`State`]; the rest is straight-line code.
+//! Statements that find one row by its key allocate nothing; other nodes allocate one future per
+//! pull, and their state.
 //!
 //! ```text
+//! state            where nodes have paused
 //! keyed            statements that access one row by its key
-//! scan             scans of tables: by key, by index or full
+//! scan             scans of tables; range: of indexes; visit: of rows that are not kept
 //! single           nodes with one input or none
-//! join             joins; keyed_join if the inner rows are found by key
-//! group            aggregates and sorting
+//! append           nodes with many inputs
+//! join             joins: loops; keyed_join if the inner rows are found by key; equal_join
+//! sort, group      sorting and aggregates, which hold rows
+//! meter            what EXPLAIN ANALYZE shows
 //! change           insert, update, delete; upsert: ON CONFLICT DO UPDATE
 //! batched_inserts  inserts of several statements in one round trip
 //! check            constraints
 //! ```
 
+mod append;
 mod batched_inserts;
 mod change;
 mod check;
+mod equal_join;
 mod group;
 mod join;
 mod keyed;
 mod keyed_join;
+mod meter;
+mod range;
 mod scan;
 mod single;
+mod sort;
+mod state;
 mod upsert;
 mod visit;
 
 pub(crate) use batched_inserts::add_waiting;
 pub(crate) use change::draw_hidden_key;
 pub(crate) use keyed::{key_in, scan_by_key};
+pub use meter::Meter;
+pub(crate) use state::State;
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::frame::Frame;
+use crate::memory::{Reservation, bytes_of};
 use crate::plan::{Execution, List, Node, Operator, Output, Outputs, Statement, Term};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
 use sql_value::{Formula, Scope, Stop, Value};
+use state::HeldRows;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -46,14 +61,60 @@ use txn::Transaction;
 /// No limit on the number of rows.
 pub(crate) const ALL: usize = usize::MAX;
 
-/// The future of a node's execution.
-type NodeFuture<'r> = Pin<Box<dyn Future<Output = Result<()>> + 'r>>;
+/// Number of rows that a node hands on at a time if nobody needs fewer.
+pub(crate) const BATCH_ROWS: usize = 1024;
+/// Number of rows that a node hands on first if few may suffice, and the factor of its growth.
+const FIRST_ROWS: usize = 8;
+const GROWTH: usize = 4;
+/// A query that may forget the rows that it has read does so when they take more bytes.
+const HELD_BYTES: usize = 8 << 20;
 
-/// The enclosing rows of a node, and the maximum number of its rows that are needed.
+/// The future of a pull: whether more rows may follow.
+type NodeFuture<'r> = Pin<Box<dyn Future<Output = Result<bool>> + 'r>>;
+
+/// The rows that the node above pulls.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeContext<'v> {
+    /// The enclosing rows.
     pub outer: Option<&'v Outer<'v>>,
+    /// Maximum number of rows that are ever needed. After as many, the node has ended.
     pub wanted: usize,
+    /// Number of rows that are enough before a pause.
+    pub batch: usize,
+}
+
+impl<'v> NodeContext<'v> {
+    /// All rows at once.
+    pub fn all(outer: Option<&'v Outer<'v>>) -> Self {
+        Self { outer, wanted: ALL, batch: ALL }
+    }
+
+    /// At most this many rows, at once.
+    pub fn most(outer: Option<&'v Outer<'v>>, wanted: usize) -> Self {
+        Self { outer, wanted, batch: wanted }
+    }
+
+    /// Rows in batches of about this many, for a node that does not know how many it needs.
+    pub fn batches(self, batch: usize) -> Self {
+        Self { wanted: ALL, batch, ..self }
+    }
+
+    /// The rows that are needed after this many were added.
+    pub fn rest(self, added: usize) -> Self {
+        Self { wanted: left(self.wanted, added), ..self }
+    }
+
+    /// The numbers of rows that a list has when there are as many as are ever needed, and when
+    /// there are enough before a pause.
+    pub fn ends(&self, rows: &Rows) -> (usize, usize) {
+        let most = rows.len().saturating_add(self.wanted);
+        (most, most.min(rows.len().saturating_add(self.batch)))
+    }
+
+    /// Number of rows of an input to read first, if an unknown number of them is needed.
+    pub fn first_rows(&self) -> usize {
+        self.wanted.min(self.batch).clamp(FIRST_ROWS, BATCH_ROWS)
+    }
 }
 
 /// A statement that is executed in a transaction.
@@ -72,6 +133,7 @@ impl<E: Env> Run<'_, '_, E> {
         self.frame.begin_statement(statement);
         rows.reset(statement.root.width);
         match (statement.execution, &statement.root.operator) {
+            _ if self.frame.meters.is_some() => {}
             (Execution::Keyed, _) => {
                 if let Some(keyed) = scan_by_key(&statement.root) {
                     return self.keyed(keyed, wanted, rows).await;
@@ -83,7 +145,8 @@ impl<E: Env> Run<'_, '_, E> {
             }
             _ => {}
         }
-        self.execute(&statement.root, NodeContext { outer: None, wanted }, rows).await?;
+        let under = NodeContext { outer: None, wanted, batch: ALL };
+        self.pull(&statement.root, &mut State::New, under, rows).await?;
         let changes = matches!(
             &statement.root.operator,
             Operator::Insert(_) | Operator::Update(_) | Operator::Delete(_)
@@ -94,58 +157,106 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Executes a node; adds its rows to `rows`.
-    pub fn execute<'s>(
+    /// Goes on with a statement that only reads: adds about `batch` rows. Returns whether more may
+    /// follow.
+    pub async fn go_on(
+        &mut self,
+        state: &mut State,
+        batch: usize,
+        rows: &mut Rows,
+    ) -> Result<bool> {
+        let statement = self.statement;
+        rows.reset(statement.root.width);
+        let under = NodeContext { outer: None, wanted: ALL, batch };
+        self.forget_rows(under);
+        let has_more = self.pull(&statement.root, state, under, rows).await?;
+        self.frame.processed += rows.len() as u64;
+        Ok(has_more)
+    }
+
+    /// Goes on with the execution of a node; adds its next rows to `rows`.
+    pub fn pull<'s>(
         &'s mut self,
         node: &'s Node,
+        state: &'s mut State,
+        under: NodeContext<'s>,
+        rows: &'s mut Rows,
+    ) -> NodeFuture<'s> {
+        match self.frame.meters {
+            None => self.pull_node(node, state, under, rows),
+            Some(_) => self.pull_measured(node, state, under, rows),
+        }
+    }
+
+    fn pull_node<'s>(
+        &'s mut self,
+        node: &'s Node,
+        state: &'s mut State,
         under: NodeContext<'s>,
         rows: &'s mut Rows,
     ) -> NodeFuture<'s> {
         // Each arm boxes a future of its own size.
         match &node.operator {
-            Operator::Scan(scan) => Box::pin(self.scan(scan, node, under, rows)),
-            Operator::Join(join) => Box::pin(self.join(join, node, under, rows)),
-            Operator::Sort { keys, input } => Box::pin(self.sort(keys, input, node, under, rows)),
+            Operator::Scan(scan) => Box::pin(self.scan(scan, node, state, under, rows)),
+            Operator::Join(join) => Box::pin(self.join(join, node, state, under, rows)),
+            Operator::Sort { keys, input } => {
+                Box::pin(self.sort(keys, input, node, state, under, rows))
+            }
             Operator::Limit { limit, offset, input } => {
                 let bounds = (limit.as_ref(), offset.as_ref());
-                Box::pin(self.limit(bounds, input, node, under, rows))
+                Box::pin(self.limit(bounds, input, node, state, under, rows))
             }
             Operator::Aggregate(aggregate) => {
-                Box::pin(self.aggregate(aggregate, node, under, rows))
+                Box::pin(self.aggregate(aggregate, node, state, under, rows))
             }
-            Operator::Unique { input } => Box::pin(self.unique(input, node, under, rows)),
+            Operator::Unique { input } => Box::pin(self.unique(input, node, state, under, rows)),
             Operator::Project { condition, filter, input } => {
                 let filtered = (condition.as_ref(), filter.as_ref());
-                Box::pin(self.project(filtered, input.as_deref(), node, under, rows))
+                Box::pin(self.project(filtered, input.as_deref(), node, state, under, rows))
             }
             Operator::Values { rows: lists, filter } => {
-                Box::pin(self.values(lists, filter.as_ref(), node, under, rows))
+                Box::pin(self.values(lists, filter.as_ref(), node, state, under, rows))
             }
             Operator::Unnest { arrays, filter } => {
-                Box::pin(self.unnest(arrays, filter.as_ref(), node, under, rows))
+                Box::pin(self.unnest(arrays, filter.as_ref(), node, state, under, rows))
             }
             Operator::Series { bounds, filter } => {
-                Box::pin(self.series(bounds, filter.as_ref(), node, under, rows))
+                Box::pin(self.series(bounds, filter.as_ref(), node, state, under, rows))
             }
-            Operator::Append { inputs } => Box::pin(self.append(inputs, node, under, rows)),
+            Operator::Append { inputs } => Box::pin(self.append(inputs, node, state, under, rows)),
             Operator::MergeAppend { keys, inputs } => {
-                Box::pin(self.merge_append(keys, inputs, node, under, rows))
+                Box::pin(self.merge_append(keys, inputs, node, state, under, rows))
             }
             Operator::Shared { plan, filter } => {
-                Box::pin(self.shared(*plan, filter.as_ref(), node, under, rows))
+                Box::pin(self.shared(*plan, filter.as_ref(), node, state, under, rows))
             }
-            Operator::Lock { input } => Box::pin(self.lock(input, node, under, rows)),
-            Operator::Insert(insert) => Box::pin(self.insert(insert, node, under, rows)),
-            Operator::Update(update) => Box::pin(self.update(update, node, under, rows)),
-            Operator::Delete(delete) => Box::pin(self.delete(delete, node, under, rows)),
+            Operator::Lock { input } => Box::pin(self.lock(input, node, state, under, rows)),
+            Operator::Insert(insert) => {
+                Box::pin(ended(state, self.insert(insert, node, under, rows)))
+            }
+            Operator::Update(update) => {
+                Box::pin(ended(state, self.update(update, node, under, rows)))
+            }
+            Operator::Delete(delete) => {
+                Box::pin(ended(state, self.delete(delete, node, under, rows)))
+            }
         }
     }
 
-    /// Executes a node and returns its rows.
+    /// Executes a node and returns its rows, as many as are needed.
     pub async fn rows_of(&mut self, node: &Node, under: NodeContext<'_>) -> Result<Rows> {
         let mut rows = self.frame.scratch.input(node.width);
-        self.execute(node, under, &mut rows).await?;
+        let under = NodeContext { batch: ALL, ..under };
+        self.pull(node, &mut State::New, under, &mut rows).await?;
         Ok(rows)
+    }
+
+    /// Forgets the rows that the transaction has read if they take much memory. Inside of a loop or
+    /// a sub plan others may still need them.
+    pub fn forget_rows(&mut self, under: NodeContext<'_>) {
+        if self.frame.only_looks && under.outer.is_none() && self.txn.forget_rows(HELD_BYTES) {
+            self.frame.looked_up = None;
+        }
     }
 
     /// Returns the scope of expressions over these rows.
@@ -264,14 +375,27 @@ impl<E: Env> Run<'_, '_, E> {
             return Err(sql_value::Error::internal("a sub plan does not exist").into());
         };
         let outer = Outer { sources, next: outer };
-        let under = NodeContext { outer: Some(&outer), wanted: sub_plan.wanted };
-        let mut rows = Rows::new(sub_plan.root.width);
+        let mut under = NodeContext::most(Some(&outer), sub_plan.wanted);
+        under.batch = under.batch.min(BATCH_ROWS);
         // The plan may have groups of its own.
         let aggregates = std::mem::take(&mut self.frame.aggregates);
-        self.execute(&sub_plan.root, under, &mut rows).await?;
+        let mut rows = Rows::new(sub_plan.root.width);
+        let (mut state, mut first) = (State::New, Vec::new());
+        let mut memory = Reservation::default();
+        loop {
+            let has_more = self.pull(&sub_plan.root, &mut state, under, &mut rows).await?;
+            first.extend(rows.iter().map(|row| row.first().cloned().unwrap_or(Value::Null)));
+            if !has_more {
+                break;
+            }
+            under = under.rest(rows.len());
+            let bytes = bytes_of(&first[first.len() - rows.len()..]);
+            self.frame.memory.reserve(&mut memory, bytes, "SubPlan")?;
+            rows.reset(sub_plan.root.width);
+        }
         self.frame.aggregates = aggregates;
-        let first = rows.iter().map(|row| row.first().cloned().unwrap_or(Value::Null));
-        self.frame.results[plan] = Some(first.collect());
+        self.frame.results[plan] = Some(first);
+        self.frame.memory_of_plans[plan] = memory;
         Ok(())
     }
 
@@ -282,10 +406,26 @@ impl<E: Env> Run<'_, '_, E> {
         }
         let statement = self.statement;
         let root = &statement.plans[plan].root;
-        let rows = Arc::new(self.rows_of(root, NodeContext { outer, wanted: ALL }).await?);
+        let mut held = HeldRows::default();
+        held.rows.reset(root.width);
+        self.hold(root, (NodeContext::all(outer), "CTE"), &mut held).await?;
+        let rows = Arc::new(held.rows);
         self.frame.shared[plan] = Some(rows.clone());
+        self.frame.memory_of_plans[plan] = held.memory;
         Ok(rows)
     }
+}
+
+/// The number of rows that are left to `end`.
+fn left(end: usize, rows: usize) -> usize {
+    if end == ALL { ALL } else { end - rows.min(end) }
+}
+
+/// A change adds all its rows at once.
+async fn ended(state: &mut State, changed: impl Future<Output = Result<()>>) -> Result<bool> {
+    changed.await?;
+    *state = State::Done;
+    Ok(false)
 }
 
 /// Evaluates an expression without sub plans.

@@ -1,9 +1,10 @@
 //! Executes scans of tables.
 
+use super::state::{FoundRows, State};
 use super::{ALL, NodeContext, Run};
 use crate::error::Result;
-use crate::key::{self, End, Fit};
-use crate::plan::{Access, Node, Outputs, Range, Scan, Term};
+use crate::key::{self, Fit};
+use crate::plan::{Access, Node, Outputs, Scan, Term};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer};
 use fabric::Env;
@@ -14,14 +15,11 @@ use std::future::Future;
 use std::pin::Pin;
 use txn::{IndexId, RowId, ScanSource};
 
-/// Minimum number of rows that a limited scan reads at a time if a filter may drop some.
-const CHUNK_ROWS: usize = 16;
-
 /// The enclosing rows of a scan, and the current element of an array.
 #[derive(Clone, Copy)]
-struct Around<'v> {
-    outer: Option<&'v Outer<'v>>,
-    element: &'v Value,
+pub(super) struct Around<'v> {
+    pub outer: Option<&'v Outer<'v>>,
+    pub element: &'v Value,
 }
 
 impl<E: Env> Run<'_, '_, E> {
@@ -31,54 +29,76 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         scan: &Scan,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.forget(node);
-        let around = Around { outer: under.outer, element: &Value::Null };
         match &scan.access {
             Access::Key(key) => {
+                let around = Around { outer: under.outer, element: &Value::Null };
                 let found = self.find_by_key(scan.table, key, around).await?;
-                match found {
-                    Some(id) if under.wanted > 0 => {
-                        self.deliver_row(scan, node, id, under.outer, rows).await
-                    }
-                    _ => Ok(()),
+                if let Some(id) = found
+                    && under.wanted > 0
+                {
+                    self.deliver_row(scan, node, id, under.outer, rows).await?;
                 }
+                Ok(false)
             }
-            Access::Range(range) if under.wanted != ALL => {
-                Box::pin(self.scan_in_parts(scan, range, node, under, rows)).await
+            Access::Range(range) if (under.wanted, under.batch) != (ALL, ALL) => {
+                Box::pin(self.scan_in_steps(scan, range, node, state, under, rows)).await
             }
-            Access::All
-                if self.frame.only_looks && under.wanted == ALL && !needs_copy(scan, node) =>
-            {
-                Box::pin(self.visit(scan, node, under.outer, rows)).await
+            Access::All if self.frame.only_looks => {
+                Box::pin(self.visit(scan, node, state, under, rows)).await
             }
-            access => {
-                let mut ids = std::mem::take(&mut self.frame.scratch.ids);
-                ids.clear();
-                self.find(scan.table, access, around, &mut ids).await?;
-                let most = rows.len().saturating_add(under.wanted);
-                let needs_copy = needs_copy(scan, node);
-                for &id in &ids {
-                    if rows.len() == most {
-                        break;
-                    }
-                    self.check_interrupt()?;
-                    match needs_copy {
-                        true => self.deliver_row(scan, node, id, under.outer, rows).await?,
-                        false => self.deliver_record(scan, node, id, under.outer, rows)?,
-                    }
-                }
-                self.frame.scratch.ids = ids;
-                Ok(())
+            access => self.scan_found(scan, access, node, state, under, rows).await,
+        }
+    }
+
+    /// Delivers rows that are found together.
+    #[inline]
+    async fn scan_found(
+        &mut self,
+        scan: &Scan,
+        access: &Access,
+        node: &Node,
+        state: &mut State,
+        under: NodeContext<'_>,
+        rows: &mut Rows,
+    ) -> Result<bool> {
+        let FoundRows { mut ids, mut at } = match std::mem::take(state) {
+            State::Found(found) => found,
+            _ => FoundRows { ids: std::mem::take(&mut self.frame.scratch.ids), at: 0 },
+        };
+        // The transaction may have forgotten them since: the same rows are found again.
+        if at == 0 || ids.last().is_some_and(|id| !self.txn.holds(*id)) {
+            let around = Around { outer: under.outer, element: &Value::Null };
+            ids.clear();
+            self.find(scan.table, access, around, &mut ids).await?;
+        }
+        let (most, enough) = under.ends(rows);
+        let needs_copy = needs_copy(scan, node);
+        while at < ids.len() && rows.len() < enough {
+            self.check_interrupt()?;
+            let id = ids[at];
+            at += 1;
+            match needs_copy {
+                true => self.deliver_row(scan, node, id, under.outer, rows).await?,
+                false => self.deliver_record(scan, node, id, under.outer, rows)?,
             }
         }
+        if at < ids.len() && rows.len() < most {
+            *state = State::Found(FoundRows { ids, at });
+            return Ok(true);
+        }
+        self.frame.scratch.ids = ids;
+        *state = State::Done;
+        Ok(false)
     }
 
     /// Delivers the outputs of the scan for a row that passes the filter.
     #[inline]
-    async fn deliver_row(
+    pub(super) async fn deliver_row(
         &mut self,
         scan: &Scan,
         node: &Node,
@@ -137,7 +157,7 @@ impl<E: Env> Run<'_, '_, E> {
 
     /// Returns the key that expressions evaluate to; `None` if no row can have it.
     #[inline]
-    async fn key_of(
+    pub(super) async fn key_of(
         &mut self,
         table: usize,
         columns: &[usize],
@@ -196,7 +216,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(Some(builder))
     }
 
-    async fn key_value(&mut self, term: &Term, around: Around<'_>) -> Result<Value> {
+    pub(super) async fn key_value(&mut self, term: &Term, around: Around<'_>) -> Result<Value> {
         if term.uses_sub_plans {
             return self.value(&term.formula, [&[], &[]], around.outer).await;
         }
@@ -206,7 +226,7 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// Finds the rows of an access.
-    fn find<'s>(
+    pub(super) fn find<'s>(
         &'s mut self,
         table: usize,
         access: &'s Access,
@@ -230,7 +250,7 @@ impl<E: Env> Run<'_, '_, E> {
                         return Ok(());
                     };
                     let mut found = Vec::new();
-                    let scan = self.part(table, range, (low, high), ALL);
+                    let scan = self.whole_range(table, range, (low, high));
                     self.txn.scan(&scan, &mut found).await?;
                     ids.append(&mut found);
                     Ok(())
@@ -277,101 +297,6 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Returns the smallest and the largest key of a range; `None` if the range is empty.
-    async fn bounds(
-        &mut self,
-        table: usize,
-        range: &Range,
-        around: Around<'_>,
-    ) -> Result<Option<(Key, Key)>> {
-        let Some(prefix) = self.key_of(table, &range.columns, &range.equal, around).await? else {
-            return Ok(None);
-        };
-        let mut ends = [Value::Null, Value::Null];
-        for (end, bound) in ends.iter_mut().zip([&range.low, &range.high]) {
-            if let Some(bound) = bound {
-                *end = self.key_value(&bound.value, around).await?;
-                if end.is_null() {
-                    return Ok(None);
-                }
-            }
-        }
-        let bound = |at: usize, bound: &Option<crate::plan::Bound>| {
-            let is_included = bound.as_ref().map(|bound| bound.is_included);
-            is_included.map(|is_included| (at, is_included))
-        };
-        let end = |(at, is_included): (usize, bool)| End { value: &ends[at], is_included };
-        let pair = (bound(0, &range.low).map(end), bound(1, &range.high).map(end));
-        let table = &self.tables[table];
-        let next = range.columns.get(range.equal.len());
-        let next = next.map(|&at| &table.columns[at]);
-        Ok(key::range(prefix, range.words, next, pair))
-    }
-
-    fn part(
-        &self,
-        table: usize,
-        range: &Range,
-        (low, high): (Key, Key),
-        limit: usize,
-    ) -> txn::Scan {
-        let source = match range.index {
-            Some(index) => ScanSource::Index(index),
-            None => ScanSource::Table(self.tables[table].id),
-        };
-        txn::Scan { source, low, high, reverse: range.is_backward, limit }
-    }
-
-    /// Delivers as many rows of a range as are needed, reading few others.
-    async fn scan_in_parts(
-        &mut self,
-        scan: &Scan,
-        range: &Range,
-        node: &Node,
-        under: NodeContext<'_>,
-        rows: &mut Rows,
-    ) -> Result<()> {
-        let around = Around { outer: under.outer, element: &Value::Null };
-        let Some((mut low, mut high)) = self.bounds(scan.table, range, around).await? else {
-            return Ok(());
-        };
-        let most = rows.len().saturating_add(under.wanted);
-        let mut found = Vec::new();
-        let mut limit = match scan.filter {
-            None => under.wanted,
-            Some(_) => under.wanted.max(CHUNK_ROWS),
-        };
-        while rows.len() < most {
-            self.txn.scan(&self.part(scan.table, range, (low, high), limit), &mut found).await?;
-            for &id in &found {
-                self.check_interrupt()?;
-                if rows.len() < most {
-                    self.deliver_row(scan, node, id, under.outer, rows).await?;
-                }
-            }
-            let Some(&last) = found.last().filter(|_| found.len() == limit) else { break };
-            let last = self.entry_of(range, last);
-            let next = if range.is_backward { last.predecessor() } else { last.successor() };
-            let Some(next) = next else { break };
-            if range.is_backward {
-                high = next
-            } else {
-                low = next
-            }
-            limit = limit.saturating_mul(2);
-        }
-        Ok(())
-    }
-
-    /// Returns the position of a row in the order of a range.
-    fn entry_of(&self, range: &Range, id: RowId) -> Key {
-        let record = self.txn.row(id);
-        if range.index.is_none() {
-            return Key::from_words(record.key());
-        }
-        record.index_key(&range.columns)
-    }
-
     /// Finds all rows of a table, including those that the transaction has inserted.
     pub(super) async fn find_all(&mut self, table: usize, ids: &mut Vec<RowId>) -> Result<()> {
         let bound = &self.tables[table];
@@ -406,10 +331,15 @@ impl<E: Env> Run<'_, '_, E> {
 
 /// Whether outputs need a copy of the row: they use sub plans, which may move the record, or values
 /// out of line.
-fn needs_copy(scan: &Scan, node: &Node) -> bool {
+pub(super) fn needs_copy(scan: &Scan, node: &Node) -> bool {
+    scan.reads_long || uses_sub_plans(scan, node)
+}
+
+/// Whether filter or outputs use sub plans.
+pub(super) fn uses_sub_plans(scan: &Scan, node: &Node) -> bool {
     let list_uses_sub_plans = matches!(&node.outputs, Outputs::List(list) if list.uses_sub_plans);
     let filter_uses_sub_plans = scan.filter.as_ref().is_some_and(|filter| filter.uses_sub_plans);
-    !node.correlated.is_empty() || scan.reads_long || list_uses_sub_plans || filter_uses_sub_plans
+    !node.correlated.is_empty() || list_uses_sub_plans || filter_uses_sub_plans
 }
 
 /// Drops duplicates, keeping the first occurrence.

@@ -1,62 +1,120 @@
-//! Executes nodes with one input or none, and appends.
+//! Executes nodes with one input or none.
 //!
 //! Decision: docs/decisions/0203-a-statement-about-one-row-by-key-is-plain-code-around.md
 
-use super::{ALL, NodeContext, Run, evaluate_output};
+use super::state::LimitState;
+use super::{ALL, BATCH_ROWS, GROWTH, NodeContext, Run, State, evaluate_output};
 use crate::error::{Result, plain};
-use crate::plan::{List, Node, Outputs, SortKey, Term};
+use crate::plan::{List, Node, Outputs, Term};
 use crate::rows::Rows;
 use crate::scope::Outer;
 use fabric::Env;
 use sql_value::Value;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Delivers the outputs of a node for the input rows that pass the filter.
+    /// Delivers the outputs of a node for the input rows that pass the filter, until there are
+    /// `most`.
     pub(super) async fn deliver_all(
         &mut self,
         (node, filter): (&Node, Option<&Term>),
         input: Rows,
-        under: NodeContext<'_>,
+        (outer, most): (Option<&Outer<'_>>, usize),
         rows: &mut Rows,
     ) -> Result<()> {
         if filter.is_none() && matches!(node.outputs, Outputs::Same) {
             let mut input = input;
-            input.keep(0, under.wanted);
+            input.keep(0, super::left(most, rows.len()));
             rows.append(&mut input);
             self.frame.scratch.give_back(input);
             return Ok(());
         }
-        let most = rows.len().saturating_add(under.wanted);
         for at in 0..input.len() {
             if rows.len() >= most {
                 break;
             }
             let id = input.id(at);
-            self.deliver((node, filter), [input.row(at), &[]], id, under.outer, rows).await?;
+            self.deliver((node, filter), [input.row(at), &[]], id, outer, rows).await?;
         }
         self.frame.scratch.give_back(input);
         Ok(())
     }
 
-    pub(super) async fn limit(
+    /// Passes on the rows of an input that pass the filter.
+    async fn pass_on(
         &mut self,
-        (limit, offset): (Option<&Term>, Option<&Term>),
-        input: &Node,
-        node: &Node,
+        (node, filter): (&Node, Option<&Term>),
+        (input, state): (&Node, &mut State),
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        let (begin, (most, enough)) = (rows.len(), under.ends(rows));
+        let mut size = under.first_rows();
+        loop {
+            let asked = match filter {
+                Some(_) => under.batches(size),
+                None => under.rest(rows.len() - begin),
+            };
+            size = (size * GROWTH).min(BATCH_ROWS);
+            if filter.is_none() && matches!(node.outputs, Outputs::Same) {
+                return self.pull(input, state, asked, rows).await;
+            }
+            let mut found = self.frame.scratch.input(input.width);
+            let has_more = self.pull(input, state, asked, &mut found).await?;
+            self.deliver_all((node, filter), found, (under.outer, most), rows).await?;
+            if rows.len() >= most {
+                return Ok(false);
+            }
+            if !has_more || rows.len() >= enough {
+                return Ok(has_more);
+            }
+        }
+    }
+
+    pub(super) async fn limit(
+        &mut self,
+        bounds: (Option<&Term>, Option<&Term>),
+        input: &Node,
+        node: &Node,
+        state: &mut State,
+        under: NodeContext<'_>,
+        rows: &mut Rows,
+    ) -> Result<bool> {
         self.forget(node);
-        let offset = self.count_of(offset, under.outer, ("2201X", "OFFSET")).await?.unwrap_or(0);
-        let limit = self.count_of(limit, under.outer, ("2201W", "LIMIT")).await?.unwrap_or(ALL);
-        let most = limit.min(under.wanted);
-        let wanted = most.saturating_add(offset);
-        let mut found = match most {
-            0 => Rows::new(input.width),
-            _ => self.rows_of(input, NodeContext { wanted, ..under }).await?,
-        };
-        found.keep(offset, most);
-        self.deliver_all((node, None), found, under, rows).await
+        if matches!(state, State::New) {
+            let (limit, offset) = bounds;
+            let skipped = self.count_of(offset, under.outer, ("2201X", "OFFSET")).await?;
+            let left = self.count_of(limit, under.outer, ("2201W", "LIMIT")).await?;
+            let (skipped, left) = (skipped.unwrap_or(0), left.unwrap_or(ALL));
+            let of_limit = LimitState { input: State::New, skipped, left };
+            *state = State::Limit(Box::new(of_limit));
+        }
+        let State::Limit(of_limit) = state else { return Ok(false) };
+        let LimitState { input: state, skipped, left } = &mut **of_limit;
+        let (most, enough) = under.ends(rows);
+        while *skipped > 0 && *left > 0 {
+            let mut dropped = self.frame.scratch.input(input.width);
+            // The input has not ended after the rows that are skipped.
+            let wanted = skipped.saturating_add(*left);
+            let asked = NodeContext { outer: under.outer, wanted, batch: BATCH_ROWS.min(*skipped) };
+            let has_more = self.pull(input, state, asked, &mut dropped).await?;
+            let count = dropped.len().min(*skipped);
+            *skipped -= count;
+            dropped.keep(count, *left);
+            *left = super::left(*left, dropped.len());
+            self.deliver_all((node, None), dropped, (under.outer, most), rows).await?;
+            if !has_more {
+                *left = 0;
+            }
+        }
+        let wanted = super::left(most, rows.len()).min(*left);
+        if wanted == 0 || rows.len() >= enough {
+            return Ok(wanted > 0);
+        }
+        let begin = rows.len();
+        let asked = NodeContext { wanted, ..under };
+        let has_more = self.pass_on((node, None), (input, state), asked, rows).await?;
+        *left = super::left(*left, rows.len() - begin);
+        Ok(has_more && *left > 0)
     }
 
     /// Evaluates a number of rows; `None` if it is absent or null.
@@ -81,19 +139,27 @@ impl<E: Env> Run<'_, '_, E> {
         (condition, filter): (Option<&Term>, Option<&Term>),
         input: Option<&Node>,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.forget(node);
-        if under.wanted == 0 || !self.holds(condition, [&[], &[]], under.outer).await? {
-            return Ok(());
+        if matches!(state, State::New) {
+            if under.wanted == 0 || !self.holds(condition, [&[], &[]], under.outer).await? {
+                *state = State::Done;
+                return Ok(false);
+            }
+            *state = State::Input(Box::default());
         }
-        let Some(input) = input else {
-            return self.deliver((node, filter), [&[], &[]], None, under.outer, rows).await;
-        };
-        let wanted = if filter.is_some() { ALL } else { under.wanted };
-        let found = self.rows_of(input, NodeContext { wanted, ..under }).await?;
-        self.deliver_all((node, filter), found, under, rows).await
+        let State::Input(of_input) = state else { return Ok(false) };
+        match input {
+            Some(input) => self.pass_on((node, filter), (input, of_input), under, rows).await,
+            None => {
+                *state = State::Done;
+                self.deliver((node, filter), [&[], &[]], None, under.outer, rows).await?;
+                Ok(false)
+            }
+        }
     }
 
     pub(super) async fn values(
@@ -101,18 +167,21 @@ impl<E: Env> Run<'_, '_, E> {
         lists: &[List],
         filter: Option<&Term>,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
-        let most = rows.len().saturating_add(under.wanted);
-        for list in lists {
-            if rows.len() >= most {
-                break;
-            }
+    ) -> Result<bool> {
+        let (most, enough) = under.ends(rows);
+        let mut at = if let State::Position(at) = state { *at } else { 0 };
+        while rows.len() < enough
+            && let Some(list) = lists.get(at)
+        {
             let row = self.list_values(list, [&[], &[]], under.outer).await?;
             self.deliver((node, filter), [&row, &[]], None, under.outer, rows).await?;
+            at += 1;
         }
-        Ok(())
+        *state = State::Position(at);
+        Ok(at < lists.len() && rows.len() < most)
     }
 
     /// Evaluates a list over intermediate rows.
@@ -143,31 +212,34 @@ impl<E: Env> Run<'_, '_, E> {
         arrays: &[Term],
         filter: Option<&Term>,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.forget(node);
-        let mut columns = Vec::with_capacity(arrays.len());
-        for array in arrays {
-            columns.push(match self.free_value(array, under.outer).await? {
-                Value::Array(elements) => Some(elements),
-                _ => None,
-            });
+        if matches!(state, State::New) {
+            let mut columns = Vec::with_capacity(arrays.len());
+            for array in arrays {
+                columns.push(match self.free_value(array, under.outer).await? {
+                    Value::Array(elements) => Some(elements),
+                    _ => None,
+                });
+            }
+            *state = State::Unnest(columns, 0);
         }
-        let most = rows.len().saturating_add(under.wanted);
+        let State::Unnest(columns, at) = state else { return Ok(false) };
+        let (most, enough) = under.ends(rows);
         let longest = columns.iter().flatten().map(|column| column.len()).max().unwrap_or(0);
         let mut row = vec![Value::Null; columns.len()];
-        for at in 0..longest {
-            if rows.len() >= most {
-                break;
-            }
-            for (value, column) in row.iter_mut().zip(&columns) {
-                let element = column.as_ref().and_then(|column| column.get(at));
+        while *at < longest && rows.len() < enough {
+            for (value, column) in row.iter_mut().zip(&*columns) {
+                let element = column.as_ref().and_then(|column| column.get(*at));
                 *value = element.cloned().unwrap_or(Value::Null);
             }
+            *at += 1;
             self.deliver((node, filter), [&row, &[]], None, under.outer, rows).await?;
         }
-        Ok(())
+        Ok(*at < longest && rows.len() < most)
     }
 
     pub(super) async fn series(
@@ -175,60 +247,25 @@ impl<E: Env> Run<'_, '_, E> {
         bounds: &[Term],
         filter: Option<&Term>,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.forget(node);
-        let mut values = Vec::with_capacity(bounds.len());
-        for bound in bounds {
-            values.push(self.free_value(bound, under.outer).await?);
+        if matches!(state, State::New) {
+            let mut values = Vec::with_capacity(bounds.len());
+            for bound in bounds {
+                values.push(self.free_value(bound, under.outer).await?);
+            }
+            *state = Series::new(&values)?.map_or(State::Done, State::Series);
         }
-        let Some(mut series) = Series::new(&values)? else { return Ok(()) };
-        let most = rows.len().saturating_add(under.wanted);
-        while rows.len() < most
-            && let Some(number) = series.next()
-        {
+        let State::Series(series) = state else { return Ok(false) };
+        let (most, enough) = under.ends(rows);
+        while rows.len() < enough {
+            let Some(number) = series.next() else { return Ok(false) };
             self.deliver((node, filter), [&[number], &[]], None, under.outer, rows).await?;
         }
-        Ok(())
-    }
-
-    pub(super) async fn append(
-        &mut self,
-        inputs: &[Node],
-        node: &Node,
-        under: NodeContext<'_>,
-        rows: &mut Rows,
-    ) -> Result<()> {
-        let most = rows.len().saturating_add(under.wanted);
-        for input in inputs {
-            let wanted = most - rows.len().min(most);
-            if wanted == 0 {
-                break;
-            }
-            let under = NodeContext { wanted, ..under };
-            let found = self.rows_of(input, under).await?;
-            self.deliver_all((node, None), found, under, rows).await?;
-        }
-        Ok(())
-    }
-
-    /// The inputs are sorted, so that each needs to deliver at most as many rows as are needed in
-    /// total.
-    pub(super) async fn merge_append(
-        &mut self,
-        keys: &[SortKey],
-        inputs: &[Node],
-        node: &Node,
-        under: NodeContext<'_>,
-        rows: &mut Rows,
-    ) -> Result<()> {
-        let mut all = Rows::new(inputs.first().map_or(0, |input| input.width));
-        for input in inputs {
-            all.append(&mut self.rows_of(input, under).await?);
-        }
-        let sorted = self.sorted(keys, all, under.outer).await?;
-        self.deliver_all((node, None), sorted, under, rows).await
+        Ok(rows.len() < most)
     }
 
     pub(super) async fn shared(
@@ -236,18 +273,19 @@ impl<E: Env> Run<'_, '_, E> {
         plan: usize,
         filter: Option<&Term>,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let shared = self.shared_rows(plan, under.outer).await?;
-        let most = rows.len().saturating_add(under.wanted);
-        for row in shared.iter() {
-            if rows.len() >= most {
-                break;
-            }
-            self.deliver((node, filter), [row, &[]], None, under.outer, rows).await?;
+        let (most, enough) = under.ends(rows);
+        let mut at = if let State::Position(at) = state { *at } else { 0 };
+        while at < shared.len() && rows.len() < enough {
+            self.deliver((node, filter), [shared.row(at), &[]], None, under.outer, rows).await?;
+            at += 1;
         }
-        Ok(())
+        *state = State::Position(at);
+        Ok(at < shared.len() && rows.len() < most)
     }
 
     /// Writes the rows unchanged, so that the commit fails if another transaction has changed one
@@ -256,42 +294,65 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         input: &Node,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        // A row is not read again after it was locked: all are found first.
         let found = self.rows_of(input, under).await?;
         for at in 0..found.len() {
             if let Some(id) = found.id(at) {
                 self.txn.update(id);
             }
         }
-        self.deliver_all((node, None), found, under, rows).await
+        *state = State::Done;
+        let (most, _) = under.ends(rows);
+        self.deliver_all((node, None), found, (under.outer, most), rows).await?;
+        Ok(false)
     }
 
     pub(super) async fn unique(
         &mut self,
         input: &Node,
         node: &Node,
+        state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
-    ) -> Result<()> {
-        let found = self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?;
-        let most = rows.len().saturating_add(under.wanted);
-        for at in 0..found.len() {
-            if rows.len() >= most {
-                break;
-            }
-            let row = found.row(at);
-            if at > 0 && sql_value::order::order_all(found.row(at - 1), row).is_eq() {
-                continue;
-            }
-            self.deliver((node, None), [row, &[]], found.id(at), under.outer, rows).await?;
+    ) -> Result<bool> {
+        if matches!(state, State::New) {
+            *state = State::Unique(Box::default());
         }
-        Ok(())
+        let State::Unique(unique) = state else { return Ok(false) };
+        let (most, enough) = under.ends(rows);
+        let mut size = under.first_rows();
+        loop {
+            let mut found = self.frame.scratch.input(input.width);
+            let asked = under.batches(size);
+            let has_more = self.pull(input, &mut unique.input, asked, &mut found).await?;
+            for at in 0..found.len() {
+                if rows.len() >= most {
+                    return Ok(false);
+                }
+                let row = found.row(at);
+                let is_equal = |last: &Vec<Value>| sql_value::order::order_all(last, row).is_eq();
+                if unique.last.as_ref().is_some_and(is_equal) {
+                    continue;
+                }
+                unique.last = Some(row.to_vec());
+                self.deliver((node, None), [row, &[]], found.id(at), under.outer, rows).await?;
+            }
+            self.frame.scratch.give_back(found);
+            if !has_more || rows.len() >= enough {
+                return Ok(has_more && rows.len() < most);
+            }
+            size = (size * GROWTH).min(BATCH_ROWS);
+        }
     }
 }
 
-struct Series {
+/// The numbers of a series that are left.
+#[derive(Debug)]
+pub(crate) struct Series {
     next: Option<i64>,
     last: i64,
     step: i64,

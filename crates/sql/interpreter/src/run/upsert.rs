@@ -1,7 +1,7 @@
 //! Executes `INSERT ... ON CONFLICT DO UPDATE`.
 
 use super::change::{duplicate, key_of};
-use super::{ALL, NodeContext, Run};
+use super::{NodeContext, Run};
 use crate::error::Result;
 use crate::plan::{ConflictUpdate, Insert, Node};
 use crate::rows::Rows;
@@ -25,7 +25,7 @@ impl<E: Env> Run<'_, '_, E> {
         rows: &mut Rows,
     ) -> Result<()> {
         let found = match &insert.input {
-            Some(input) => self.rows_of(input, NodeContext { wanted: ALL, ..under }).await?,
+            Some(input) => self.rows_of(input, NodeContext::all(under.outer)).await?,
             None => {
                 let mut one = Rows::new(0);
                 one.push_row(&[], None);

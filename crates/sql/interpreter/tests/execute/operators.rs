@@ -241,8 +241,14 @@ fn equal_values_find_partners_whatever_the_kind() {
         (JoinKind::Semi, &[1, 2, 3]),
         (JoinKind::Anti, &[4]),
     ] {
-        assert_eq!(planned(join(kind), 9), expected, "{kind:?}");
+        assert_eq!(ascending(planned(join(kind), 9)), ascending(expected.to_vec()), "{kind:?}");
     }
+}
+
+/// Numbers of rows without an order.
+fn ascending(mut numbers: Vec<i64>) -> Vec<i64> {
+    numbers.sort_unstable();
+    numbers
 }
 
 /// A join of people with the towns that a key finds.
@@ -274,8 +280,9 @@ fn keys_lead_to_partners_whatever_the_kind() {
         (JoinKind::Semi, &[1, 2, 3]),
         (JoinKind::Anti, &[4]),
     ] {
-        assert_eq!(planned(keyed_join(kind, of_outer(1)), 9), expected, "{kind:?}");
-        let some = &expected[..expected.len().min(2)];
+        let all = planned(keyed_join(kind, of_outer(1)), 9);
+        assert_eq!(ascending(all.clone()), expected, "{kind:?}");
+        let some = &all[..expected.len().min(2)];
         assert_eq!(planned(keyed_join(kind, of_outer(1)), 2), some, "{kind:?}");
     }
 }
@@ -299,7 +306,7 @@ fn keys_that_fail_do_so_when_their_rows_are_wanted() {
         },
         SqlType::Int4,
     );
-    assert_eq!(planned(keyed_join(JoinKind::Left, key.clone()), 2), [1, 2]);
+    assert_eq!(ascending(planned(keyed_join(JoinKind::Left, key.clone()), 2)), [1, 2]);
     let all = std::panic::catch_unwind(|| planned(keyed_join(JoinKind::Left, key), 9));
     assert!(all.is_err(), "the third row divides by zero");
 }

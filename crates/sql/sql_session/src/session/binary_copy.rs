@@ -19,19 +19,28 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    /// The rows after [`Outcome::CopyOut`](crate::Outcome::CopyOut), instead of
-    /// [`SqlSession::copy_out`].
+    /// The next rows after [`Outcome::CopyOut`](crate::Outcome::CopyOut), instead of
+    /// [`SqlSession::copy_out`]; `None` if there are no more. The copy has then ended.
     ///
     /// # Errors
-    /// No such copy is in progress.
-    pub fn copied_rows(&mut self) -> Result<RowSet, SqlError> {
-        match self.copying.take() {
-            Some(Copying::Out(copy)) => Ok(copy.into_rows()),
+    /// No such copy is in progress, or its query fails.
+    pub async fn copied_rows(&mut self) -> Result<Option<RowSet>, SqlError> {
+        let mut out = match self.copying.take() {
+            Some(Copying::Out(out)) => out,
             other => {
                 self.copying = other;
-                Err(no_copy())
+                return Err(no_copy());
             }
+        };
+        if !self.refill(&mut out).await? {
+            return Ok(None);
         }
+        let none = RowSet::new(out.types().len());
+        out.count += out.rows.len() as u64;
+        let rows = std::mem::replace(&mut out.rows, none);
+        out.at = 0;
+        self.copying = Some(Copying::Out(out));
+        Ok(Some(rows))
     }
 
     /// A row of the client after [`Outcome::CopyIn`](crate::Outcome::CopyIn), instead of

@@ -5,6 +5,7 @@
 //! storage itself.
 
 use super::divided::{HINT, Parts};
+use super::open::{OpenQuery, ROWS_AT_A_TIME};
 use super::query::Ended;
 use super::rewrite::{CHUNK_ROWS, insert_text, quoted};
 use super::{Block, Prepared, SqlSession};
@@ -56,18 +57,18 @@ impl CopyOut {
     pub fn types(&self) -> &[SqlType] {
         &self.types
     }
-
-    pub fn into_rows(self) -> RowSet {
-        self.rows
-    }
 }
 
 pub(super) struct CopyOut {
     options: CopyOptions,
-    rows: RowSet,
+    /// Rows that wait, and the next one.
+    pub rows: RowSet,
+    pub at: usize,
+    /// The query, if it has more rows.
+    pub open: Option<OpenQuery>,
     types: Vec<SqlType>,
     header: Option<Vec<String>>,
-    at: usize,
+    pub count: u64,
 }
 
 impl<H: Host> SqlSession<H> {
@@ -88,16 +89,14 @@ impl<H: Host> SqlSession<H> {
             }
         };
         let query = Prepared::new(&text, &[], &self.version(), &self.constants)?;
-        let Outcome::Rows { rows, .. } = self.run_query(&query, &[]).await? else {
-            return Err(SqlError::unsupported("COPY query must return rows"));
-        };
+        let (rows, open) = self.open_query(&query, ROWS_AT_A_TIME).await?;
         let columns = query.columns().unwrap_or_default();
         let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type.clone()).collect();
         let options = copy.options.clone();
         let names = || columns.iter().map(|column| column.name.clone()).collect();
         let header = options.has_header.then(names);
         let format = format(CopyDirection::Out, types.len(), options.is_binary);
-        let out = CopyOut { options, rows, types, header, at: 0 };
+        let out = CopyOut { options, rows, at: 0, open, types, header, count: 0 };
         self.copying = Some(Copying::Out(Box::new(out)));
         Ok(Outcome::CopyOut(format))
     }
@@ -108,23 +107,34 @@ impl<H: Host> SqlSession<H> {
     /// # Errors
     /// No such copy is in progress.
     pub async fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>, SqlError> {
-        let Some(Copying::Out(out)) = &mut self.copying else { return Err(no_copy()) };
+        let Some(Copying::Out(mut out)) = self.copying.take() else { return Err(no_copy()) };
         if let Some(header) = out.header.take() {
             encode_row(&out.options, header.iter().map(Some), data);
-            return Ok(None);
+        } else if self.refill(&mut out).await? {
+            let row = out.rows.row(out.at).iter().zip(&out.types);
+            let text = |(value, sql_type): (&Value, &SqlType)| {
+                (!value.is_null()).then(|| output::text(value, sql_type))
+            };
+            encode_row(&out.options, row.map(text), data);
+            out.at += 1;
+        } else {
+            return Ok(Some(format!("COPY {}", out.count)));
         }
-        if out.at == out.rows.len() {
-            let tag = format!("COPY {}", out.rows.len());
-            self.copying = None;
-            return Ok(Some(tag));
-        }
-        let row = out.rows.row(out.at).iter().zip(&out.types);
-        let text = |(value, sql_type): (&Value, &SqlType)| {
-            (!value.is_null()).then(|| output::text(value, sql_type))
-        };
-        encode_row(&out.options, row.map(text), data);
-        out.at += 1;
+        self.copying = Some(Copying::Out(out));
         Ok(None)
+    }
+
+    /// Makes sure that a row waits; returns false if there are no more.
+    pub(super) async fn refill(&mut self, out: &mut CopyOut) -> Result<bool, SqlError> {
+        while out.at == out.rows.len() {
+            out.count += out.rows.len() as u64;
+            (out.rows, out.at) = (RowSet::new(out.rows.width()), 0);
+            let Some(query) = out.open else { return Ok(false) };
+            let fetched = self.fetch(query, ROWS_AT_A_TIME).await?;
+            out.rows = fetched.rows;
+            out.open = out.open.filter(|_| !fetched.has_ended);
+        }
+        Ok(true)
     }
 
     async fn begin_copy_in(&mut self, copy: &CopyStatement) -> Result<Outcome, SqlError> {

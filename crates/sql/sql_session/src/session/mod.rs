@@ -6,6 +6,7 @@
 //! block         the transaction of several statements
 //! transaction   BEGIN, COMMIT, ROLLBACK, implicit transactions
 //! query         SELECT, INSERT, UPDATE, DELETE
+//! open          queries whose rows are taken in parts
 //! replay        repeats the statements of a transaction; savepoints
 //! utility       all other commands
 //! definition    CREATE, DROP, ALTER, TRUNCATE
@@ -16,7 +17,7 @@
 //! explain       EXPLAIN
 //! analyze       ANALYZE
 //! advisory      advisory locks
-//! settings      SET, SHOW, RESET; duration: their times
+//! settings      SET, SHOW, RESET; units: their durations and sizes
 //! timeouts      limits of statements, waits and silence
 //! view          tables and settings for the system catalog
 //! ```
@@ -30,8 +31,8 @@ mod copying;
 mod cursors;
 mod definition;
 mod divided;
-mod duration;
 mod explain;
+mod open;
 mod prepared;
 mod query;
 mod replay;
@@ -39,10 +40,12 @@ mod rewrite;
 pub(crate) mod settings;
 mod timeouts;
 mod transaction;
+mod units;
 mod utility;
 mod view;
 
 pub(crate) use block::{Block, BlockKind};
+pub use open::{Fetched, OpenQuery, ROWS_AT_A_TIME};
 pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
 pub use timeouts::SilenceLimit;
@@ -104,6 +107,12 @@ pub struct SqlSession<H: Host> {
     runner: Runner,
     rows: Rows,
     block: Option<Block<H::Env>>,
+    /// Queries whose rows are not all taken.
+    queries: BTreeMap<OpenQuery, open::Open<H::Env>>,
+    /// Number of queries that were open.
+    opened: u64,
+    /// Number of rows after which the next query may pause.
+    batch: usize,
     /// The statements of `PREPARE`.
     named: BTreeMap<String, Prepared>,
     notices: Vec<Notice>,
@@ -138,6 +147,9 @@ impl<H: Host> SqlSession<H> {
             runner,
             rows: Rows::new(0),
             block: None,
+            queries: BTreeMap::new(),
+            opened: 0,
+            batch: usize::MAX,
             named: BTreeMap::new(),
             notices: Vec::new(),
             copying: None,
@@ -255,6 +267,9 @@ impl<H: Host> SqlSession<H> {
         }
         let parameters = prepared.constants().unwrap_or(parameters);
         self.start_timers();
+        if self.has_open() && !(keeps_open(command) || ends) {
+            self.finish_open().await?;
+        }
         let outcome = match command {
             Command::Query | Command::Call => self.run_query(prepared, parameters).await,
             Command::Advisory(call) => self.call_advisory(call, parameters),
@@ -317,6 +332,24 @@ impl<H: Host> Drop for SqlSession<H> {
             }
         }
     }
+}
+
+/// Whether a command changes nothing, or decides itself whether open queries must end.
+fn keeps_open(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Empty
+            | Command::Query
+            | Command::Call
+            | Command::Execute { .. }
+            | Command::Declare { .. }
+            | Command::Fetch { .. }
+            | Command::Close(_)
+            | Command::Show(_)
+            | Command::Set { .. }
+            | Command::Prepare { .. }
+            | Command::Deallocate(_)
+    )
 }
 
 fn failed_block() -> SqlError {

@@ -10,7 +10,7 @@ use crate::outcome::{Notice, Outcome, RowSet};
 use crate::planned::{Planned, PlannedAction};
 use crate::waiting::Waiter;
 use fabric::{Env, Fabric};
-use interpreter::{Attempts, Retries, Rows, StatementError};
+use interpreter::{Attempts, Paused, Retries, Rows, StatementError};
 use sql::query::Query;
 use sql::{Call, CallForm, SqlType};
 use sql_value::Value;
@@ -127,9 +127,15 @@ impl<H: Host> SqlSession<H> {
         let isolation = if is_guarded { Isolation::Serializable } else { level };
         let mut transaction = self.begin_engine(isolation).await?;
         let only_looks = !writes && isolation == Isolation::Snapshot;
-        let ran = self.run_planned(&mut transaction, &version, &planned, parameters, only_looks);
+        let batch = if only_looks { self.batch } else { usize::MAX };
+        let running = (parameters, only_looks, batch);
+        let ran = self.run_planned(&mut transaction, &version, &planned, running);
         match ran.await {
-            Ok(count) => {
+            Ok((_, Some(paused))) => {
+                let of = (&planned, &*version);
+                Ok(self.keep_open(of, prepared, paused, Some(transaction)))
+            }
+            Ok((count, None)) => {
                 self.commit_engine(transaction).await?;
                 Ok(self.outcome(&planned, prepared, count))
             }
@@ -252,6 +258,9 @@ impl<H: Host> SqlSession<H> {
         if block.is_read_only && writes {
             return Err(read_only(&planned).into());
         }
+        if self.has_open() && (writes || planned.is_guarded(&version)) {
+            self.finish_queries(block).await?;
+        }
         self.start_in_block(block, planned.is_guarded(&version)).await?;
         if let Some(insert) = divides(block, &version, &planned) {
             self.sequences.set_version(&version);
@@ -269,9 +278,14 @@ impl<H: Host> SqlSession<H> {
             block.has_written_shared |= !is_own;
             block.writes += 1;
         }
-        let ran = self.run_planned(transaction, &version, &planned, parameters, only_looks);
-        let count = ran.await?;
-        Ok(self.outcome(&planned, prepared, count))
+        let is_whole = !only_looks || block.log.is_repeated();
+        let batch = if is_whole { usize::MAX } else { self.batch };
+        let running = (parameters, only_looks, batch);
+        let ran = self.run_planned(transaction, &version, &planned, running);
+        Ok(match ran.await? {
+            (_, Some(paused)) => self.keep_open((&planned, &version), prepared, paused, None),
+            (count, None) => self.outcome(&planned, prepared, count),
+        })
     }
 
     /// The plan for the catalog that the block sees, with shares in the tables that it changes.
@@ -352,15 +366,14 @@ impl<H: Host> SqlSession<H> {
     }
 
     /// Runs a statement in a transaction; its rows are then in `rows`. Returns their number, or
-    /// that of the changed ones.
+    /// that of the changed ones. A query may pause after about `batch` rows.
     async fn run_planned(
         &mut self,
         transaction: &mut OwnedTransaction<H::Env>,
         version: &Arc<Version>,
         planned: &Planned,
-        parameters: &[Value],
-        only_looks: bool,
-    ) -> Result<u64, Ended> {
+        (parameters, only_looks, batch): (&[Value], bool, usize),
+    ) -> Result<(u64, Option<Paused>), Ended> {
         self.sequences.set_version(version);
         let mut transaction = transaction.statement();
         let (runner, rows, tables) = (&mut self.runner, &mut self.rows, &version.tables);
@@ -369,15 +382,16 @@ impl<H: Host> SqlSession<H> {
         let call = match &planned.action {
             PlannedAction::Query(query) => {
                 let statement = &query.statement;
+                let given = (parameters, only_looks);
                 let ran =
-                    runner.run(&mut transaction, tables, statement, parameters, only_looks, rows);
-                let count = ran.await?;
+                    runner.start(&mut transaction, tables, statement, given, batch, rows).await?;
+                let count = runner.processed();
                 if let (Some(measured), Some((start_ns, counts))) = (&mut self.measured, before) {
                     measured.run_ns = env.now_ns() - start_ns;
                     measured.counts = env.counters().counts() - counts;
                     measured.rows = count;
                 }
-                return Ok(count);
+                return Ok((count, ran));
             }
             PlannedAction::Call(call) => call,
         };
@@ -389,7 +403,7 @@ impl<H: Host> SqlSession<H> {
             runner.call(&mut transaction, tables, routine, &arguments, rows, &mut raised).await;
         self.notices.extend(raised.into_iter().map(Notice::from));
         called?;
-        Ok(self.rows.len() as u64)
+        Ok((self.rows.len() as u64, None))
     }
 
     /// The result of a statement that has run.

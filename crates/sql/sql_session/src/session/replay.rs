@@ -8,6 +8,7 @@
 //!
 //! Decision: docs/decisions/0326-a-session-repeats-its-statements.md
 
+use super::open::OpenQuery;
 use super::query::Ended;
 use super::transaction::done;
 use super::{Block, Prepared, SqlSession};
@@ -17,7 +18,7 @@ use crate::host::Host;
 use crate::outcome::Outcome;
 use crate::waiting::Waiter;
 use interpreter::{Attempts, Retries};
-use sql_value::{GroupKey, Value};
+use sql_value::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use txn::Isolation;
@@ -46,6 +47,8 @@ struct Logged {
     parameters: Vec<Value>,
     /// A digest of its result.
     digest: u64,
+    /// The query, as long as its rows are not all known.
+    open: Option<OpenQuery>,
 }
 
 /// A savepoint.
@@ -69,13 +72,21 @@ impl Log {
         }
         if !self.is_lost {
             let (prepared, parameters) = (prepared.clone(), parameters.to_vec());
-            self.statements.push(Logged { prepared, parameters, digest: digest(outcome) });
+            let open = if let Outcome::Part { open, .. } = outcome { Some(*open) } else { None };
+            self.statements.push(Logged { prepared, parameters, digest: digest(outcome), open });
+        }
+    }
+
+    /// A query has ended, with this digest of all its rows.
+    pub fn finish(&mut self, query: OpenQuery, digest: u64) {
+        if let Some(logged) = self.statements.iter_mut().find(|one| one.open == Some(query)) {
+            (logged.digest, logged.open) = (digest, None);
         }
     }
 
     /// Whether the block cannot be repeated. Its statements up to an earlier savepoint may be.
     pub fn is_lost(&self) -> bool {
-        self.is_lost
+        self.is_lost || self.statements.iter().any(|logged| logged.open.is_some())
     }
 
     /// Whether the rows of a statement stay, with this number of statements that were to change
@@ -100,10 +111,8 @@ impl Log {
 fn digest(outcome: &Outcome) -> u64 {
     let mut hasher = DefaultHasher::new();
     match outcome {
-        Outcome::Rows { rows, tag } => {
-            tag.hash(&mut hasher);
-            rows.iter().for_each(|row| GroupKey(row.to_vec()).hash(&mut hasher));
-        }
+        // The tag of a query has the number of its rows.
+        Outcome::Rows { rows, .. } => super::open::hash_rows(rows, &mut hasher),
         Outcome::Done { tag } => tag.hash(&mut hasher),
         _ => {}
     }
@@ -136,7 +145,7 @@ impl<E: fabric::Env> Block<E> {
 impl<H: Host> SqlSession<H> {
     /// Whether a conflict of a block may be hidden from its client.
     pub(super) fn hides_conflicts(&self, block: &Block<H::Env>) -> bool {
-        block.isolation.hides_conflicts() && !block.log.is_lost && block.change.is_none()
+        block.isolation.hides_conflicts() && !block.log.is_lost() && block.change.is_none()
     }
 
     /// Repeats the statements of a block in a new transaction of the engine, until they have run.
@@ -208,7 +217,7 @@ impl<H: Host> SqlSession<H> {
                 statements: block.log.statements.len(),
                 writes: block.writes,
                 version: block.change.as_ref().and(block.version.clone()),
-                is_lost: block.log.is_lost,
+                is_lost: block.log.is_lost(),
             });
         }
         Ok(done("SAVEPOINT"))

@@ -1,10 +1,10 @@
 //! Settings of a session: `SET`, `SHOW`, `RESET`.
 //!
-//! Few of them have an effect: the isolation levels, `synchronous_commit`, the time-outs, and the
-//! names that a client shows. The others are accepted because drivers send them; text is always
-//! UTF-8, and times are always UTC.
+//! Few of them have an effect: the isolation levels, `synchronous_commit`, the time-outs,
+//! `work_mem`, and the names that a client shows. The others are accepted because drivers send
+//! them; text is always UTF-8, and times are always UTC.
 
-use super::duration;
+use super::units::{MEMORY, TIME};
 use crate::command::IsolationLevel;
 use crate::error::SqlError;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ const KNOWN: [Known; 46] = [
     known("synchronous_commit", "on"),
     reported("TimeZone", "UTC"),
     known("transaction_timeout", "0"),
-    known("work_mem", "4096"),
+    known("work_mem", "256MB"),
 ];
 
 /// Settings that cannot be set.
@@ -99,6 +99,9 @@ const DURATIONS: [&str; 6] = [
     "transaction_timeout",
 ];
 
+/// The smallest value of `work_mem`, as in PostgreSQL.
+const WORK_MEMORY_KB_MIN: i64 = 64;
+
 /// The values that statements need, so that none is looked up by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Effects {
@@ -114,6 +117,8 @@ pub(crate) struct Effects {
     pub transaction_ms: u64,
     /// Statements that took as long are logged; a negative number logs no statement.
     pub log_min_ms: i64,
+    /// The memory that a statement may hold, in bytes.
+    pub work_memory: usize,
 }
 
 impl Default for Effects {
@@ -128,6 +133,7 @@ impl Default for Effects {
             statement_ms: 0,
             transaction_ms: 0,
             log_min_ms: -1,
+            work_memory: interpreter::WORK_MEMORY,
         }
     }
 }
@@ -205,9 +211,11 @@ impl Settings {
         let level = self.get("default_transaction_isolation").and_then(IsolationLevel::named);
         let ms = |name| {
             let value = self.get(name).unwrap_or_default();
-            duration::read(name, value, -1).unwrap_or(0)
+            TIME.read(name, value, -1).unwrap_or(0)
         };
         let limit = |name| u64::try_from(ms(name)).unwrap_or(0);
+        let work_memory = self.get("work_mem").unwrap_or_default();
+        let work_memory = MEMORY.read("work_mem", work_memory, WORK_MEMORY_KB_MIN).ok();
         self.effects = Effects {
             isolation: level.unwrap_or(IsolationLevel::ReadCommitted),
             is_read_only: self.get("default_transaction_read_only") == Some("on"),
@@ -218,6 +226,7 @@ impl Settings {
             statement_ms: limit("statement_timeout"),
             transaction_ms: limit("transaction_timeout"),
             log_min_ms: ms("log_min_duration_statement"),
+            work_memory: work_memory.map_or(interpreter::WORK_MEMORY, |kb| (kb as usize) << 10),
         };
     }
 
@@ -309,8 +318,9 @@ fn accepted(lower: &str, value: String) -> Result<String, SqlError> {
         }
         lower if DURATIONS.contains(&lower) => {
             let least = if lower == "log_min_duration_statement" { -1 } else { 0 };
-            duration::shown(duration::read(lower, &value, least)?)
+            TIME.shown(TIME.read(lower, &value, least)?)
         }
+        "work_mem" => MEMORY.shown(MEMORY.read(lower, &value, WORK_MEMORY_KB_MIN)?),
         "default_transaction_isolation" => {
             IsolationLevel::named(&value).ok_or_else(refuse)?.name().to_owned()
         }
@@ -341,20 +351,20 @@ mod tests {
         let mut settings = Settings::new("ada", &[("application_name".into(), "psql".into())]);
         assert_eq!(settings.get("Application_Name"), Some("psql"));
         settings.begin();
-        settings.set("work_mem", Some("1".into()), false).expect("it is known");
+        settings.set("work_mem", Some("64".into()), false).expect("it is known");
         settings.set("statement_timeout", Some("5000".into()), true).expect("it is known");
         assert_eq!(settings.get("statement_timeout"), Some("5s"));
         assert_eq!(settings.effects().statement_ms, 5_000);
         settings.end(true);
         assert_eq!(settings.get("statement_timeout"), Some("0"));
         assert_eq!(settings.effects().statement_ms, 0);
-        assert_eq!(settings.get("work_mem"), Some("1"));
+        assert_eq!(settings.get("work_mem"), Some("64kB"));
         settings.begin();
-        settings.set("work_mem", Some("2".into()), false).expect("it is known");
+        settings.set("work_mem", Some("1 GB".into()), false).expect("it is known");
         settings.end(false);
-        assert_eq!(settings.get("work_mem"), Some("1"));
+        assert_eq!(settings.get("work_mem"), Some("64kB"));
         settings.set("work_mem", None, false).expect("it is known");
-        assert_eq!(settings.get("work_mem"), Some("4096"));
+        assert_eq!(settings.get("work_mem"), Some("256MB"));
     }
 
     #[test]

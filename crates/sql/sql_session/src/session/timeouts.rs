@@ -72,6 +72,7 @@ impl<H: Host> SqlSession<H> {
     /// A statement begins.
     pub(super) fn start_timers(&mut self) {
         let effects = self.settings.effects();
+        self.runner.set_work_memory(effects.work_memory);
         if effects.statement_ms == 0 && effects.transaction_ms == 0 {
             self.runner.set_deadline(None);
             return;

@@ -113,6 +113,7 @@ impl<H: Host> SqlSession<H> {
         mut block: Block<H::Env>,
         keeps: bool,
     ) -> Result<(), SqlError> {
+        self.queries.clear();
         let ended = match keeps {
             true => self.commit_block(&mut block).await,
             false => {
@@ -200,6 +201,7 @@ impl<H: Host> SqlSession<H> {
             // Rolling back has no error to report.
             let _ = self.end(block, false).await;
         }
+        self.close_queries().await;
         self.advisory.release_all(self.database.advisory_locks(), false);
     }
 }

@@ -55,8 +55,8 @@ impl<H: Host> SqlSession<H> {
             Command::Declare { name, text, at } => {
                 self.declare(name, text, characters(&inner.text, *at)).await
             }
-            Command::Fetch { name, count } => self.fetch(name, *count),
-            Command::Close(name) => self.close_cursor(name.as_deref()),
+            Command::Fetch { name, count } => self.fetch_cursor(name, *count).await,
+            Command::Close(name) => self.close_cursor(name.as_deref()).await,
             Command::Explain { options, text, at } => {
                 self.explain(*options, text, characters(&inner.text, *at)).await
             }

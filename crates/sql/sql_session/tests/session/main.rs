@@ -5,6 +5,7 @@ mod copies;
 mod interrupts;
 mod locks;
 mod mixed;
+mod parts;
 mod postgres;
 mod routines;
 mod sequences;

@@ -22,7 +22,7 @@ const CHUNKS: u64 = 256;
 
 /// The directory when the visit began: it had `count` buckets, and every bucket had been split
 /// `level` or `level + 1` times.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct VisitStart {
     count: u64,
     level: u32,
@@ -31,7 +31,7 @@ pub struct VisitStart {
 /// The position of a visit of a whole table. Each part may be visited by a transaction of its own.
 /// Rows that do not change between the first and the last of these transactions are visited once;
 /// others may be visited twice or not at all.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum VisitPart {
     /// The leaf that covers this key, from the key on.
     Leaf(Key),

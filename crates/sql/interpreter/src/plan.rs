@@ -200,6 +200,8 @@ pub(crate) struct Insert {
     pub update: Option<Box<ConflictUpdate>>,
     /// `None` for a single row without columns.
     pub input: Option<Node>,
+    /// The number of the node of that row.
+    pub row: usize,
 }
 
 /// The update of the row that has the key of a row to be inserted.

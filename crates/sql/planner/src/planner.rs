@@ -116,7 +116,8 @@ fn written_length(exprs: &[Expr]) -> Option<f64> {
     exprs.iter().map(length).try_fold(1.0, |most: f64, length| Some(most.max(length?)))
 }
 
-fn row_bytes(table: &Table) -> f64 {
+/// Bytes of a row of a table.
+pub(crate) fn row_bytes(table: &Table) -> f64 {
     table.columns.iter().map(|column| bytes(&column.sql_type)).sum::<f64>().max(8.0)
 }
 

@@ -139,3 +139,29 @@ fn time_outs_are_those_of_postgresql() {
     let left = world.psql(&["select count(*) from t"]).expect("it is installed");
     assert!(left.contains("     0\n"), "its transaction was rolled back: {left}");
 }
+
+#[test]
+fn plans_are_explained() {
+    let world = World::new();
+    let setting = "\\pset format unaligned";
+    let Some(told) = world.psql(&[
+        setting,
+        "create table t (id int primary key, n int)",
+        "insert into t select g, g % 10 from generate_series(1, 100) g",
+        "explain (analyze, costs off, timing off) select id from t where n < 3 order by n limit 2",
+        "explain (format json, costs off) delete from t where id = 1",
+    ]) else {
+        return;
+    };
+    for expected in [
+        "QUERY PLAN\nLimit (actual rows=2 loops=1)\n",
+        "\n  ->  Sort (actual rows=2 loops=1)\n        Sort Key: n\n        Sort Method: ",
+        "\n        ->  Seq Scan on t (actual rows=30 loops=1)\n              Filter: (n < 3)\n",
+        "\nPlanning Time: ",
+        "\nExecution Time: ",
+        "\"Node Type\": \"ModifyTable\",\n",
+        "\"Operation\": \"Delete\",\n",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+}

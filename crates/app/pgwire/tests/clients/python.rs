@@ -3,7 +3,7 @@
 use crate::programs::{World, run, text};
 
 const PROGRAM: &str = r#"
-import os, psycopg
+import json, os, psycopg
 dsn = "dbname=postgres"
 with psycopg.connect(dsn) as connection:
     connection.execute("create table t (id int primary key, name text, amount numeric(10,2), at timestamp)")
@@ -33,6 +33,14 @@ with psycopg.connect(dsn) as connection:
             connection.execute("insert into t (id) values (%s)", (i,))
     connection.commit()
     assert connection.execute("select count(*) from t").fetchone() == (40,)
+    with connection.cursor("some") as cursor:
+        cursor.itersize = 7
+        cursor.execute("select id from t order by id")
+        assert sum(1 for _ in cursor) == 40
+    explained = connection.execute("explain (analyze, format json) select count(*) from t").fetchone()[0]
+    explained = json.loads(explained) if isinstance(explained, str) else explained
+    assert explained[0]["Plan"]["Node Type"] == "Aggregate", explained
+    assert explained[0]["Plan"]["Actual Rows"] == 1 and explained[0]["Execution Time"] > 0, explained
     assert connection.info.server_version >= 150000
 print("psycopg", psycopg.__version__, "is served")
 "#;

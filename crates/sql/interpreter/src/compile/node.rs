@@ -85,11 +85,15 @@ impl Compiler<'_> {
             && (0..width).all(|at| column_of(&given[at]) == Some((0, at)));
         let outputs = if is_same { Outputs::Same } else { Outputs::List(list) };
         let correlated = self.correlated(node);
-        let number = self.numbers.iter().position(|known| std::ptr::eq(*known, node));
-        let number = number.unwrap_or_default();
+        let number = self.number(node);
         let mut compiled = plan::Node { number, operator, outputs, width, correlated };
         note_fast_paths(&mut compiled);
         Ok(compiled)
+    }
+
+    fn number(&self, node: &Node) -> usize {
+        let number = self.numbers.iter().position(|known| std::ptr::eq(*known, node));
+        number.unwrap_or_default()
     }
 
     fn outputs(
@@ -299,6 +303,7 @@ impl Compiler<'_> {
                 ignores_duplicates: insert.ignores_duplicates,
                 update,
                 input: None,
+                row: self.number(&insert.input),
             });
         }
         Ok(Insert {
@@ -307,6 +312,7 @@ impl Compiler<'_> {
             ignores_duplicates: insert.ignores_duplicates,
             update,
             input: Some(*self.input(&insert.input, 0, &insert.values)?),
+            row: 0,
         })
     }
 

@@ -47,8 +47,10 @@ impl<E: Env> Run<'_, '_, E> {
                 processed += count;
             }
         } else {
+            let begun = self.begin_meter();
             self.forget(node);
             self.fill(&insert.values, [&[], &[]], under.outer, &mut values).await?;
+            self.end_meter_of(insert.row, begun, (1, 1));
             processed = self.insert_one(insert, &values, node, under.outer, rows).await?;
             added.extend((refers && processed > 0).then(|| values.clone()));
         }

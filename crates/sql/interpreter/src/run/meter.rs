@@ -49,16 +49,26 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         node: &Node,
         begun: Option<(u64, Counts)>,
+        counts: (u64, u64),
+    ) {
+        self.end_meter_of(node.number, begun, counts);
+    }
+
+    /// As [`Self::end_meter`], for the node with this number.
+    pub(super) fn end_meter_of(
+        &mut self,
+        number: usize,
+        begun: Option<(u64, Counts)>,
         (loops, rows): (u64, u64),
     ) {
         let env = self.txn.env();
         let (Some((begin_ns, before)), Some(meters)) = (begun, &mut self.frame.meters) else {
             return;
         };
-        if meters.len() <= node.number {
-            meters.resize(node.number + 1, Meter::default());
+        if meters.len() <= number {
+            meters.resize(number + 1, Meter::default());
         }
-        let meter = &mut meters[node.number];
+        let meter = &mut meters[number];
         let took_ns = env.now_ns() - begin_ns;
         if meter.rows == 0 {
             meter.first_ns = meter.total_ns + took_ns;

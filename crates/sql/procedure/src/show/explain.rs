@@ -1,8 +1,9 @@
-//! Prints plans in the text form of PostgreSQL's `EXPLAIN`.
+//! Names the nodes of plans, and prints their expressions, as PostgreSQL's `EXPLAIN` does.
 //!
 //! A join of equal values is shown as a hash join, or as a merge join if its result is in order. A
 //! table name stands for an alias, which plans do not have. Estimates are numbers of rows.
 
+use super::explained::Explained;
 use super::expr::{ELEMENT, Names, Style, Text};
 use super::node::is_name;
 use crate::node::{
@@ -12,23 +13,33 @@ use crate::node::{
 use sql::expression::{Expr, ExprKind};
 use sql::{Catalog, Procedure, Table};
 
-/// The columns from a node's text to that of its inputs.
-const INDENT: usize = 6;
+/// The estimate behind a title.
+fn estimate(node: &Explained) -> (String, Vec<String>) {
+    (node.rows.map(|rows| format!("  (rows={rows})")).unwrap_or_default(), Vec::new())
+}
 
 pub(super) fn explain(
     catalog: &Catalog,
     routine: &Procedure,
     statement: &Statement,
 ) -> Vec<String> {
-    let mut scans = 0;
+    explained(catalog, routine, statement).lines(&mut estimate)
+}
+
+pub(super) fn explained(
+    catalog: &Catalog,
+    routine: &Procedure,
+    statement: &Statement,
+) -> Explained {
+    let mut numbers = Vec::new();
     let plans = statement.sub_plans.iter().map(|plan| &plan.root);
-    for root in plans.chain([&statement.root]) {
-        root.walk(&mut |node| scans += u32::from(matches!(node.operator, Operator::Scan(_))));
+    for root in std::iter::once(&statement.root).chain(plans) {
+        root.walk(&mut |node| numbers.push(node));
     }
-    let is_qualified = scans > 1;
-    let mut explain = Explain { catalog, routine, statement, is_qualified, lines: Vec::new() };
-    explain.node(&statement.root, &Names::default(), 0, "");
-    explain.lines
+    let scans = numbers.iter().filter(|node| matches!(node.operator, Operator::Scan(_)));
+    let is_qualified = scans.count() > 1;
+    let explain = Explain { catalog, routine, statement, is_qualified, numbers };
+    explain.node(&statement.root, &Names::default())
 }
 
 struct Explain<'e> {
@@ -37,7 +48,8 @@ struct Explain<'e> {
     statement: &'e Statement,
     /// Whether columns are printed with their table.
     is_qualified: bool,
-    lines: Vec<String>,
+    /// The nodes, by their numbers.
+    numbers: Vec<&'e Node>,
 }
 
 impl<'e> Explain<'e> {
@@ -61,92 +73,101 @@ impl<'e> Explain<'e> {
         table.columns.iter().map(|column| name(&column.name)).collect()
     }
 
-    /// Prints a node whose text begins at column `at`, and returns the names of its outputs.
-    fn node(&mut self, node: &'e Node, around: &Names, at: usize, arrow: &str) -> Vec<String> {
-        let mark = self.lines.len();
-        let sources = self.inputs(node, around, at);
-        let below = self.lines.split_off(mark);
+    fn node(&self, node: &Node, around: &Names) -> Explained {
+        let (sources, inputs) = self.inputs(node, around);
         let names = around.within(sources);
         let text = self.text(&names);
-        let outputs: Vec<String> = node
-            .outputs
-            .iter()
-            .map(|output| match is_name(output) {
-                true => text.expr(output),
-                false => format!("({})", text.expr(output)),
-            })
-            .collect();
-        let details = self.details(node, &text, around);
-        let title = format!("{}  (rows={})", self.title(node), node.rows);
-        let margin = " ".repeat(at - arrow.len());
-        self.lines.push(format!("{margin}{arrow}{title}"));
-        let margin = " ".repeat(at + 2);
-        self.lines.extend(details.into_iter().map(|detail| format!("{margin}{detail}")));
+        let outputs = node.outputs.iter().map(|output| match is_name(output) {
+            true => text.expr(output),
+            false => format!("({})", text.expr(output)),
+        });
+        let mut explained = Explained {
+            number: self.numbers.iter().position(|known| std::ptr::eq(*known, node)),
+            title: self.title(node),
+            properties: self.properties(node),
+            details: self.details(node, &text, around),
+            outputs: outputs.collect(),
+            types: node.outputs.iter().map(|output| output.sql_type.clone()).collect(),
+            rows: Some(node.rows),
+            inputs: Vec::new(),
+            plans: self.sub_plans(node, &names),
+        };
         if let Operator::Scan(Scan { access: Access::Any(accesses), table, .. }) = &node.operator {
-            self.alternatives(*table, accesses, around, at);
+            explained.inputs.push(self.alternatives(*table, accesses, around));
         }
-        self.lines.extend(below);
-        self.sub_plans(node, &names, at);
-        outputs
+        explained.inputs.extend(inputs);
+        explained
     }
 
-    /// Prints the inputs, and returns the names of the node's sources.
-    fn inputs(&mut self, node: &'e Node, around: &Names, at: usize) -> Vec<Vec<String>> {
-        let inside = at + INDENT;
+    /// The names of a node's sources, and its inputs.
+    fn inputs(&self, node: &Node, around: &Names) -> (Vec<Vec<String>>, Vec<Explained>) {
         match &node.operator {
-            Operator::Scan(scan) => vec![self.columns(scan.table)],
+            Operator::Scan(scan) => (vec![self.columns(scan.table)], Vec::new()),
             Operator::Insert(Insert { table, input, .. }) => {
-                self.node(input, around, inside, "->  ");
-                vec![self.columns(*table)]
+                (vec![self.columns(*table)], vec![self.node(input, around)])
             }
             Operator::Update(Update { table, input, .. })
             | Operator::Delete(Delete { table, input }) => {
-                let own = self.columns(*table);
-                vec![own, self.node(input, around, inside, "->  ")]
+                let input = self.node(input, around);
+                (vec![self.columns(*table), input.outputs.clone()], vec![input])
             }
             Operator::Join(join) => {
-                let outer = self.node(&join.outer, around, inside, "->  ");
-                let of_outer = around.within(vec![outer.clone()]);
+                let outer = self.node(&join.outer, around);
+                let of_outer = around.within(vec![outer.outputs.clone()]);
                 let inner = match &join.method {
-                    JoinMethod::NestedLoop => self.node(&join.inner, &of_outer, inside, "->  "),
+                    JoinMethod::NestedLoop => self.node(&join.inner, &of_outer),
                     JoinMethod::Equal { pairs, is_ordered } => {
                         let above = match (pairs.is_empty(), is_ordered) {
                             (true, _) => "Materialize",
                             (false, true) => "Sort",
                             (false, false) => "Hash",
                         };
-                        let margin = " ".repeat(inside - "->  ".len());
-                        let rows = join.inner.rows;
-                        self.lines.push(format!("{margin}->  {above}  (rows={rows})"));
-                        self.node(&join.inner, around, inside + INDENT, "->  ")
+                        let inner = self.node(&join.inner, around);
+                        let outputs = inner.outputs.clone();
+                        let (number, types, rows) = (inner.number, inner.types.clone(), inner.rows);
+                        let properties = vec![("Node Type", above.to_owned())];
+                        let (title, inputs) = (above.to_owned(), vec![inner]);
+                        let (details, plans) = (Vec::new(), Vec::new());
+                        Explained {
+                            number,
+                            title,
+                            properties,
+                            details,
+                            outputs,
+                            types,
+                            rows,
+                            inputs,
+                            plans,
+                        }
                     }
                 };
-                vec![outer, inner]
+                (vec![outer.outputs.clone(), inner.outputs.clone()], vec![outer, inner])
             }
             Operator::Values { rows, .. } => {
                 let width = rows.first().map_or(0, Vec::len);
-                vec![(1..=width).map(|at| format!("\"*VALUES*\".column{at}")).collect()]
+                let names = (1..=width).map(|at| format!("\"*VALUES*\".column{at}"));
+                (vec![names.collect()], Vec::new())
             }
             Operator::Unnest { arrays, .. } => {
-                vec![(1..=arrays.len()).map(|_| "unnest".to_owned()).collect()]
+                (vec![(1..=arrays.len()).map(|_| "unnest".to_owned()).collect()], Vec::new())
             }
-            Operator::Series { .. } => vec![vec!["generate_series".to_owned()]],
+            Operator::Series { .. } => (vec![vec!["generate_series".to_owned()]], Vec::new()),
             Operator::Shared { plan, .. } => {
                 let plan = self.statement.sub_plans.get(*plan);
                 let width = plan.map_or(0, |plan| plan.root.outputs.len());
-                vec![(1..=width).map(|at| format!("column{at}")).collect()]
+                (vec![(1..=width).map(|at| format!("column{at}")).collect()], Vec::new())
             }
             _ => {
                 let inputs = node.inputs().into_iter();
-                let named = inputs.map(|(input, _)| self.node(input, around, inside, "->  "));
-                let all: Vec<Vec<String>> = named.collect();
-                all.into_iter().take(1).collect()
+                let inputs: Vec<Explained> =
+                    inputs.map(|(input, _)| self.node(input, around)).collect();
+                (inputs.iter().take(1).map(|input| input.outputs.clone()).collect(), inputs)
             }
         }
     }
 
-    /// Prints the sub plans of a node below its inputs.
-    fn sub_plans(&mut self, node: &'e Node, names: &Names, at: usize) {
+    /// The sub plans of a node's expressions.
+    fn sub_plans(&self, node: &Node, names: &Names) -> Vec<(String, Explained)> {
         let mut plans = Vec::new();
         node.for_each_expr(&mut |expr| {
             expr.visit(&mut |part| {
@@ -157,13 +178,64 @@ impl<'e> Explain<'e> {
         });
         plans.sort_unstable();
         plans.dedup();
-        let statement = self.statement;
-        for plan in plans {
-            let Some(sub) = statement.sub_plans.get(plan) else { continue };
+        let named = |plan: usize| {
+            let sub = self.statement.sub_plans.get(plan)?;
             let kind = if sub.is_correlated { "SubPlan" } else { "InitPlan" };
-            self.lines.push(format!("{}{kind} {}", " ".repeat(at + 2), plan + 1));
-            self.node(&sub.root, names, at + 8, "->  ");
+            Some((format!("{kind} {}", plan + 1), self.node(&sub.root, names)))
+        };
+        plans.into_iter().filter_map(named).collect()
+    }
+
+    /// The properties of structured formats.
+    fn properties(&self, node: &Node) -> Vec<(&'static str, String)> {
+        let title = self.title(node);
+        let mut properties = Vec::new();
+        let mut kind = title.split(" on ").next().unwrap_or(&title).to_owned();
+        match &node.operator {
+            Operator::Scan(scan) => {
+                let kind = match scan.access {
+                    Access::All => "Seq Scan",
+                    Access::Any(_) => "Bitmap Heap Scan",
+                    _ => "Index Scan",
+                };
+                properties.push(("Node Type", kind.to_owned()));
+                if kind == "Index Scan" {
+                    let is_backward = title.contains(" Backward ");
+                    let direction = if is_backward { "Backward" } else { "Forward" };
+                    properties.push(("Scan Direction", direction.to_owned()));
+                    properties.push(("Index Name", self.index_name(scan.table, &scan.access)));
+                }
+                properties.push(("Relation Name", self.table(scan.table).name.clone()));
+                return properties;
+            }
+            Operator::Join(join) => {
+                kind = join_title(join).split(' ').next().unwrap_or_default().to_owned();
+                kind = match &*kind {
+                    "Nested" => "Nested Loop".to_owned(),
+                    kind => format!("{kind} Join"),
+                };
+                properties.push(("Join Type", format!("{:?}", join.kind)));
+            }
+            Operator::Aggregate { keys, is_sorted, .. } => {
+                kind = "Aggregate".to_owned();
+                let strategy = match (keys.is_empty(), is_sorted) {
+                    (true, _) => "Plain",
+                    (false, true) => "Sorted",
+                    (false, false) => "Hashed",
+                };
+                properties.push(("Strategy", strategy.to_owned()));
+            }
+            Operator::Insert(Insert { table, .. })
+            | Operator::Update(Update { table, .. })
+            | Operator::Delete(Delete { table, .. }) => {
+                properties.push(("Operation", kind));
+                properties.push(("Relation Name", self.table(*table).name.clone()));
+                kind = "ModifyTable".to_owned();
+            }
+            _ => {}
         }
+        properties.insert(0, ("Node Type", kind));
+        properties
     }
 
     fn index_name(&self, table: usize, access: &Access) -> String {
@@ -227,19 +299,18 @@ impl<'e> Explain<'e> {
         }
     }
 
-    fn details(&self, node: &Node, text: &Text<'_>, around: &Names) -> Vec<String> {
+    fn details(&self, node: &Node, text: &Text<'_>, around: &Names) -> Vec<(&'static str, String)> {
         let mut details = Vec::new();
-        let mut detail = |name: &str, expr: &Option<Expr>| {
-            details.extend(expr.iter().map(|expr| format!("{name}: {}", text.expr(expr))));
+        let mut detail = |name: &'static str, expr: &Option<Expr>| {
+            details.extend(expr.iter().map(|expr| (name, text.expr(expr))));
         };
         match &node.operator {
             Operator::Scan(scan) => {
-                let filter =
-                    scan.filter.iter().map(|filter| format!("Filter: {}", text.expr(filter)));
+                let filter = scan.filter.iter().map(|filter| ("Filter", text.expr(filter)));
                 let condition = self.condition(scan.table, &scan.access, around);
                 let condition = condition.map(|condition| match scan.access {
-                    Access::Any(_) => format!("Recheck Cond: {condition}"),
-                    _ => format!("Index Cond: {condition}"),
+                    Access::Any(_) => ("Recheck Cond", condition),
+                    _ => ("Index Cond", condition),
                 });
                 return condition.into_iter().chain(filter).collect();
             }
@@ -252,20 +323,20 @@ impl<'e> Explain<'e> {
                     };
                     let pairs = both(pairs.iter().map(pair).collect());
                     let name = if *is_ordered { "Merge Cond" } else { "Hash Cond" };
-                    details.extend(pairs.map(|pairs| format!("{name}: {pairs}")));
+                    details.extend(pairs.map(|pairs| (name, pairs)));
                 }
-                let mut detail = |name: &str, expr: &Option<Expr>| {
-                    details.extend(expr.iter().map(|expr| format!("{name}: {}", text.expr(expr))));
+                let mut detail = |name: &'static str, expr: &Option<Expr>| {
+                    details.extend(expr.iter().map(|expr| (name, text.expr(expr))));
                 };
                 detail("Join Filter", &join.join_filter);
                 detail("Filter", &join.filter);
             }
             Operator::Sort { keys, .. } | Operator::MergeAppend { keys, .. } => {
-                details.push(format!("Sort Key: {}", sort_keys(keys, text)));
+                details.push(("Sort Key", sort_keys(keys, text)));
             }
             Operator::Aggregate { keys, filter, .. } => {
-                let keys = (!keys.is_empty()).then(|| format!("Group Key: {}", text.list(keys)));
-                let filter = filter.iter().map(|filter| format!("Filter: {}", text.expr(filter)));
+                let keys = (!keys.is_empty()).then(|| ("Group Key", text.list(keys)));
+                let filter = filter.iter().map(|filter| ("Filter", text.expr(filter)));
                 details = keys.into_iter().chain(filter).collect();
             }
             Operator::Project { condition, filter, .. } => {
@@ -277,10 +348,10 @@ impl<'e> Explain<'e> {
             | Operator::Series { filter, .. }
             | Operator::Shared { filter, .. } => detail("Filter", filter),
             Operator::Insert(Insert { update: Some(_), .. }) => {
-                details.push("Conflict Resolution: UPDATE".to_owned());
+                details.push(("Conflict Resolution", "UPDATE".to_owned()));
             }
             Operator::Insert(Insert { ignores_duplicates: true, .. }) => {
-                details.push("Conflict Resolution: NOTHING".to_owned());
+                details.push(("Conflict Resolution", "NOTHING".to_owned()));
             }
             _ => {}
         }
@@ -333,18 +404,24 @@ impl<'e> Explain<'e> {
         }
     }
 
-    fn alternatives(&mut self, table: usize, accesses: &[Access], around: &Names, at: usize) {
-        let margin = " ".repeat(at + 2);
-        self.lines.push(format!("{margin}->  BitmapOr"));
-        for access in accesses {
+    fn alternatives(&self, table: usize, accesses: &[Access], around: &Names) -> Explained {
+        let named = |kind: &str, title: String, inputs: Vec<Explained>| Explained {
+            title,
+            properties: vec![("Node Type", kind.to_owned())],
+            inputs,
+            ..Explained::default()
+        };
+        let scan = |access: &Access| {
             let index = self.index_name(table, access);
+            let kind = "Bitmap Index Scan";
+            let mut scan = named(kind, format!("{kind} on {index}"), Vec::new());
+            scan.properties.push(("Index Name", index));
             let condition = self.condition(table, access, around);
-            let margin = " ".repeat(at + 2 + INDENT);
-            self.lines.push(format!("{margin}->  Bitmap Index Scan on {index}"));
-            let condition =
-                condition.map(|condition| format!("{margin}      Index Cond: {condition}"));
-            self.lines.extend(condition);
-        }
+            scan.details.extend(condition.map(|condition| ("Index Cond", condition)));
+            scan
+        };
+        let scans = accesses.iter().map(scan).collect();
+        named("BitmapOr", "BitmapOr".to_owned(), scans)
     }
 }
 

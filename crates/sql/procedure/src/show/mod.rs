@@ -1,10 +1,12 @@
 //! Prints lowered procedures as indented text.
 
 mod explain;
+mod explained;
 mod expr;
 mod node;
 mod view;
 
+pub use explained::Explained;
 pub use view::view_text;
 
 use crate::node::{Statement, Workload};
@@ -29,9 +31,9 @@ impl Display for Workload {
     }
 }
 
-/// The plan of a single statement, as [`Workload::explain`] prints it. Variable `n` is `$n+1`.
-pub fn explain_single(catalog: &Catalog, statement: &Statement, parameters: usize) -> Vec<String> {
-    explain::explain(catalog, &routine_of(parameters), statement)
+/// The plan of a statement with numbered parameters, as `EXPLAIN` shows it.
+pub fn explain_single(catalog: &Catalog, statement: &Statement, parameters: usize) -> Explained {
+    explain::explained(catalog, &routine_of(parameters), statement)
 }
 
 /// An expression over a table's columns, as the system catalog prints it.

@@ -29,13 +29,12 @@ impl Parser<'_> {
     }
 
     pub(super) fn explain(&mut self) -> Result2<Command> {
-        let mut options =
-            ExplainOptions { analyze: false, costs: true, timing: true, summary: false };
+        let mut options = ExplainOptions { costs: true, timing: true, ..Default::default() };
         if self.accept_sign('(') {
             self.explain_options(&mut options)?;
         } else {
             options.analyze = self.accept("ANALYZE") || self.accept("ANALYSE");
-            self.accept("VERBOSE");
+            options.verbose = self.accept("VERBOSE");
             options.summary = options.analyze;
         }
         let (text, at) = self.rest();
@@ -60,11 +59,13 @@ impl Parser<'_> {
                 "costs" => options.costs = is_on,
                 "timing" => options.timing = is_on,
                 "summary" => summary = Some(is_on),
-                "verbose" | "buffers" | "wal" | "settings" | "generic_plan" => {}
-                "format" if value == "text" => {}
+                "verbose" => options.verbose = is_on,
+                "buffers" | "wal" | "settings" | "generic_plan" => {}
+                "format" if value == "text" => options.is_json = false,
+                "format" if value == "json" => options.is_json = true,
                 "format" => {
                     let message = format!("EXPLAIN in the format {value} is not supported");
-                    return Err(SqlError::unsupported(message));
+                    return Err(SqlError::unsupported(message).hint("Write FORMAT JSON."));
                 }
                 _ => {
                     let message = format!("unrecognized EXPLAIN option \"{name}\"");

@@ -211,12 +211,14 @@ impl IsolationLevel {
 }
 
 /// The options of `EXPLAIN`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ExplainOptions {
     pub analyze: bool,
     pub costs: bool,
     pub timing: bool,
     pub summary: bool,
+    pub verbose: bool,
+    pub is_json: bool,
 }
 
 /// Recognises a statement.

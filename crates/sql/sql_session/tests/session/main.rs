@@ -2,6 +2,7 @@
 
 mod catalog;
 mod copies;
+mod explain;
 mod interrupts;
 mod locks;
 mod mixed;

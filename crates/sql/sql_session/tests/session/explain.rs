@@ -1,0 +1,145 @@
+//! `EXPLAIN`.
+
+use crate::support::{Client, new_database};
+
+/// The example of the documentation: a statement, and its plan.
+const DOCUMENTATION: &str = include_str!("../../../../../docs/sql.md");
+
+fn filled() -> Client {
+    let mut client = Client::of(&new_database());
+    client.run(
+        "CREATE TABLE customer (id int PRIMARY KEY, town int, name varchar(20));
+         CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, amount int);
+         CREATE INDEX orders_customer ON orders (customer, id);
+         INSERT INTO customer SELECT g, g % 7, 'c' || g FROM generate_series(1, 500) g;
+         INSERT INTO orders SELECT g, 1 + g * 13 % 500, g % 100 FROM generate_series(1, 5000) g",
+    );
+    client.run("ANALYZE");
+    client
+}
+
+/// The plan without times, and without what nodes do on the network.
+fn plan(client: &mut Client, text: &str) -> String {
+    client.run(text);
+    let told = client.run(&format!("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) {text}"));
+    let is_kept = |line: &&str| !line.contains("Verbs: ") && *line != "EXPLAIN";
+    told.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_documented_plan_is_that_of_the_statement() {
+    let mut client = filled();
+    let (_, block) = DOCUMENTATION.split_once("```text explain\n").expect("there is an example");
+    let (block, _) = block.split_once("```").expect("it ends");
+    let (statement, expected) = block.split_once(";\n").expect("the statement ends");
+    client.run(statement);
+    assert_eq!(client.run(statement), format!("{expected}EXPLAIN"));
+}
+
+#[test]
+fn nodes_are_measured() {
+    let mut client = filled();
+    let grouped = plan(
+        &mut client,
+        "SELECT c.town, count(*) FROM orders o JOIN customer c ON c.town = o.amount GROUP BY c.town ORDER BY 2 DESC LIMIT 3",
+    );
+    for expected in [
+        "Limit (actual rows=3 loops=1)",
+        "Sort (actual rows=3 loops=1)",
+        "Sort Key: (count(*)) DESC",
+        "Sort Method: top-N heapsort  Memory: ",
+        "HashAggregate (actual rows=7 loops=1)",
+        "Hash Join (actual rows=25000 loops=1)",
+        "Seq Scan on orders (actual rows=5000 loops=1)",
+        "Seq Scan on customer (actual rows=500 loops=1)",
+        "Memory Usage: ",
+    ] {
+        assert!(grouped.contains(expected), "{expected}: {grouped}");
+    }
+    let looped = plan(
+        &mut client,
+        "SELECT id, (SELECT max(amount) FROM orders o WHERE o.customer = c.id) FROM customer c WHERE id < 4 ORDER BY id",
+    );
+    let expected = "Index Scan using customer_pkey on customer (actual rows=3 loops=1)\n  \
+                    Index Cond: (customer.id < 4)\n  SubPlan 1\n    ->  Aggregate (actual rows=1 loops=3)\n          \
+                    ->  Index Scan using orders_customer on orders (actual rows=10 loops=3)\n                \
+                    Index Cond: (orders.customer = customer.id)\n";
+    assert_eq!(looped, expected);
+    let never = plan(
+        &mut client,
+        "SELECT o.id FROM orders o JOIN customer c ON c.town = o.amount WHERE o.id < 0 ORDER BY o.id",
+    );
+    assert!(never.contains("Seq Scan on customer (never executed)"), "{never}");
+}
+
+#[test]
+fn changes_are_explained_and_made() {
+    let mut client = filled();
+    let explained = |client: &mut Client, text: &str| {
+        let told = client.run(&format!("EXPLAIN (COSTS off) {text}"));
+        told.trim_end_matches("\nEXPLAIN").to_owned()
+    };
+    let insert = "INSERT INTO orders VALUES (100000, 1, 1)";
+    assert_eq!(explained(&mut client, insert), "Insert on orders\n  ->  Result");
+    let told =
+        client.run(&format!("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) {insert}"));
+    assert!(told.contains("->  Result (actual rows=1 loops=1)"), "{told}");
+    let update = "UPDATE orders SET amount = 3 WHERE customer = 7";
+    let of_index = "->  Index Scan using orders_customer on orders";
+    assert!(explained(&mut client, update).contains(of_index));
+    let told = client.run(&format!("EXPLAIN ANALYZE {update}"));
+    assert!(told.starts_with("Update on orders  (cost="), "{told}");
+    assert!(told.contains(" rows=0 loops=1)") && told.contains(" rows=10 loops=1)"), "{told}");
+    assert!(told.contains("\nPlanning Time: ") && told.contains(" ms\nExecution Time: "), "{told}");
+    let told = client.run("EXPLAIN ANALYZE DELETE FROM orders WHERE id = 100000");
+    assert!(told.contains("Delete on orders"), "{told}");
+    assert_eq!(client.run("SELECT count(*) FROM orders WHERE amount = 3"), "60\nSELECT 1");
+    assert_eq!(client.run("SELECT count(*) FROM orders"), "5000\nSELECT 1");
+    assert!(client.run("EXPLAIN (FORMAT yaml) SELECT 1").starts_with("0A000"));
+    assert!(client.run("EXPLAIN (BUFFERS, VERBOSE) SELECT 1").starts_with("Result  (cost="));
+}
+
+#[test]
+fn costs_grow_from_the_inputs_to_the_root() {
+    let mut client = filled();
+    let told = client.run(
+        "EXPLAIN SELECT c.name FROM orders o JOIN customer c ON c.id = o.customer ORDER BY o.amount",
+    );
+    let totals = told.lines().filter_map(|line| {
+        let (_, cost) = line.split_once("(cost=")?;
+        let (first, rest) = cost.split_once("..")?;
+        let (total, _) = rest.split_once(' ')?;
+        Some((first.parse::<f64>().ok()?, total.parse::<f64>().ok()?))
+    });
+    let totals: Vec<(f64, f64)> = totals.collect();
+    assert!(totals.len() >= 4, "{told}");
+    assert!(totals.iter().all(|(first, total)| first <= total && *total > 0.0), "{told}");
+    assert!(totals[0].1 >= totals[1].1 && totals[1].1 >= totals[2].1, "{told}");
+}
+
+#[test]
+fn the_json_format_has_postgresqls_fields() {
+    let mut client = filled();
+    let text = "SELECT o.id FROM orders o JOIN customer c ON c.town = o.amount WHERE c.id IN (SELECT 3) ORDER BY o.id, c.name LIMIT 2";
+    let told = client.run(&format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {text}"));
+    let document: serde_json::Value =
+        serde_json::from_str(told.trim_end_matches("EXPLAIN")).expect("it is JSON");
+    let whole = &document[0];
+    assert!(whole["Planning Time"].is_f64() && whole["Execution Time"].is_f64(), "{told}");
+    let plan = &whole["Plan"];
+    assert_eq!(plan["Node Type"], "Limit");
+    assert_eq!((&plan["Actual Rows"], &plan["Actual Loops"]), (&2.into(), &1.into()));
+    assert!(plan["Total Cost"].is_f64() && plan["Verbs"].is_u64() && plan["Output"].is_array());
+    let sort = &plan["Plans"][0];
+    assert_eq!(
+        (&sort["Node Type"], &sort["Sort Method"]),
+        (&"Sort".into(), &"top-N heapsort".into())
+    );
+    assert_eq!(
+        (&sort["Parent Relationship"], &sort["Sort Space Type"]),
+        (&"Outer".into(), &"Memory".into())
+    );
+    let plain = client.run(&format!("EXPLAIN (FORMAT JSON, COSTS off) {text}"));
+    assert!(!plain.contains("Cost") && !plain.contains("Actual"), "{plain}");
+    serde_json::from_str::<serde_json::Value>(plain.trim_end_matches("EXPLAIN")).expect("JSON");
+}

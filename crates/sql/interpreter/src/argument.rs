@@ -59,6 +59,10 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
         (SqlType::Int4, Value::Int(number)) => in_range(*number, i32::try_from(*number).is_ok()),
         (SqlType::Numeric(_), Value::Int(number)) => Ok(Value::Numeric(Decimal::from_int(*number))),
         (SqlType::Float8, Value::Int(number)) => Ok(Value::Float(*number as f64)),
+        (SqlType::Float4, Value::Int(number)) => Ok(Value::Float(f64::from(*number as f32))),
+        (SqlType::Float4, Value::Float(number)) => {
+            sql_value::real::of_float(*number).map(Value::Float)
+        }
         (SqlType::Char(_), Value::Text(text)) => Ok(Value::Text(text.trim_end_matches(' ').into())),
         (SqlType::Array(element), Value::Array(elements))
             if elements.iter().all(|value| is_of(value, element)) =>
@@ -77,6 +81,7 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
         | (SqlType::Float8, Value::Float(_))
         | (SqlType::Text | SqlType::Varchar(_), Value::Text(_))
         | (SqlType::Bytes, Value::Bytes(_))
+        | (SqlType::Uuid, Value::Uuid(_))
         | (SqlType::Date, Value::Date(_))
         | (SqlType::Timestamp | SqlType::TimestampTz, Value::Timestamp(_))
         | (SqlType::Interval, Value::Interval(_)) => Ok(value.clone()),
@@ -114,6 +119,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Float(_) => "double precision",
         Value::Text(_) => "text",
         Value::Bytes(_) => "bytea",
+        Value::Uuid(_) => "uuid",
         Value::Date(_) => "date",
         Value::Timestamp(_) => "timestamp without time zone",
         Value::Interval(_) => "interval",

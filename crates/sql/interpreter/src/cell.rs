@@ -5,6 +5,7 @@ use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
 use sql::{Field, SqlType};
 use sql_value::{Decimal, Error, Value};
+use std::borrow::Cow;
 
 /// How a row stores a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +18,9 @@ pub(crate) enum Cell {
     Text(u32),
     /// Text that is part of the key, of at most this many bytes.
     KeyText(u32),
+    /// Bytes, of at most this many.
+    Bytes(u32),
+    Uuid,
     Date,
     Timestamp,
 }
@@ -49,7 +53,9 @@ impl BoundColumn {
             SqlType::Bool => Cell::Bool,
             SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => Cell::Int,
             SqlType::Numeric(Numeric::Declared { scale, .. }) => Cell::Decimal(*scale),
-            SqlType::Float8 => Cell::Float,
+            SqlType::Float4 | SqlType::Float8 => Cell::Float,
+            SqlType::Bytes => Cell::Bytes(schema.columns()[at].column_type.length_max()),
+            SqlType::Uuid => Cell::Uuid,
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
             SqlType::Text | SqlType::Varchar(None) => {
                 text(schema.columns()[at].column_type.length_max())
@@ -149,9 +155,33 @@ impl BoundColumn {
             Cell::KeyText(_) => {
                 Value::Text(CompactString::new(self.text(record, &record.key_text(at))?))
             }
+            Cell::Bytes(_) => Value::Bytes(self.bytes(record, at).as_ref().into()),
+            Cell::Uuid => match <[u8; 16]>::try_from(&*self.bytes(record, at)) {
+                Ok(uuid) => Value::Uuid(uuid),
+                Err(_) => return Err(self.damaged(record)),
+            },
             Cell::Date => Value::Date(record.int_in(slot) as i32),
             Cell::Timestamp => Value::Timestamp(record.int_in(slot)),
         })
+    }
+
+    /// The bytes of column `at`.
+    fn bytes<'r>(&self, record: RecordRef<'r>, at: usize) -> Cow<'r, [u8]> {
+        if !self.is_key {
+            return Cow::Borrowed(record.bytes_in(self.slot));
+        }
+        match record.value(at) {
+            layout::Value::Bytes(bytes) => Cow::Owned(bytes),
+            _ => Cow::Borrowed(&[]),
+        }
+    }
+
+    /// Stored bytes are no value of the column's type.
+    #[cold]
+    fn damaged(&self, record: RecordRef<'_>) -> Box<Error> {
+        let (column, table) = (&self.name, record.schema().name());
+        let message = format!("column \"{column}\" of relation \"{table}\" is damaged");
+        Error::new("XX001", message)
     }
 
     /// As [`Self::read`], reusing the memory of the text that was there before.
@@ -206,6 +236,13 @@ impl BoundColumn {
                 }
                 record.set_bytes(at, text.as_bytes());
             }
+            (Cell::Bytes(length), Value::Bytes(bytes)) => {
+                if bytes.len() > length as usize {
+                    return Err(too_many_bytes(length));
+                }
+                record.set_bytes(at, bytes);
+            }
+            (Cell::Uuid, Value::Uuid(uuid)) => record.set_bytes(at, uuid),
             (Cell::Float, Value::Float(float)) => record.set_float(at, *float),
             (_, Value::Null) => record.set_null(at),
             (_, value) => {
@@ -255,6 +292,12 @@ pub(crate) fn rescaled(decimal: Decimal, scale: u8) -> Option<(i128, bool)> {
 /// The text is too long for its column.
 pub(crate) fn too_long(sql_type: &SqlType) -> Box<Error> {
     Error::new("22001", format!("value too long for type {sql_type}"))
+}
+
+/// The bytes are too many for their column.
+pub(crate) fn too_many_bytes(length: u32) -> Box<Error> {
+    let message = format!("value too long: the column holds {length} bytes");
+    Error::new("54000", message).hint("Split the value over several rows.")
 }
 
 /// The bytes are not valid UTF-8; says which, and where. Like PostgreSQL, it shows as many bytes as

@@ -44,6 +44,14 @@ pub(crate) fn append(mut builder: KeyBuilder, column: &BoundColumn, value: &Valu
                 false => Fit::Above(builder.padded(&bytes[..length as usize], length)),
             }
         }
+        (Cell::Bytes(length), Value::Bytes(bytes)) => {
+            let key = |bytes: &[u8]| builder.padded(bytes, length).unsigned(bytes.len() as u64, 2);
+            match bytes.len() <= length as usize {
+                true => Fit::Exact(key(bytes)),
+                false => Fit::Above(key(&bytes[..length as usize])),
+            }
+        }
+        (Cell::Uuid, Value::Uuid(uuid)) => Fit::Exact(builder.padded(uuid, 16).unsigned(16, 2)),
         (_, value) => match column.units(value) {
             Some(units) => Fit::Exact(builder.signed(units, 8)),
             None => Fit::AboveAll,

@@ -1,7 +1,7 @@
 //! Rows of the relations. Those without rows here are empty.
 
 use crate::relations::{self, Relation};
-use crate::world::{TableInfo, ViewInfo, World, quoted, type_name};
+use crate::world::{TableInfo, ViewInfo, World, quoted};
 use procedure::table_expression;
 use sql::Table;
 use sql::expression::{Expr, ExprKind};
@@ -98,9 +98,11 @@ struct Filler<'w> {
 }
 
 impl Filler<'_> {
-    /// A row with these values. Other columns are false, zero, or null for lists and long texts.
+    /// A row with these values. Other columns are false, zero, or null for lists and long texts;
+    /// in `information_schema` they are null.
     fn row(&self, values: &[(&str, Value)]) -> Row {
         let fill = |(name, oid): &(String, u32)| {
+            let oid = if self.relation.schema == "information_schema" { &0 } else { oid };
             let given = values.iter().find(|(own, _)| own == name);
             given.map(|(_, value)| value.clone()).unwrap_or_else(|| match oid {
                 16 => Value::Bool(false),
@@ -493,40 +495,13 @@ impl Filler<'_> {
     }
 
     fn schema_columns(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        for table in &self.world.tables {
-            for (at, column) in table.table.columns.iter().enumerate() {
-                let sql_type = &column.sql_type;
-                let length = match sql_type {
-                    sql::SqlType::Varchar(Some(length)) | sql::SqlType::Char(Some(length)) => {
-                        Value::Int(i64::from(*length))
-                    }
-                    _ => Value::Null,
-                };
-                let default = column.default.as_ref().filter(|own| has_default(Some(own)));
-                let default = default
-                    .map(|own| text(default_text(&table.table, own, &sql_type.base().name())));
-                let base = match sql_type {
-                    sql::SqlType::Char(_) => "character".to_owned(),
-                    other => type_name(&other.base()),
-                };
-                rows.push(self.row(&[
-                    ("table_catalog", text(&self.world.database)),
-                    ("table_schema", text("public")),
-                    ("table_name", text(&table.table.name)),
-                    ("column_name", text(&column.name)),
-                    ("ordinal_position", Value::Int(at as i64 + 1)),
-                    ("column_default", default.unwrap_or(Value::Null)),
-                    ("is_nullable", text(if column.nullable { "YES" } else { "NO" })),
-                    ("data_type", text(base)),
-                    ("character_maximum_length", length),
-                    ("is_identity", text("NO")),
-                    ("is_generated", text("NEVER")),
-                    ("is_updatable", text("YES")),
-                ]));
-            }
-        }
-        rows
+        let of_table = |table: &TableInfo| {
+            let columns = table.table.columns.iter().enumerate();
+            let row =
+                |column| self.row(&crate::schema_columns::values(self.world, &table.table, column));
+            columns.map(row).collect::<Vec<_>>()
+        };
+        self.world.tables.iter().flat_map(of_table).collect()
     }
 
     fn views(&self) -> Vec<Row> {
@@ -622,12 +597,12 @@ pub fn relation_oid(relation: &Relation) -> i64 {
     INFORMATION_SCHEMA + 1 + at as i64
 }
 
-fn has_default(default: Option<&Expr>) -> bool {
+pub(crate) fn has_default(default: Option<&Expr>) -> bool {
     default.is_some_and(|default| !matches!(default.kind, ExprKind::Null))
 }
 
 /// A default value as PostgreSQL prints it: a text has its type behind it.
-fn default_text(table: &Table, default: &Expr, type_name: &str) -> String {
+pub(crate) fn default_text(table: &Table, default: &Expr, type_name: &str) -> String {
     let mut literal = default;
     while let ExprKind::Cast { operand, .. } = &literal.kind {
         literal = operand;
@@ -635,6 +610,7 @@ fn default_text(table: &Table, default: &Expr, type_name: &str) -> String {
     match &literal.kind {
         ExprKind::Text(text) => format!("'{}'::{type_name}", text.replace('\'', "''")),
         ExprKind::Integer(number) => number.to_string(),
+        ExprKind::Number(digits) => digits.clone(),
         _ => table_expression(table, default),
     }
 }

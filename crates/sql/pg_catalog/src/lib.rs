@@ -23,6 +23,7 @@ mod functions;
 mod operators;
 mod relations;
 mod route;
+mod schema_columns;
 mod select;
 mod types;
 mod world;

@@ -41,6 +41,7 @@ pub fn by_name(name: &str) -> Option<u32> {
         "timestamptz" | "timestamp with time zone" => 1184,
         "interval" => 1186,
         "numeric" | "decimal" => 1700,
+        "uuid" => 2950,
         "regclass" => REGCLASS,
         "regtype" => REGTYPE,
         "regproc" | "regprocedure" => REGPROC,
@@ -60,6 +61,10 @@ fn array_of(oid: u32) -> u32 {
         INT8 => 1016,
         18 => 1002,
         BOOL => 1000,
+        17 => 1001,
+        700 => 1021,
+        FLOAT8 => 1022,
+        2950 => 2951,
         _ => TEXT_ARRAY,
     }
 }
@@ -74,6 +79,10 @@ pub fn element_of(oid: u32) -> u32 {
         1016 => INT8,
         1002 => 18,
         1000 => BOOL,
+        1001 => 17,
+        1021 => 700,
+        1022 => FLOAT8,
+        2951 => 2950,
         _ => TEXT,
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     expr.visit(&mut |part| {
         if let ExprKind::Function { function, .. } = part.kind {
             found |= matches!(function, Function::Random | Function::ClockTimestamp)
-                || function.is_of_sequences();
+                || function.is_of_session();
         }
     });
     found

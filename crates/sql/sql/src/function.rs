@@ -85,6 +85,14 @@ pub enum Function {
     ArrayUpper,
     /// The smallest index of a dimension; null for an empty array.
     ArrayLower,
+    /// Number of bytes.
+    OctetLength,
+    /// Bytes as text: in hexadecimal digits, base 64, or characters with octal escapes.
+    Encode,
+    /// The bytes of such a text.
+    Decode,
+    /// A random UUID of version 4.
+    RandomUuid,
     /// Appends an element.
     ArrayAppend,
     /// Concatenates two arrays.
@@ -107,8 +115,10 @@ pub(crate) enum Takes {
     Int4,
     Int8,
     Numeric,
+    Float4,
     Float,
     Text,
+    Bytes,
     Timestamp,
     TimestampTz,
     /// An array with elements of any type.
@@ -124,6 +134,8 @@ pub(crate) enum Gives {
     Int8,
     Float,
     Text,
+    Bytes,
+    Uuid,
     Timestamp,
     TimestampTz,
     Date,
@@ -160,6 +172,7 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("abs", Function::Abs, &[Takes::Int4], Gives::First),
     of("abs", Function::Abs, &[Takes::Int8], Gives::First),
     of("abs", Function::Abs, &[Takes::Numeric], Gives::First),
+    of("abs", Function::Abs, &[Takes::Float4], Gives::First),
     of("abs", Function::Abs, &[Takes::Float], Gives::First),
     of("round", Function::Round, &[Takes::Numeric], Gives::Whole),
     of("round", Function::Round, &[Takes::Float], Gives::Float),
@@ -181,14 +194,24 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("mod", Function::Mod, &[Takes::Numeric, Takes::Numeric], Gives::Numeric),
     of("random", Function::Random, &[], Gives::Float),
     of("length", Function::Length, &[Takes::Text], Gives::Int4),
+    of("length", Function::OctetLength, &[Takes::Bytes], Gives::Int4),
+    of("octet_length", Function::OctetLength, &[Takes::Text], Gives::Int4),
+    of("octet_length", Function::OctetLength, &[Takes::Bytes], Gives::Int4),
+    of("encode", Function::Encode, &[Takes::Bytes, Takes::Text], Gives::Text),
+    of("decode", Function::Decode, &[Takes::Text, Takes::Text], Gives::Bytes),
+    of("gen_random_uuid", Function::RandomUuid, &[], Gives::Uuid),
     of("char_length", Function::Length, &[Takes::Text], Gives::Int4),
     of("character_length", Function::Length, &[Takes::Text], Gives::Int4),
     of("lower", Function::Lower, &[Takes::Text], Gives::Text),
     of("upper", Function::Upper, &[Takes::Text], Gives::Text),
     of("substr", Function::Substr, &[Takes::Text, Takes::Int4], Gives::Text),
     of("substr", Function::Substr, &[Takes::Text, Takes::Int4, Takes::Int4], Gives::Text),
+    of("substr", Function::Substr, &[Takes::Bytes, Takes::Int4], Gives::Bytes),
+    of("substr", Function::Substr, &[Takes::Bytes, Takes::Int4, Takes::Int4], Gives::Bytes),
     of("substring", Function::Substr, &[Takes::Text, Takes::Int4], Gives::Text),
     of("substring", Function::Substr, &[Takes::Text, Takes::Int4, Takes::Int4], Gives::Text),
+    of("substring", Function::Substr, &[Takes::Bytes, Takes::Int4], Gives::Bytes),
+    of("substring", Function::Substr, &[Takes::Bytes, Takes::Int4, Takes::Int4], Gives::Bytes),
     of("lpad", Function::Lpad, &[Takes::Text, Takes::Int4], Gives::Text),
     of("lpad", Function::Lpad, &[Takes::Text, Takes::Int4, Takes::Text], Gives::Text),
     of("rpad", Function::Rpad, &[Takes::Text, Takes::Int4], Gives::Text),
@@ -235,9 +258,11 @@ pub(crate) const WITHOUT_PARENTHESES: [&str; 3] =
     ["current_timestamp", "localtimestamp", "current_date"];
 
 impl Function {
-    /// Whether it reads or changes sequences, which only SQL sessions have.
-    pub const fn is_of_sequences(self) -> bool {
-        matches!(self, Self::NextValue | Self::CurrentValue | Self::SetValue | Self::LastValue)
+    /// Whether only SQL sessions have it, which have sequences and the kernel's random numbers.
+    pub const fn is_of_session(self) -> bool {
+        let is_of_sequences =
+            matches!(self, Self::NextValue | Self::CurrentValue | Self::SetValue | Self::LastValue);
+        is_of_sequences || matches!(self, Self::RandomUuid)
     }
 
     /// The name in SQL; the first one if there are several.
@@ -266,7 +291,9 @@ impl Takes {
             Self::Int4 => SqlType::Int4,
             Self::Int8 => SqlType::Int8,
             Self::Numeric => SqlType::Numeric(Numeric::Open),
+            Self::Float4 => SqlType::Float4,
             Self::Float => SqlType::Float8,
+            Self::Bytes => SqlType::Bytes,
             Self::Text => SqlType::Text,
             Self::Timestamp => SqlType::Timestamp,
             Self::TimestampTz => SqlType::TimestampTz,
@@ -282,6 +309,8 @@ impl Gives {
             Self::Int4 => SqlType::Int4,
             Self::Int8 => SqlType::Int8,
             Self::Float => SqlType::Float8,
+            Self::Bytes => SqlType::Bytes,
+            Self::Uuid => SqlType::Uuid,
             Self::Text => SqlType::Text,
             Self::Timestamp => SqlType::Timestamp,
             Self::TimestampTz => SqlType::TimestampTz,

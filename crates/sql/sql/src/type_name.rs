@@ -29,6 +29,7 @@ pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
         "integer" | "int" | "int4" => SqlType::Int4,
         "bigint" | "int8" => SqlType::Int8,
         "boolean" | "bool" => SqlType::Bool,
+        "real" | "float4" => SqlType::Float4,
         "float8" => SqlType::Float8,
         "float" => parse_float(cursor, span)?,
         "double" => {
@@ -41,6 +42,7 @@ pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
         "character" | "char" => parse_character(cursor)?,
         "bpchar" => SqlType::Char(parse_length(cursor)?),
         "bytea" => SqlType::Bytes,
+        "uuid" => SqlType::Uuid,
         "date" => SqlType::Date,
         "timestamp" => parse_timestamp(cursor)?,
         "timestamptz" => SqlType::TimestampTz,
@@ -75,7 +77,7 @@ fn parse_timestamp(cursor: &mut Cursor<'_>) -> Result<SqlType> {
 fn parse_float(cursor: &mut Cursor<'_>, span: Span) -> Result<SqlType> {
     match parse_digits(cursor)?.as_slice() {
         [] | [25..=53] => Ok(SqlType::Float8),
-        [1..=24] => Err(cursor.outside(span, "`real`", "write `double precision`")),
+        [1..=24] => Ok(SqlType::Float4),
         _ => Err(cursor.error(span, ErrorKind::Type, "a float has 1 to 53 binary digits")),
     }
 }
@@ -166,9 +168,10 @@ fn parse_array(cursor: &mut Cursor<'_>, base: SqlType, from: usize) -> Result<Sq
 }
 
 /// Type names that are suggested for misspelled ones.
-pub(crate) const TYPES: [&str; 14] = [
+pub(crate) const TYPES: [&str; 17] = [
     "bigint",
     "boolean",
+    "bytea",
     "char",
     "character",
     "date",
@@ -177,20 +180,21 @@ pub(crate) const TYPES: [&str; 14] = [
     "integer",
     "interval",
     "numeric",
+    "real",
     "smallint",
     "timestamp",
     "timestamptz",
+    "uuid",
     "varchar",
 ];
 
 fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
     let advice = match name {
-        "real" | "float4" => "write `double precision`",
         "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" => {
             "write `bigint` and let the procedures count in a column of a parent row"
         }
         "time" | "timetz" => "write `timestamp`",
-        "json" | "jsonb" | "xml" | "uuid" | "inet" => "write `varchar(n)`",
+        "json" | "jsonb" | "xml" | "inet" => "write `varchar(n)`",
         "money" => "write `numeric(p,s)`",
         "bit" | "oid" => "write `integer` or `bigint`",
         "name" | "refcursor" | "anyelement" | "anyarray" | "trigger" => "",

@@ -21,6 +21,8 @@ pub enum SqlType {
     Int8,
     /// `numeric`, as declared or as computed by an expression.
     Numeric(Numeric),
+    /// `real`.
+    Float4,
     /// `double precision`.
     Float8,
     /// `text`.
@@ -31,6 +33,8 @@ pub enum SqlType {
     Char(Option<u32>),
     /// `bytea`.
     Bytes,
+    /// `uuid`.
+    Uuid,
     /// `date`.
     Date,
     /// `timestamp without time zone`.
@@ -90,9 +94,11 @@ impl SqlType {
             Self::Int4 => ColumnType::Int4,
             Self::Int8 => ColumnType::Int8,
             Self::Numeric(Numeric::Declared { scale, .. }) => ColumnType::Decimal { scale: *scale },
-            Self::Float8 => ColumnType::Float8,
+            // Eight bytes hold every `real`, with its order.
+            Self::Float4 | Self::Float8 => ColumnType::Float8,
             Self::Varchar(Some(length)) => ColumnType::Varchar(*length),
             Self::Char(Some(length)) => ColumnType::Char(*length),
+            Self::Uuid => ColumnType::Bytes(16),
             Self::Date => ColumnType::Date,
             Self::Timestamp | Self::TimestampTz => ColumnType::Timestamp,
             _ => return None,
@@ -100,12 +106,22 @@ impl SqlType {
     }
 
     pub fn is_number(&self) -> bool {
-        self.is_integer() || matches!(self, Self::Numeric(_) | Self::Float8)
+        self.is_integer() || matches!(self, Self::Numeric(_)) || self.is_float()
     }
 
     /// Whether it is `smallint`, `integer` or `bigint`.
     pub fn is_integer(&self) -> bool {
         matches!(self, Self::Int2 | Self::Int4 | Self::Int8)
+    }
+
+    /// Whether it is `real` or `double precision`.
+    pub fn is_float(&self) -> bool {
+        matches!(self, Self::Float4 | Self::Float8)
+    }
+
+    /// Whether a session stores values of any length, up to a megabyte, in a column of this type.
+    pub fn is_long(&self) -> bool {
+        matches!(self, Self::Text | Self::Varchar(None) | Self::Bytes)
     }
 
     pub fn is_text(&self) -> bool {
@@ -141,6 +157,7 @@ impl fmt::Display for SqlType {
                 write!(formatter, "numeric({precision},{scale})")
             }
             Self::Numeric(_) => formatter.write_str("numeric"),
+            Self::Float4 => formatter.write_str("real"),
             Self::Float8 => formatter.write_str("double precision"),
             Self::Text => formatter.write_str("text"),
             Self::Varchar(Some(length)) => write!(formatter, "character varying({length})"),
@@ -148,6 +165,7 @@ impl fmt::Display for SqlType {
             Self::Char(Some(length)) => write!(formatter, "character({length})"),
             Self::Char(None) => formatter.write_str("bpchar"),
             Self::Bytes => formatter.write_str("bytea"),
+            Self::Uuid => formatter.write_str("uuid"),
             Self::Date => formatter.write_str("date"),
             Self::Timestamp => formatter.write_str("timestamp without time zone"),
             Self::TimestampTz => formatter.write_str("timestamp with time zone"),

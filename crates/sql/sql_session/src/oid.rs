@@ -12,6 +12,7 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
         SqlType::Int2 => 21,
         SqlType::Int4 => 23,
         SqlType::Text => 25,
+        SqlType::Float4 => 700,
         SqlType::Float8 => 701,
         SqlType::Char(_) => 1042,
         SqlType::Varchar(_) => 1043,
@@ -20,6 +21,7 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
         SqlType::TimestampTz => 1184,
         SqlType::Interval => 1186,
         SqlType::Numeric(_) => 1700,
+        SqlType::Uuid => 2950,
         SqlType::Record(_) => 2249,
         SqlType::Void => 2278,
         SqlType::Array(element) => match **element {
@@ -31,7 +33,9 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
             SqlType::Char(_) => 1014,
             SqlType::Varchar(_) => 1015,
             SqlType::Int8 => 1016,
+            SqlType::Float4 => 1021,
             SqlType::Float8 => 1022,
+            SqlType::Uuid => 2951,
             SqlType::Timestamp => 1115,
             SqlType::Date => 1182,
             SqlType::TimestampTz => 1185,
@@ -55,7 +59,9 @@ pub fn to_type(oid: u32) -> Option<SqlType> {
         21 => SqlType::Int2,
         23 => SqlType::Int4,
         19 | 25 => SqlType::Text,
+        700 => SqlType::Float4,
         701 => SqlType::Float8,
+        2950 => SqlType::Uuid,
         1042 => SqlType::Char(None),
         1043 => SqlType::Varchar(None),
         1082 => SqlType::Date,
@@ -64,12 +70,19 @@ pub fn to_type(oid: u32) -> Option<SqlType> {
         1186 => SqlType::Interval,
         1700 => SqlType::Numeric(Numeric::Open),
         1000 => return array(SqlType::Bool),
+        1001 => return array(SqlType::Bytes),
         1005 => return array(SqlType::Int2),
         1007 => return array(SqlType::Int4),
         1009 => return array(SqlType::Text),
         1015 => return array(SqlType::Varchar(None)),
         1016 => return array(SqlType::Int8),
+        1021 => return array(SqlType::Float4),
         1022 => return array(SqlType::Float8),
+        1115 => return array(SqlType::Timestamp),
+        1182 => return array(SqlType::Date),
+        1185 => return array(SqlType::TimestampTz),
+        1187 => return array(SqlType::Interval),
+        2951 => return array(SqlType::Uuid),
         1231 => return array(SqlType::Numeric(Numeric::Open)),
         _ => return None,
     })
@@ -80,9 +93,9 @@ pub fn length(sql_type: &SqlType) -> i16 {
     match sql_type {
         SqlType::Bool => 1,
         SqlType::Int2 => 2,
-        SqlType::Int4 | SqlType::Date | SqlType::Void => 4,
+        SqlType::Int4 | SqlType::Float4 | SqlType::Date | SqlType::Void => 4,
         SqlType::Int8 | SqlType::Float8 | SqlType::Timestamp | SqlType::TimestampTz => 8,
-        SqlType::Interval => 16,
+        SqlType::Interval | SqlType::Uuid => 16,
         SqlType::Unknown => -2,
         _ => -1,
     }
@@ -105,7 +118,10 @@ mod tests {
 
     #[test]
     fn numbers_lead_back_to_their_types() {
-        for oid in [16, 17, 20, 21, 23, 25, 701, 1042, 1043, 1082, 1114, 1184, 1186, 1700, 1007] {
+        for oid in [
+            16, 17, 20, 21, 23, 25, 700, 701, 1042, 1043, 1082, 1114, 1184, 1186, 1700, 2950, 1001,
+            1007, 1021, 1115, 1182, 1185, 1187, 2951,
+        ] {
             let sql_type = to_type(oid).expect("it is a type of ours");
             assert_eq!(of_type(&sql_type), oid);
         }

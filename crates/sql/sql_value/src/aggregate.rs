@@ -5,7 +5,7 @@ use crate::formula::AggregateCall;
 use crate::order::{order, order_floats};
 use crate::scope::{Scope, Stop};
 use crate::value::{Decimal, Interval, Value};
-use crate::{float, interval, numeric};
+use crate::{float, interval, numeric, real};
 use sql::expression::Aggregate;
 use sql::types::SqlType;
 use std::cmp::Ordering;
@@ -29,6 +29,8 @@ enum State {
     SumBigint(Option<i128>),
     SumNumeric(Option<Decimal>),
     SumFloat(Option<f64>),
+    /// Sum of `real` values, rounded after each.
+    SumReal(Option<f64>),
     SumInterval(Option<Interval>),
     /// Sum and count.
     AvgInt(i128, i64),
@@ -107,6 +109,7 @@ impl State {
             (Aggregate::Count, _) => Self::Count(0),
             (Aggregate::Sum, SqlType::Int2 | SqlType::Int4) => Self::SumInt(None),
             (Aggregate::Sum, SqlType::Int8) => Self::SumBigint(None),
+            (Aggregate::Sum, SqlType::Float4) => Self::SumReal(None),
             (Aggregate::Sum, SqlType::Float8) => Self::SumFloat(None),
             (Aggregate::Sum, SqlType::Interval) => Self::SumInterval(None),
             (Aggregate::Sum, _) => Self::SumNumeric(None),
@@ -151,6 +154,12 @@ impl State {
                     None => number,
                 });
             }
+            (Self::SumReal(sum), Value::Float(number)) => {
+                *sum = Some(match *sum {
+                    Some(sum) => real::computed(float::add, sum, number)?,
+                    None => number,
+                });
+            }
             (Self::SumInterval(sum), Value::Interval(span)) => {
                 *sum = Some(interval::add(sum.unwrap_or_default(), span)?);
             }
@@ -192,7 +201,7 @@ impl State {
             Self::SumInt(sum) => sum.into(),
             Self::SumBigint(sum) => sum.map(|sum| Decimal::new(sum, 0)).into(),
             Self::SumNumeric(sum) => sum.into(),
-            Self::SumFloat(sum) => sum.into(),
+            Self::SumFloat(sum) | Self::SumReal(sum) => sum.into(),
             Self::SumInterval(sum) => sum.map_or(Value::Null, Value::Interval),
             Self::AvgInt(sum, count) => mean(Decimal::new(sum, 0), count)?,
             Self::AvgNumeric(sum, count) => mean(sum, count)?,

@@ -8,7 +8,7 @@ use crate::output;
 use crate::text;
 use crate::timestamp;
 use crate::value::{Decimal, Value};
-use crate::{date, float};
+use crate::{date, float, real};
 use sql::expression::CastKind;
 use sql::types::{Numeric, SqlType};
 
@@ -26,6 +26,11 @@ pub enum Conversion {
     NumericToFloat,
     /// Rounds half to even.
     FloatToInt(Width),
+    IntToReal,
+    NumericToReal,
+    FloatToReal,
+    /// To a decimal of 6 significant digits.
+    RealToNumeric,
     /// To a decimal of 15 significant digits.
     FloatToNumeric,
     /// Rounds to `scale` digits after the decimal point and checks the precision.
@@ -123,6 +128,10 @@ impl Conversion {
             (SqlType::Bool, SqlType::Int4) => Self::BoolToInt,
             (SqlType::Int4, SqlType::Bool) => Self::IntToBool,
             (from, SqlType::Float8) if from.is_integer() => Self::IntToFloat,
+            (from, SqlType::Float4) if from.is_integer() => Self::IntToReal,
+            (SqlType::Numeric(_), SqlType::Float4) => Self::NumericToReal,
+            (SqlType::Float8, SqlType::Float4) => Self::FloatToReal,
+            (SqlType::Float4, SqlType::Numeric(_)) => Self::RealToNumeric,
             (from, SqlType::Numeric(_)) if from.is_integer() => Self::IntToNumeric,
             (SqlType::Numeric(_), SqlType::Float8) => Self::NumericToFloat,
             (SqlType::Float8, SqlType::Numeric(_)) => Self::FloatToNumeric,
@@ -132,7 +141,7 @@ impl Conversion {
                 (Some(from), _, Some(to)) if from <= to => Self::Nothing,
                 (Some(_), _, Some(width)) => Self::IntToInt(width),
                 (None, SqlType::Numeric(_), Some(width)) => Self::NumericToInt(width),
-                (None, SqlType::Float8, Some(width)) => Self::FloatToInt(width),
+                (None, SqlType::Float4 | SqlType::Float8, Some(width)) => Self::FloatToInt(width),
                 // Timestamps with and without zone are the same, since the zone is UTC.
                 _ => Self::Nothing,
             },
@@ -157,6 +166,14 @@ impl Conversion {
             }
             (Self::NumericToFloat, Value::Numeric(number)) => {
                 Value::Float(numeric::to_float(number))
+            }
+            (Self::IntToReal, Value::Int(number)) => Value::Float(f64::from(number as f32)),
+            (Self::NumericToReal, Value::Numeric(number)) => {
+                Value::Float(real::of_numeric(number)?)
+            }
+            (Self::FloatToReal, Value::Float(number)) => Value::Float(real::of_float(number)?),
+            (Self::RealToNumeric, Value::Float(number)) => {
+                Value::Numeric(real::to_numeric(number)?)
             }
             (Self::FloatToInt(width), Value::Float(number)) => {
                 Value::Int(float_to_int(number, *width)?)

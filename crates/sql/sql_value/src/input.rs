@@ -5,7 +5,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::integer::Width;
 use crate::numeric;
 use crate::value::Value;
-use crate::{float, interval_input, time_input};
+use crate::{bytes, float, interval_input, real, time_input, uuid};
 use sql::types::SqlType;
 
 /// Parses a value of a type, without enforcing length, precision or scale.
@@ -19,10 +19,12 @@ pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
         SqlType::Int4 => parse_int(text, Width::Four)?,
         SqlType::Int8 => parse_int(text, Width::Eight)?,
         SqlType::Numeric(_) => Value::Numeric(numeric::parse(text)?),
+        SqlType::Float4 => Value::Float(real::parse(text)?),
         SqlType::Float8 => Value::Float(float::parse(text)?),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Unknown => Value::text(text),
         SqlType::Char(_) => Value::text(text.trim_end_matches(' ')),
-        SqlType::Bytes => Value::Bytes(bytes(text)?.into()),
+        SqlType::Bytes => Value::Bytes(bytes::parse(text)?.into()),
+        SqlType::Uuid => Value::Uuid(uuid::parse(text)?),
         SqlType::Date => Value::Date(time_input::date(text)?),
         SqlType::Timestamp => Value::Timestamp(time_input::timestamp(text, false)?),
         SqlType::TimestampTz => Value::Timestamp(time_input::timestamp(text, true)?),
@@ -33,40 +35,6 @@ pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
             return Err(Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
     })
-}
-
-/// Parses `bytea`: hexadecimal digits after `\x`, or characters with octal escapes.
-fn bytes(text: &str) -> Result<Vec<u8>> {
-    let refuse = |what: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, what);
-    if let Some(digits) = text.strip_prefix("\\x") {
-        let mut values = Vec::new();
-        for letter in digits.chars().filter(|letter| !letter.is_ascii_whitespace()) {
-            let digit = letter.to_digit(16);
-            let what = || refuse(format!("invalid hexadecimal digit: \"{letter}\""));
-            values.push(digit.ok_or_else(what)? as u8);
-        }
-        if values.len() % 2 == 1 {
-            return Err(refuse("invalid hexadecimal data: odd number of digits".to_owned()));
-        }
-        return Ok(values.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect());
-    }
-    let mut result = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        let octal = |byte: u8, most: u8| (b'0'..=most).contains(&byte).then(|| byte - b'0');
-        let (value, taken) = match (byte, behind) {
-            (b'\\', [b'\\', ..]) => (b'\\', 2),
-            (b'\\', [a, b, c, ..]) => match (octal(*a, b'3'), octal(*b, b'7'), octal(*c, b'7')) {
-                (Some(a), Some(b), Some(c)) => (a << 6 | b << 3 | c, 4),
-                _ => return Err(Error::invalid_text_plain("bytea")),
-            },
-            (b'\\', _) => return Err(Error::invalid_text_plain("bytea")),
-            (byte, _) => (byte, 1),
-        };
-        result.push(value);
-        rest = &rest[taken..];
-    }
-    Ok(result)
 }
 
 /// Parses an array of one dimension: elements in braces, separated by commas, with double quotes

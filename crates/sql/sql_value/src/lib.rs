@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+pub mod bytes;
 pub mod conversion;
 pub mod date;
 pub mod error;
@@ -26,11 +27,13 @@ pub mod like;
 pub mod numeric;
 pub mod order;
 pub mod output;
+pub mod real;
 pub mod row;
 pub mod scope;
 pub mod text;
 mod time_input;
 pub mod timestamp;
+pub mod uuid;
 pub mod value;
 
 pub use aggregate::Accumulator;

@@ -24,6 +24,7 @@ pub fn order(left: &Value, right: &Value) -> Ordering {
         (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
         (Value::Float(left), Value::Float(right)) => order_floats(*left, *right),
         (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
+        (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
         (Value::Date(left), Value::Date(right)) => left.cmp(right),
         (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp(right),
         (Value::Interval(left), Value::Interval(right)) => span(*left).cmp(&span(*right)),
@@ -118,7 +119,8 @@ fn rank(value: &Value) -> u8 {
         Value::Interval(_) => 5,
         Value::Array(_) => 6,
         Value::Row(_) => 7,
-        Value::Null => 8,
+        Value::Uuid(_) => 8,
+        Value::Null => 9,
     }
 }
 
@@ -138,6 +140,7 @@ pub fn hash(value: &Value, state: &mut impl Hasher) {
         Value::Float(number) => state.write_u64((number + 0.0).to_bits()),
         Value::Text(text) => text.as_bytes().hash(state),
         Value::Bytes(bytes) => bytes.hash(state),
+        Value::Uuid(uuid) => uuid.hash(state),
         Value::Date(days) => state.write_i32(*days),
         Value::Interval(interval) => state.write_i128(span(*interval)),
         Value::Array(values) | Value::Row(values) => {

@@ -1,10 +1,9 @@
 //! Prints values, as PostgreSQL does.
 
 use crate::value::Value;
-use crate::{date, float, integer, interval, numeric, text, timestamp};
+use crate::{bytes, date, float, integer, interval, numeric, real, text, timestamp, uuid};
 use compact_str::CompactString;
 use sql::types::SqlType;
-use std::fmt::Write;
 
 /// Prints the value as PostgreSQL does; null as the empty text.
 pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
@@ -13,10 +12,12 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
         (Value::Bool(truth), _) => CompactString::const_new(if *truth { "t" } else { "f" }),
         (Value::Int(number), _) => integer::text(*number),
         (Value::Numeric(number), _) => numeric::text(*number),
+        (Value::Float(number), SqlType::Float4) => real::text(*number),
         (Value::Float(number), _) => float::text(*number),
         (Value::Text(text), SqlType::Char(Some(length))) => text::filled(text, *length),
         (Value::Text(text), _) => text.clone(),
-        (Value::Bytes(bytes), _) => hexadecimal(bytes),
+        (Value::Bytes(bytes), _) => bytes::text(bytes),
+        (Value::Uuid(uuid), _) => uuid::text(uuid),
         (Value::Date(days), _) => date::text(*days),
         (Value::Timestamp(time), sql_type) => {
             timestamp::text(*time, *sql_type == SqlType::TimestampTz)
@@ -30,15 +31,6 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
         }
         (Value::Row(values), _) => row(values.iter().map(|value| (value, &SqlType::Unknown))),
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> CompactString {
-    let mut text = CompactString::const_new("\\x");
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 fn array(values: &[Value], element: &SqlType) -> CompactString {

@@ -57,11 +57,11 @@ pub trait Scope {
     /// A random number in [0, 1).
     fn random(&self) -> f64;
 
-    /// Calls a function of sequences.
+    /// Calls a function of sequences, or one that draws unpredictable bytes.
     ///
     /// # Errors
     ///
-    /// That of the function. Only SQL sessions have sequences.
+    /// That of the function. Only SQL sessions have such functions.
     fn sequence(&self, function: Function, _arguments: &[Value]) -> Result<Value> {
         Err(Error::new("0A000", format!("{} is not supported here", function.name())))
     }

@@ -53,16 +53,22 @@ pub fn substring_from(text: &str, start: i64) -> &str {
 /// # Errors
 /// 22011 if `count` is negative.
 pub fn substring(text: &str, start: i64, count: i64) -> Result<&str> {
-    if count < 0 {
-        let message = "negative substring length not allowed";
-        return Err(Error::new(sqlstate::SUBSTRING_ERROR, message));
-    }
+    check_count(count)?;
     let end = start + count;
     if end > i64::from(i32::MAX) {
         return Ok(substring_from(text, start));
     }
     let wanted = (end - start.max(1)).max(0);
     Ok(first(substring_from(text, start), wanted as usize))
+}
+
+/// Refuses a negative length of a part.
+pub(crate) fn check_count(count: i64) -> Result<()> {
+    if count < 0 {
+        let message = "negative substring length not allowed";
+        return Err(Error::new(sqlstate::SUBSTRING_ERROR, message));
+    }
+    Ok(())
 }
 
 pub fn lower(text: &str) -> CompactString {

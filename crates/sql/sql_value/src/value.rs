@@ -21,12 +21,13 @@ pub enum Value {
     /// `smallint`, `integer` and `bigint`.
     Int(i64),
     Numeric(Decimal),
-    /// `double precision`.
+    /// `double precision`, and `real`, see [`crate::real`].
     Float(f64),
     /// `text`, `character varying`, and `character` without its trailing blanks.
     Text(CompactString),
     /// `bytea`.
     Bytes(Arc<[u8]>),
+    Uuid([u8; 16]),
     /// `date`, in days since 2000-01-01, as in rows. The largest and smallest numbers are the
     /// infinite dates.
     Date(i32),

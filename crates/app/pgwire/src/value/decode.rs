@@ -70,6 +70,7 @@ fn binary(bytes: &[u8], oid: u32) -> Result<Value> {
         }
         types::BPCHAR => read(utf8(bytes)?, &SqlType::Char(None))?,
         types::BYTEA => Value::Bytes(bytes.into()),
+        types::UUID => Value::Uuid(fixed(bytes)?),
         types::DATE => {
             let days = i32::from_be_bytes(fixed(bytes)?);
             if !date::is_infinite(days) {

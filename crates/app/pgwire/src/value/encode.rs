@@ -34,26 +34,10 @@ fn text(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) {
             // Writing to a buffer in memory cannot fail.
             let _ = write!(buffer, "{number}");
         }
-        // PostgreSQL's `real` has fewer digits than the double of equal value.
-        Value::Float(number) if oid == types::FLOAT4 && number.is_finite() => {
-            buffer.extend_from_slice(short_float(*number as f32).as_bytes());
-        }
         value => {
             buffer.extend_from_slice(output::text(value, &printed_type(oid, modifier)).as_bytes());
         }
     }
-}
-
-/// The shortest text that reads as the same `real`.
-fn short_float(number: f32) -> String {
-    let magnitude = number.abs();
-    if magnitude == 0.0 || (1e-4..1e15).contains(&magnitude) {
-        return number.to_string();
-    }
-    let text = format!("{number:e}");
-    let (digits, exponent) = text.split_once('e').expect("this format has an exponent");
-    let exponent: i32 = exponent.parse().expect("it is a number");
-    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
 /// The type by which a value is printed.
@@ -78,6 +62,7 @@ fn binary(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) -> Resul
         (Value::Float(number), types::FLOAT4) => {
             buffer.extend_from_slice(&(*number as f32).to_be_bytes());
         }
+        (Value::Uuid(uuid), types::UUID) => buffer.extend_from_slice(uuid),
         (Value::Bytes(bytes), types::BYTEA) => buffer.extend_from_slice(bytes),
         (Value::Date(days), types::DATE) => buffer.extend_from_slice(&days.to_be_bytes()),
         (Value::Timestamp(time), types::TIMESTAMP | types::TIMESTAMPTZ) => {

@@ -23,9 +23,10 @@ pub const INTERVAL: u32 = 1186;
 pub const NUMERIC: u32 = 1700;
 pub const RECORD: u32 = 2249;
 pub const VOID: u32 = 2278;
+pub const UUID: u32 = 2950;
 
 /// Type, its array type, and its length in bytes; negative if it varies.
-const TYPES: [(u32, u32, i16); 21] = [
+const TYPES: [(u32, u32, i16); 22] = [
     (BOOL, 1000, 1),
     (BYTEA, 1001, -1),
     (CHAR, 1002, 1),
@@ -47,6 +48,7 @@ const TYPES: [(u32, u32, i16); 21] = [
     (NUMERIC, 1231, -1),
     (RECORD, 2287, -1),
     (VOID, 0, 4),
+    (UUID, 2951, 16),
 ];
 
 /// Length of the type in bytes; negative if it varies.
@@ -74,11 +76,13 @@ pub fn oid_of(sql_type: &SqlType) -> u32 {
         SqlType::Int4 => INT4,
         SqlType::Int8 => INT8,
         SqlType::Numeric(_) => NUMERIC,
+        SqlType::Float4 => FLOAT4,
         SqlType::Float8 => FLOAT8,
         SqlType::Text => TEXT,
         SqlType::Varchar(_) => VARCHAR,
         SqlType::Char(_) => BPCHAR,
         SqlType::Bytes => BYTEA,
+        SqlType::Uuid => UUID,
         SqlType::Date => DATE,
         SqlType::Timestamp => TIMESTAMP,
         SqlType::TimestampTz => TIMESTAMPTZ,
@@ -98,7 +102,9 @@ pub fn sql_type_of(oid: u32) -> Option<SqlType> {
         INT2 => SqlType::Int2,
         INT4 => SqlType::Int4,
         CHAR | NAME | TEXT | UNKNOWN => SqlType::Text,
-        FLOAT4 | FLOAT8 => SqlType::Float8,
+        FLOAT4 => SqlType::Float4,
+        FLOAT8 => SqlType::Float8,
+        UUID => SqlType::Uuid,
         BPCHAR => SqlType::Char(None),
         VARCHAR => SqlType::Varchar(None),
         DATE => SqlType::Date,

@@ -2,7 +2,7 @@
 
 use crate::programs::{Reference, World};
 
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
     "create table town (id int primary key, name varchar(30) not null, \
      since date, wealth numeric(12,2) default 0, note char(5) default 'x')",
     "create unique index town_by_name on town (name)",
@@ -20,10 +20,12 @@ const TABLES: [&str; 14] = [
     "alter table moved add column d bigint not null default 7",
     "alter table moved drop column a",
     "alter table moved rename c to e",
+    "create table typed (id uuid primary key default '00000000-0000-0000-0000-000000000001', \
+     data bytea default '\\x00', r real default 1.5)",
 ];
 
 /// Commands with equal output, apart from what namdb does not have.
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 32] = [
     "\\d",
     "\\d town",
     "\\d citizen",
@@ -42,6 +44,9 @@ const COMMANDS: [&str; 30] = [
     "\\d+ rich",
     "\\d+ moved",
     "\\d of_view",
+    "\\d+ typed",
+    "select * from information_schema.columns where table_name in ('town', 'citizen', 'typed') \
+     order by table_name, ordinal_position",
     "\\d+ of_moved",
     "select viewname, viewowner from pg_views where schemaname = 'public' order by viewname",
     "select table_name, table_type from information_schema.tables where table_schema = 'public' order by 1",
@@ -115,7 +120,7 @@ fn drivers_find_types_tables_and_settings() {
         ("select current_schemas(true)", "{pg_catalog,public}"),
         (
             "select string_agg(conname, ',' order by conname) from pg_constraint",
-            "citizen_pkey,citizen_town_fkey,moved_b_check,town_pkey",
+            "citizen_pkey,citizen_town_fkey,moved_b_check,town_pkey,typed_pkey",
         ),
         ("select count(*) from pg_catalog.pg_inherits union all select 7", "0\n7"),
     ] {

@@ -7,3 +7,4 @@ mod pgbench;
 mod programs;
 mod psql;
 mod python;
+mod types;

@@ -4,7 +4,7 @@ use namdb::Db;
 use namdb::sql::SqlDatabase;
 use pgwire::{Limits, Server};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 pub struct World {
@@ -111,6 +111,11 @@ impl Reference {
         }
         let run = command.args(arguments).current_dir(&self.folder).stdout(Stdio::null());
         run.stderr(Stdio::null()).stdin(Stdio::null()).status().is_ok_and(|status| status.success())
+    }
+
+    /// The folder of its socket.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub fn psql(&self, commands: &[&str]) -> String {

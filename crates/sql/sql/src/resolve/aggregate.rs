@@ -98,6 +98,8 @@ impl Resolver<'_> {
             (Aggregate::Sum, SqlType::Numeric(_)) => (open.clone(), same_scale(&argument.sql_type)),
             (Aggregate::Avg, number) if number.is_integer() => (number, open),
             (Aggregate::Avg, SqlType::Numeric(_)) => (open.clone(), open),
+            (Aggregate::Sum, SqlType::Float4) => (SqlType::Float4, SqlType::Float4),
+            (Aggregate::Avg, SqlType::Float4) => (SqlType::Float8, SqlType::Float8),
             (Aggregate::Sum | Aggregate::Avg, same @ (SqlType::Float8 | SqlType::Interval)) => {
                 (same.clone(), same)
             }
@@ -113,7 +115,9 @@ impl Resolver<'_> {
                 any @ (SqlType::Int2
                 | SqlType::Int4
                 | SqlType::Int8
+                | SqlType::Float4
                 | SqlType::Float8
+                | SqlType::Interval
                 | SqlType::Char(_)),
             ) => (any.clone(), any),
             (Aggregate::Min | Aggregate::Max, time) if time.is_time() => (time.clone(), time),
@@ -130,9 +134,11 @@ impl Resolver<'_> {
                 (element.clone(), SqlType::Array(Box::new(element)))
             }
             _ => {
-                return Err(self
-                    .type_error(span, refused)
-                    .advise("convert the argument with CAST"));
+                let (name, found) = (aggregate.name(), argument.sql_type.base());
+                let error = self.type_error(span, refused);
+                let message = format!("function {name}({found}) does not exist");
+                let error = error.in_postgres("42883", message);
+                return Err(error.advise("convert the argument with CAST"));
             }
         };
         let argument = self.convert(argument, &wanted, Context::Implicit, span)?;

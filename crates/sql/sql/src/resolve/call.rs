@@ -236,7 +236,7 @@ impl Resolver<'_> {
     /// Refuses an unsupported function before its arguments are resolved.
     pub(super) fn check_function(&self, name: &str, span: Span) -> Result<()> {
         let is_here = |one: &&Signature| {
-            one.name == name && (self.names.is_session || !one.function.is_of_sequences())
+            one.name == name && (self.names.is_session || !one.function.is_of_session())
         };
         if ANY_TYPES.contains(&name) || SIGNATURES.iter().any(|one| is_here(&one)) {
             return Ok(());

@@ -90,7 +90,7 @@ fn check_literal(text: &str, target: &SqlType) -> Result<(), String> {
         SqlType::Int2 => trimmed.parse::<i16>().is_ok(),
         SqlType::Int4 => trimmed.parse::<i32>().is_ok(),
         SqlType::Int8 => trimmed.parse::<i64>().is_ok(),
-        SqlType::Float8 => trimmed.parse::<f64>().is_ok(),
+        SqlType::Float4 | SqlType::Float8 => trimmed.parse::<f64>().is_ok(),
         SqlType::Numeric(_) => is_decimal(trimmed),
         SqlType::Bool => is_truth(&trimmed.to_lowercase()),
         SqlType::Void | SqlType::Record(_) => false,
@@ -148,7 +148,8 @@ fn number_rank(sql_type: &SqlType) -> Option<u8> {
         SqlType::Int4 => 1,
         SqlType::Int8 => 2,
         SqlType::Numeric(_) => 3,
-        SqlType::Float8 => 4,
+        SqlType::Float4 => 4,
+        SqlType::Float8 => 5,
         _ => return None,
     })
 }

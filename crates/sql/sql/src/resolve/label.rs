@@ -56,6 +56,7 @@ fn type_name(data_type: &ast::DataType) -> String {
         "bigint" => "int8",
         "boolean" => "bool",
         "double precision" | "float" | "double" => "float8",
+        "real" => "float4",
         "decimal" | "dec" => "numeric",
         "character varying" => "varchar",
         "character" | "char" => "bpchar",

@@ -188,7 +188,12 @@ impl<'a> Resolver<'a> {
             let sentence = format!("{target} is required here, but this is {found}");
             let error = self.type_error(span, sentence);
             let has_none = matches!(target, SqlType::Record(_) | SqlType::Void | SqlType::Array(_));
-            if has_none || context == Context::Explicit {
+            if context == Context::Explicit {
+                let (found, target) = (found.base(), target.base());
+                let message = format!("cannot cast type {found} to {target}");
+                return error.in_postgres("42846", message);
+            }
+            if has_none {
                 return error;
             }
             error.advise(format!("write CAST(... AS {target}) if that is intended"))

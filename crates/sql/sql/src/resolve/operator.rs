@@ -86,10 +86,10 @@ impl Resolver<'_> {
         if left.sql_type == SqlType::Unknown && right.sql_type == SqlType::Unknown {
             return Err(refused.advise("give one side a type with CAST"));
         }
-        let Some(common) = common_type(&[left.sql_type.base(), right.sql_type.base()]) else {
+        let Some(common) = operand_type(&left.sql_type, &right.sql_type) else {
             return Err(refused);
         };
-        let no_float_remainder = operator == BinaryOperator::Modulo && common == SqlType::Float8;
+        let no_float_remainder = operator == BinaryOperator::Modulo && common.is_float();
         if !common.is_number() || no_float_remainder {
             return Err(refused);
         }
@@ -220,6 +220,12 @@ impl Resolver<'_> {
                 let advice = "write array_cat(ARRAY[...], array)";
                 Err(self.outside(span, "an element in front of an array", advice))
             }
+            (SqlType::Bytes, SqlType::Bytes | SqlType::Unknown)
+            | (SqlType::Unknown, SqlType::Bytes) => {
+                let left = self.convert(left, &SqlType::Bytes, Context::Implicit, span)?;
+                let right = self.convert(right, &SqlType::Bytes, Context::Implicit, span)?;
+                Ok(pair(BinaryOperator::Concatenate, left, right, SqlType::Bytes))
+            }
             (left_type, right_type) => {
                 let is_text = |t: &SqlType| t.is_text() || *t == SqlType::Unknown;
                 if !is_text(&left_type) && !is_text(&right_type) {
@@ -254,10 +260,21 @@ pub(super) fn pair(operator: BinaryOperator, left: Expr, right: Expr, sql_type: 
     Expr::new(kind, sql_type)
 }
 
+/// The type to which an operator converts both operands. `real` with another number is computed in
+/// `double precision`, the preferred type.
+fn operand_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let common = common_type(&[left.base(), right.base()])?;
+    let is_mixed = |one: &SqlType| !matches!(one, SqlType::Unknown | SqlType::Float4);
+    if common == SqlType::Float4 && (is_mixed(left) || is_mixed(right)) {
+        return Some(SqlType::Float8);
+    }
+    Some(common)
+}
+
 /// The type in which two values are compared: `char` and `text` as text; `char` and any other type
 /// as `char`, which ignores trailing blanks.
 pub(super) fn comparison_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
-    let common = common_type(&[left.base(), right.base()])?;
+    let common = operand_type(left, right)?;
     let either = |t: &SqlType| left.base() == *t || right.base() == *t;
     let comparable = !matches!(common, SqlType::Void | SqlType::Record(_));
     if !common.is_text() {

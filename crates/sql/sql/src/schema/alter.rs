@@ -13,7 +13,6 @@ use crate::expression::{Expr, ExprKind};
 use crate::resolve::Resolver;
 use crate::resolve::coerce::Context;
 use crate::resolve::names::Names;
-use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token};
 
 impl SchemaReader<'_> {
@@ -111,11 +110,10 @@ impl SchemaReader<'_> {
         let from = self.cursor.position();
         let sql_type = self.column_type(table)?;
         let span = self.cursor.span_from(from);
-        let is_text = matches!(sql_type, SqlType::Text | SqlType::Varchar(None));
-        if let Some((what, advice)) = refusal(&sql_type).filter(|_| !is_text) {
+        if let Some((what, advice)) = refusal(&sql_type, true) {
             return Err(self.cursor.outside(span, &what, advice));
         }
-        if !is_text && sql_type.column_type().is_none() {
+        if !sql_type.is_long() && sql_type.column_type().is_none() {
             let sentence = format!("a column cannot be {sql_type}");
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }

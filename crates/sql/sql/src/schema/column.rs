@@ -46,15 +46,12 @@ impl SchemaReader<'_> {
             None => self.column_type(table)?,
         };
         let span = self.cursor.span_from(from);
-        let is_text = matches!(sql_type, SqlType::Text | SqlType::Varchar(None));
-        if self.is_session && is_text {
-            // It is stored with the maximal length.
-        } else if let Some((what, advice)) = refusal(&sql_type) {
+        if let Some((what, advice)) = refusal(&sql_type, self.is_session) {
             // A type that replaces a refused one was reported already.
             if self.findings.count() == errors_before {
                 self.findings.add(self.cursor.outside(span, &what, advice));
             }
-        } else if sql_type.column_type().is_none() {
+        } else if !sql_type.is_long() && sql_type.column_type().is_none() {
             let sentence = format!("a column cannot be {sql_type}");
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }

@@ -9,10 +9,10 @@ use layout::column::COLUMN_LENGTH_MAX;
 use layout::{Column, ColumnType, Schema};
 use sqlparser::tokenizer::Span;
 
-/// Maximum number of bytes of a text without a declared length that is part of a key.
-const KEY_TEXT_BYTES_MAX: u32 = 40;
-/// Texts of up to this many bytes are stored in the row.
-const TEXT_BYTES_IN_ROW: u8 = 28;
+/// Maximum number of bytes of a value without a declared length that is part of a key.
+const KEY_BYTES_MAX: u32 = 40;
+/// Values of any length are stored in the row if they have at most this many bytes.
+const LONG_BYTES_IN_ROW: u8 = 28;
 
 /// A parsed table without its row layout.
 pub(super) struct Draft {
@@ -92,8 +92,8 @@ impl Draft {
         self.checks.sort_by(|one, other| one.name.cmp(&other.name));
         let mut stored = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
-            if is_session && matches!(column.sql_type, SqlType::Text | SqlType::Varchar(None)) {
-                stored.push(self.stored_text(at, column));
+            if is_session && column.sql_type.is_long() {
+                stored.push(self.stored_long(at, column));
                 continue;
             }
             let stand_in = has_errors.then_some(ColumnType::Int8);
@@ -134,21 +134,29 @@ impl Draft {
 }
 
 impl Draft {
-    /// How a text without a declared length is stored: short ones in the row. Keys have few bytes.
-    fn stored_text(&self, at: usize, column: &TableColumn) -> Column {
+    /// How values without a declared length are stored: short ones in the row. Keys have few
+    /// bytes.
+    fn stored_long(&self, at: usize, column: &TableColumn) -> Column {
         let (name, nullable) = (self.stored_names[at].clone(), column.nullable);
+        let of_length = |length| match column.sql_type {
+            SqlType::Bytes => ColumnType::Bytes(length),
+            _ => ColumnType::Varchar(length),
+        };
         let is_primary = self.primary.as_ref().is_some_and(|key| key.columns.contains(&at));
         if is_primary || self.indexes.iter().any(|index| index.columns.contains(&at)) {
-            let column_type = ColumnType::Varchar(KEY_TEXT_BYTES_MAX);
+            let column_type = of_length(KEY_BYTES_MAX);
             return Column { name, column_type, nullable, in_row: None };
         }
-        let column_type = ColumnType::Varchar(COLUMN_LENGTH_MAX);
-        Column { name, column_type, nullable, in_row: Some(TEXT_BYTES_IN_ROW) }
+        let column_type = of_length(COLUMN_LENGTH_MAX);
+        Column { name, column_type, nullable, in_row: Some(LONG_BYTES_IN_ROW) }
     }
 }
 
 /// The error and the advice if columns cannot have this type.
-pub(super) fn refusal(sql_type: &SqlType) -> Option<(String, &'static str)> {
+pub(super) fn refusal(sql_type: &SqlType, is_session: bool) -> Option<(String, &'static str)> {
+    if is_session && sql_type.is_long() {
+        return None;
+    }
     let advice = match sql_type {
         SqlType::Text | SqlType::Varchar(None) => {
             "write varchar(n) with the longest length that occurs"
@@ -158,6 +166,8 @@ pub(super) fn refusal(sql_type: &SqlType) -> Option<(String, &'static str)> {
         SqlType::Bytes => {
             "namdb has no column type for raw bytes yet: encode them in the client, as hexadecimal digits in varchar(n)"
         }
+        SqlType::Uuid if !is_session => "write `varchar(n)`",
+        SqlType::Float4 if !is_session => "write `double precision`",
         SqlType::Array(_) => "write a second table with a row for each element",
         SqlType::Interval => "write bigint, and count microseconds",
         _ => return None,

@@ -112,23 +112,24 @@ fn stand_in(name: &str) -> Option<SqlType> {
         "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" | "oid" => {
             SqlType::Int8
         }
-        "real" | "float4" | "float" => SqlType::Float8,
+        "float" => SqlType::Float8,
         "money" | "numeric" | "decimal" | "dec" => SqlType::Numeric(Numeric::Open),
-        "json" | "jsonb" | "xml" | "uuid" | "inet" | "name" | "bit" | "char" | "varchar" => {
-            SqlType::Text
-        }
+        "json" | "jsonb" | "xml" | "inet" | "name" | "bit" | "char" | "varchar" => SqlType::Text,
         "time" | "timetz" | "timestamp" => SqlType::Timestamp,
         misspelt => match near(misspelt, TYPES)? {
             "bigint" => SqlType::Int8,
             "boolean" => SqlType::Bool,
+            "bytea" => SqlType::Bytes,
             "date" => SqlType::Date,
             "decimal" | "numeric" => SqlType::Numeric(Numeric::Open),
             "double" => SqlType::Float8,
             "integer" => SqlType::Int4,
             "interval" => SqlType::Interval,
+            "real" => SqlType::Float4,
             "smallint" => SqlType::Int2,
             "timestamp" => SqlType::Timestamp,
             "timestamptz" => SqlType::TimestampTz,
+            "uuid" => SqlType::Uuid,
             _ => SqlType::Text,
         },
     })

@@ -13,6 +13,7 @@ use crate::host::Host;
 use crate::lexer::{Kind, tokens};
 use fabric::{Fabric, run_now};
 use interpreter::Sequences;
+use rustix::rand::{GetRandomFlags, getrandom};
 use sql::Catalog;
 use sql::expression::ExprKind;
 use sql::function::Function;
@@ -220,10 +221,25 @@ impl<H: Host> SessionSequences<H> {
     }
 }
 
+/// A UUID of the kernel's random bytes: those of an endpoint are too few for keys.
+fn random_uuid() -> sql_value::Result<Value> {
+    let (mut bytes, mut filled) = ([0; 16], 0);
+    while filled < bytes.len() {
+        let drawn = getrandom(&mut bytes[filled..], GetRandomFlags::empty());
+        filled += drawn.map_err(|error| {
+            sql_value::Error::new("58030", format!("the kernel has no random bytes: {error}"))
+        })?;
+    }
+    Ok(Value::Uuid(sql_value::uuid::of_random(bytes)))
+}
+
 impl<H: Host> Sequences for SessionSequences<H> {
     fn call(&self, function: Function, arguments: &[Value]) -> sql_value::Result<Value> {
         if arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
+        }
+        if function == Function::RandomUuid {
+            return random_uuid();
         }
         let called = self.called(function, arguments);
         called.map(Value::Int).map_err(|error| {

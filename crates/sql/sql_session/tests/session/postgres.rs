@@ -1,23 +1,26 @@
-//! The statements of `script.sql` return the rows, command tags and SQLSTATEs of PostgreSQL.
+//! The statements of scripts return the rows, command tags and SQLSTATEs of PostgreSQL.
 
 use crate::support::{Client, new_database, shown_error};
 use postgres_plan::{CollectError, Server, ServerChoice};
 use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("script.sql");
+/// Stored types, one script each.
+const TYPES: [&str; 1] = [include_str!("types/bytes.sql")];
 /// Ends the output of a statement.
 const MARK: &str = "-- end of statement:";
 
-fn statements() -> Vec<&'static str> {
-    SCRIPT.lines().filter(|line| !line.starts_with("--") && !line.is_empty()).collect()
+/// A statement per line.
+fn statements(script: &'static str) -> Vec<&'static str> {
+    script.lines().filter(|line| !line.starts_with("--") && !line.is_empty()).collect()
 }
 
 /// The output of each statement, or its SQLSTATE.
-fn theirs(server: &Server) -> Vec<String> {
+fn theirs(server: &Server, statements: &[&str]) -> Vec<String> {
     let database = server.database().unwrap_or_else(|error| panic!("{error}"));
     let mut script =
         "\\set ON_ERROR_STOP off\n\\pset null NULL\n\\pset footer off\n\\unset QUIET\n".to_owned();
-    for statement in statements() {
+    for statement in statements {
         // Writing to a string cannot fail.
         let _ = writeln!(script, "{statement}\n\\echo '{MARK}' :ERROR :SQLSTATE :ROW_COUNT");
     }
@@ -41,7 +44,7 @@ fn theirs(server: &Server) -> Vec<String> {
 }
 
 /// The same of ours. `psql` prints rows without their tag.
-fn ours() -> Vec<String> {
+fn ours(statements: &[&str]) -> Vec<String> {
     let mut client = Client::of(&new_database());
     let output = |statement: &&str| match client.query(statement) {
         Ok(shown) => match shown.rsplit_once('\n') {
@@ -59,11 +62,20 @@ fn ours() -> Vec<String> {
             error.sqlstate.to_string()
         }
     };
-    statements().iter().map(output).collect()
+    statements.iter().map(output).collect()
 }
 
 #[test]
 fn statements_have_the_results_of_postgresql() {
+    compare(SCRIPT);
+}
+
+#[test]
+fn types_are_those_of_postgresql() {
+    TYPES.into_iter().for_each(compare);
+}
+
+fn compare(script: &'static str) {
     let server = match Server::open(&ServerChoice::Private) {
         Ok(server) => server,
         Err(error @ CollectError::Absent { .. }) => {
@@ -73,10 +85,11 @@ fn statements_have_the_results_of_postgresql() {
         }
         Err(error) => panic!("{error}"),
     };
-    let (theirs, ours) = (theirs(&server), ours());
+    let statements = statements(script);
+    let (theirs, ours) = (theirs(&server, &statements), ours(&statements));
     assert_eq!(theirs.len(), ours.len(), "every statement has its output");
     let mut differences = String::new();
-    for ((statement, theirs), ours) in statements().iter().zip(&theirs).zip(&ours) {
+    for ((statement, theirs), ours) in statements.iter().zip(&theirs).zip(&ours) {
         if theirs != ours {
             let _ = writeln!(differences, "{statement}\n  PostgreSQL: {theirs}\n  namdb: {ours}");
         }

@@ -4,7 +4,7 @@ use super::{Binary, Unary};
 use crate::error::{Error, Result};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Interval, Value};
-use crate::{date, float, interval, numeric, text, timestamp};
+use crate::{bytes, date, float, interval, numeric, real, text, timestamp};
 use sql::expression::BinaryOperator;
 use sql::types::SqlType;
 
@@ -29,6 +29,13 @@ pub(super) fn float_of(value: &Value) -> Result<f64> {
     match value {
         Value::Float(number) => Ok(*number),
         _ => Err(unexpected("float")),
+    }
+}
+
+pub(super) fn bytes_of(value: &Value) -> Result<&[u8]> {
+    match value {
+        Value::Bytes(bytes) => Ok(bytes),
+        _ => Err(unexpected("bytea")),
     }
 }
 
@@ -66,7 +73,7 @@ pub(super) fn negation(sql_type: &SqlType) -> Option<Unary> {
         SqlType::Int4 => |a| Ok(Value::Int(integer::negate(Width::Four, int_of(a)?)?)),
         SqlType::Int8 => |a| Ok(Value::Int(integer::negate(Width::Eight, int_of(a)?)?)),
         SqlType::Numeric(_) => |a| Ok(Value::Numeric(numeric::negate(numeric_of(a)?))),
-        SqlType::Float8 => |a| Ok(Value::Float(-float_of(a)?)),
+        SqlType::Float4 | SqlType::Float8 => |a| Ok(Value::Float(-float_of(a)?)),
         SqlType::Interval => |a| Ok(Value::Interval(interval::negate(interval_of(a)?)?)),
         _ => return None,
     })
@@ -80,6 +87,10 @@ pub(super) fn arithmetic(
 ) -> Option<Binary> {
     match (left, right) {
         (SqlType::Float8, SqlType::Float8) => of_floats(operator),
+        (SqlType::Float4, SqlType::Float4) => of_reals(operator),
+        (SqlType::Bytes, SqlType::Bytes) if operator == BinaryOperator::Concatenate => {
+            Some(|a, b| Ok(Value::Bytes(bytes::concatenate(bytes_of(a)?, bytes_of(b)?).into())))
+        }
         (SqlType::Interval, _) | (_, SqlType::Interval) => with_interval(operator, left, right),
         (left, right) if left.is_time() || right.is_time() => of_times(operator, left, right),
         (left, right) if operator == BinaryOperator::Concatenate => {
@@ -104,6 +115,20 @@ fn of_floats(operator: BinaryOperator) -> Option<Binary> {
         }
         _ => return None,
     })
+}
+
+fn of_reals(operator: BinaryOperator) -> Option<Binary> {
+    Some(match operator {
+        BinaryOperator::Add => |a, b| real_of(float::add, a, b),
+        BinaryOperator::Subtract => |a, b| real_of(float::subtract, a, b),
+        BinaryOperator::Multiply => |a, b| real_of(float::multiply, a, b),
+        BinaryOperator::Divide => |a, b| real_of(float::divide, a, b),
+        _ => return None,
+    })
+}
+
+fn real_of(apply: fn(f64, f64) -> Result<f64>, a: &Value, b: &Value) -> Result<Value> {
+    Ok(Value::Float(real::computed(apply, float_of(a)?, float_of(b)?)?))
 }
 
 /// [PostgreSQL 15, table 9.31]

@@ -1,13 +1,13 @@
 //! Chooses the implementation of a function by the types of its arguments.
 
 use super::apply::{
-    array_of, date_of, float_of, int_of, interval_of, numeric_of, text_of, time_of,
+    array_of, bytes_of, date_of, float_of, int_of, interval_of, numeric_of, text_of, time_of,
 };
 use super::{Binary, Many, Unary};
 use crate::error::{Error, Result};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Value};
-use crate::{date, float, format, interval, numeric, text, timestamp};
+use crate::{bytes, date, float, format, interval, numeric, text, timestamp};
 use compact_str::CompactString;
 use sql::function::Function;
 use sql::types::SqlType;
@@ -29,6 +29,7 @@ use Chosen::{Binary as Two, Lenient, Strict, Unary as One};
 /// Returns the implementation for arguments of these types.
 pub(super) fn choose(function: Function, types: &[SqlType]) -> Option<Chosen> {
     of_numbers(function, types)
+        .or_else(|| of_bytes(function, types))
         .or_else(|| of_texts(function, types))
         .or_else(|| of_times(function, types))
         .or_else(|| of_arrays(function))
@@ -68,7 +69,7 @@ fn absolute(sql_type: &SqlType) -> Option<Unary> {
         SqlType::Int4 => |a| Ok(Value::Int(integer::abs(Width::Four, int_of(a)?)?)),
         SqlType::Int8 => |a| Ok(Value::Int(integer::abs(Width::Eight, int_of(a)?)?)),
         SqlType::Numeric(_) => |a| Ok(Value::Numeric(numeric::abs(numeric_of(a)?))),
-        SqlType::Float8 => |a| of_float(a, f64::abs),
+        SqlType::Float4 | SqlType::Float8 => |a| of_float(a, f64::abs),
         _ => return None,
     })
 }
@@ -117,6 +118,29 @@ fn of_texts(function: Function, types: &[SqlType]) -> Option<Chosen> {
         }),
         Function::Concat => Lenient(concatenated),
         Function::ToChar => Two(|a, b| Ok(Value::Text(format::number(int_of(a)?, text_of(b)?)?))),
+        _ => return None,
+    })
+}
+
+fn of_bytes(function: Function, types: &[SqlType]) -> Option<Chosen> {
+    let are_bytes = types.first() == Some(&SqlType::Bytes);
+    Some(match function {
+        Function::OctetLength if are_bytes => One(|a| Ok(Value::Int(bytes_of(a)?.len() as i64))),
+        Function::OctetLength => One(|a| Ok(Value::Int(text_of(a)?.len() as i64))),
+        Function::Substr if are_bytes && types.len() == 2 => {
+            Two(|a, b| Ok(Value::Bytes(bytes::substring_from(bytes_of(a)?, int_of(b)?).into())))
+        }
+        Function::Substr if are_bytes => Strict(|values| match values {
+            [a, from, count] => {
+                let part = bytes::substring(bytes_of(a)?, int_of(from)?, int_of(count)?)?;
+                Ok(Value::Bytes(part.into()))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::Encode => Two(|a, b| Ok(Value::Text(bytes::encode(bytes_of(a)?, text_of(b)?)?))),
+        Function::Decode => {
+            Two(|a, b| Ok(Value::Bytes(bytes::decode(text_of(a)?, text_of(b)?)?.into())))
+        }
         _ => return None,
     })
 }

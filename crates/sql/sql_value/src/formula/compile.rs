@@ -9,6 +9,7 @@ use crate::float;
 use crate::integer::Width;
 use crate::like::Simple;
 use crate::numeric;
+use crate::real;
 use crate::value::Value;
 use sql::expression::{
     Aggregate, BinaryOperator, CastKind, Expr, ExprKind, SubqueryKind, UnaryOperator,
@@ -202,7 +203,7 @@ impl Compiler<'_> {
     }
 
     fn cast(&mut self, operand: &Expr, to: &SqlType, kind: CastKind) -> Node {
-        if let (ExprKind::Number(digits), SqlType::Float8) = (&operand.kind, to) {
+        if let (ExprKind::Number(digits), SqlType::Float4 | SqlType::Float8) = (&operand.kind, to) {
             // The literal may have more digits than a decimal can hold.
             return number(digits, to);
         }
@@ -225,7 +226,7 @@ impl Compiler<'_> {
             Function::ClockTimestamp => return Node::Moment(Moment::Clock),
             Function::CurrentDate => return Node::Moment(Moment::Today),
             Function::Random => return Node::Moment(Moment::Random),
-            function if function.is_of_sequences() => {
+            function if function.is_of_session() => {
                 return Node::Sequence { function, arguments: self.list(arguments) };
             }
             _ => {}
@@ -311,6 +312,7 @@ fn converted(node: Node, conversion: Conversion) -> Node {
 
 fn number(digits: &str, sql_type: &SqlType) -> Node {
     let value = match sql_type {
+        SqlType::Float4 => real::parse(digits).map(Value::Float),
         SqlType::Float8 => float::parse(digits).map(Value::Float),
         _ => numeric::parse(digits).map(Value::Numeric),
     };

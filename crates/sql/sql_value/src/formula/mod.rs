@@ -158,7 +158,7 @@ enum Node {
     Element,
     Aggregate(usize),
     Moment(Moment),
-    /// A function of sequences.
+    /// A function that the session computes.
     Sequence {
         function: Function,
         arguments: Box<[Node]>,

@@ -1,0 +1,88 @@
+//! The rows of `information_schema.columns` [PostgreSQL 15, 37.17].
+
+use crate::fill::{default_text, has_default, type_row};
+use crate::world::{World, type_name};
+use sql::catalog::TableColumn;
+use sql::types::Numeric;
+use sql::{SqlType, Table};
+use sql_session::oid;
+use sql_value::Value;
+
+/// Bytes of the longest character.
+const CHARACTER_BYTES: i64 = 4;
+/// Bytes that a text without a length may have.
+const TEXT_BYTES: i64 = 1 << 30;
+
+fn text(text: impl AsRef<str>) -> Value {
+    Value::text(text.as_ref())
+}
+
+/// The values of a table's column; those of other columns of the relation are null.
+pub(crate) fn values(
+    world: &World,
+    table: &Table,
+    (at, column): (usize, &TableColumn),
+) -> Vec<(&'static str, Value)> {
+    let TableColumn { name, sql_type, nullable, .. } = column;
+    let default = column.default.as_ref().filter(|own| has_default(Some(own)));
+    let default = default.map(|own| text(default_text(table, own, &sql_type.base().name())));
+    let udt = type_row(Some(i64::from(oid::of_type(sql_type))), "").map(|(_, name)| text(name));
+    let mut values = vec![
+        ("table_catalog", text(&world.database)),
+        ("table_schema", text("public")),
+        ("table_name", text(&table.name)),
+        ("column_name", text(name)),
+        ("ordinal_position", Value::Int(at as i64 + 1)),
+        ("column_default", default.unwrap_or(Value::Null)),
+        ("is_nullable", text(if *nullable { "YES" } else { "NO" })),
+        ("data_type", text(data_type(sql_type))),
+        ("udt_catalog", text(&world.database)),
+        ("udt_schema", text("pg_catalog")),
+        ("udt_name", udt.unwrap_or(Value::Null)),
+        ("dtd_identifier", text((at + 1).to_string())),
+        ("is_self_referencing", text("NO")),
+        ("is_identity", text("NO")),
+        ("identity_cycle", text("NO")),
+        ("is_generated", text("NEVER")),
+        ("is_updatable", text("YES")),
+    ];
+    values.extend(sizes(sql_type).into_iter().map(|(name, size)| (name, Value::Int(size))));
+    values
+}
+
+fn data_type(sql_type: &SqlType) -> String {
+    match sql_type {
+        SqlType::Char(_) => "character".to_owned(),
+        SqlType::Array(_) => "ARRAY".to_owned(),
+        other => type_name(&other.base()),
+    }
+}
+
+/// Lengths and precisions.
+fn sizes(sql_type: &SqlType) -> Vec<(&'static str, i64)> {
+    let binary = |bits: i64| vec![("numeric_precision", bits), ("numeric_precision_radix", 2)];
+    let whole = |bits: i64| [binary(bits), vec![("numeric_scale", 0)]].concat();
+    match sql_type {
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => vec![
+            ("character_maximum_length", i64::from(*length)),
+            ("character_octet_length", i64::from(*length) * CHARACTER_BYTES),
+        ],
+        sql_type if sql_type.is_text() => vec![("character_octet_length", TEXT_BYTES)],
+        SqlType::Int2 => whole(16),
+        SqlType::Int4 => whole(32),
+        SqlType::Int8 => whole(64),
+        SqlType::Float4 => binary(24),
+        SqlType::Float8 => binary(53),
+        SqlType::Numeric(Numeric::Declared { precision, scale }) => vec![
+            ("numeric_precision", i64::from(*precision)),
+            ("numeric_precision_radix", 10),
+            ("numeric_scale", i64::from(*scale)),
+        ],
+        SqlType::Numeric(_) => vec![("numeric_precision_radix", 10)],
+        SqlType::Date => vec![("datetime_precision", 0)],
+        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => {
+            vec![("datetime_precision", 6)]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -82,6 +82,8 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
         | (SqlType::Text | SqlType::Varchar(_), Value::Text(_))
         | (SqlType::Bytes, Value::Bytes(_))
         | (SqlType::Uuid, Value::Uuid(_))
+        | (SqlType::Json, Value::Text(_))
+        | (SqlType::Jsonb, Value::Json(_))
         | (SqlType::Date, Value::Date(_))
         | (SqlType::Timestamp | SqlType::TimestampTz, Value::Timestamp(_))
         | (SqlType::Interval, Value::Interval(_)) => Ok(value.clone()),
@@ -120,6 +122,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Text(_) => "text",
         Value::Bytes(_) => "bytea",
         Value::Uuid(_) => "uuid",
+        Value::Json(_) => "jsonb",
         Value::Date(_) => "date",
         Value::Timestamp(_) => "timestamp without time zone",
         Value::Interval(_) => "interval",

@@ -4,7 +4,7 @@ use compact_str::CompactString;
 use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
 use sql::{Field, SqlType};
-use sql_value::{Decimal, Error, Value};
+use sql_value::{Decimal, Error, Value, json};
 use std::borrow::Cow;
 
 /// How a row stores a column.
@@ -21,6 +21,8 @@ pub(crate) enum Cell {
     /// Bytes, of at most this many.
     Bytes(u32),
     Uuid,
+    /// The text of a `jsonb`, of at most this many bytes.
+    Json(u32),
     Date,
     Timestamp,
 }
@@ -57,7 +59,8 @@ impl BoundColumn {
             SqlType::Bytes => Cell::Bytes(schema.columns()[at].column_type.length_max()),
             SqlType::Uuid => Cell::Uuid,
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
-            SqlType::Text | SqlType::Varchar(None) => {
+            SqlType::Jsonb => Cell::Json(schema.columns()[at].column_type.length_max()),
+            SqlType::Text | SqlType::Varchar(None) | SqlType::Json => {
                 text(schema.columns()[at].column_type.length_max())
             }
             SqlType::Date => Cell::Date,
@@ -156,6 +159,7 @@ impl BoundColumn {
                 Value::Text(CompactString::new(self.text(record, &record.key_text(at))?))
             }
             Cell::Bytes(_) => Value::Bytes(self.bytes(record, at).as_ref().into()),
+            Cell::Json(_) => Value::from(json::parse(self.text(record, record.bytes_in(slot))?)?),
             Cell::Uuid => match <[u8; 16]>::try_from(&*self.bytes(record, at)) {
                 Ok(uuid) => Value::Uuid(uuid),
                 Err(_) => return Err(self.damaged(record)),
@@ -241,6 +245,13 @@ impl BoundColumn {
                     return Err(too_many_bytes(length));
                 }
                 record.set_bytes(at, bytes);
+            }
+            (Cell::Json(length), Value::Json(value)) => {
+                let text = json::text(value);
+                if text.len() > length as usize {
+                    return Err(too_many_bytes(length));
+                }
+                record.set_bytes(at, text.as_bytes());
             }
             (Cell::Uuid, Value::Uuid(uuid)) => record.set_bytes(at, uuid),
             (Cell::Float, Value::Float(float)) => record.set_float(at, *float),

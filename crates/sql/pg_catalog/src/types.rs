@@ -42,6 +42,8 @@ pub fn by_name(name: &str) -> Option<u32> {
         "interval" => 1186,
         "numeric" | "decimal" => 1700,
         "uuid" => 2950,
+        "json" => 114,
+        "jsonb" => 3802,
         "regclass" => REGCLASS,
         "regtype" => REGTYPE,
         "regproc" | "regprocedure" => REGPROC,
@@ -65,6 +67,8 @@ fn array_of(oid: u32) -> u32 {
         700 => 1021,
         FLOAT8 => 1022,
         2950 => 2951,
+        114 => 199,
+        3802 => 3807,
         _ => TEXT_ARRAY,
     }
 }
@@ -83,6 +87,8 @@ pub fn element_of(oid: u32) -> u32 {
         1021 => 700,
         1022 => FLOAT8,
         2951 => 2950,
+        199 => 114,
+        3807 => 3802,
         _ => TEXT,
     }
 }

@@ -218,6 +218,28 @@ pub enum BinaryOperator {
     ShiftLeft,
     /// `>>`
     ShiftRight,
+    /// `->`
+    Get,
+    /// `->>`
+    GetText,
+    /// `#>`
+    GetPath,
+    /// `#>>`
+    GetPathText,
+    /// `@>`
+    Contains,
+    /// `<@`
+    Contained,
+    /// `&&`
+    Overlaps,
+    /// `?`
+    HasKey,
+    /// `?|`
+    HasAny,
+    /// `?&`
+    HasAll,
+    /// `#-`
+    DeletePath,
 }
 
 impl BinaryOperator {
@@ -260,6 +282,17 @@ impl BinaryOperator {
             Self::BitXor => "#",
             Self::ShiftLeft => "<<",
             Self::ShiftRight => ">>",
+            Self::Get => "->",
+            Self::GetText => "->>",
+            Self::GetPath => "#>",
+            Self::GetPathText => "#>>",
+            Self::Contains => "@>",
+            Self::Contained => "<@",
+            Self::Overlaps => "&&",
+            Self::HasKey => "?",
+            Self::HasAny => "?|",
+            Self::HasAll => "?&",
+            Self::DeletePath => "#-",
         }
     }
 }
@@ -301,9 +334,32 @@ pub enum Aggregate {
     BoolAnd,
     BoolOr,
     ArrayAgg,
+    /// An array of `jsonb` values.
+    JsonbAgg,
+    /// An array of `json` texts.
+    JsonAgg,
+    /// An array of `json` texts of rows or arrays, one in a line.
+    JsonAggLines,
+    /// An object of rows of keys and `jsonb` values.
+    JsonbObjectAgg,
+    /// An object of rows of keys and `json` texts.
+    JsonObjectAgg,
 }
 
 impl Aggregate {
+    /// Whether it adds nulls, too.
+    pub const fn takes_nulls(self) -> bool {
+        matches!(
+            self,
+            Self::ArrayAgg
+                | Self::JsonbAgg
+                | Self::JsonAgg
+                | Self::JsonAggLines
+                | Self::JsonbObjectAgg
+                | Self::JsonObjectAgg
+        )
+    }
+
     /// The name in SQL.
     pub fn name(self) -> &'static str {
         match self {
@@ -315,6 +371,10 @@ impl Aggregate {
             Self::BoolAnd => "bool_and",
             Self::BoolOr => "bool_or",
             Self::ArrayAgg => "array_agg",
+            Self::JsonbAgg => "jsonb_agg",
+            Self::JsonAgg | Self::JsonAggLines => "json_agg",
+            Self::JsonbObjectAgg => "jsonb_object_agg",
+            Self::JsonObjectAgg => "json_object_agg",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The functions that expressions may call, with their argument and result types.
 
+use crate::json_function::JsonFunction;
 use crate::types::{Numeric, SqlType};
 
 /// A function of values, as opposed to an aggregate.
@@ -93,6 +94,11 @@ pub enum Function {
     Decode,
     /// A random UUID of version 4.
     RandomUuid,
+    /// A function of `json`, or of `jsonb` if it is binary.
+    Json {
+        function: JsonFunction,
+        is_binary: bool,
+    },
     /// Appends an element.
     ArrayAppend,
     /// Concatenates two arrays.
@@ -274,6 +280,7 @@ impl Function {
             Self::Least => "least",
             Self::Concat => "concat",
             Self::Extract => "extract",
+            Self::Json { function, is_binary } => function.name(is_binary),
             _ => {
                 let known = SIGNATURES.iter().find(|known| known.function == self);
                 known.expect("all others have a signature").name

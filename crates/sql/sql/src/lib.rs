@@ -15,6 +15,7 @@ mod errors;
 pub mod expression;
 pub mod file;
 pub mod function;
+pub mod json_function;
 mod keyword;
 mod lenient;
 pub mod load;

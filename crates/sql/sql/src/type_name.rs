@@ -43,6 +43,8 @@ pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
         "bpchar" => SqlType::Char(parse_length(cursor)?),
         "bytea" => SqlType::Bytes,
         "uuid" => SqlType::Uuid,
+        "json" => SqlType::Json,
+        "jsonb" => SqlType::Jsonb,
         "date" => SqlType::Date,
         "timestamp" => parse_timestamp(cursor)?,
         "timestamptz" => SqlType::TimestampTz,
@@ -168,7 +170,7 @@ fn parse_array(cursor: &mut Cursor<'_>, base: SqlType, from: usize) -> Result<Sq
 }
 
 /// Type names that are suggested for misspelled ones.
-pub(crate) const TYPES: [&str; 17] = [
+pub(crate) const TYPES: [&str; 19] = [
     "bigint",
     "boolean",
     "bytea",
@@ -179,6 +181,8 @@ pub(crate) const TYPES: [&str; 17] = [
     "double",
     "integer",
     "interval",
+    "json",
+    "jsonb",
     "numeric",
     "real",
     "smallint",
@@ -194,7 +198,7 @@ fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
             "write `bigint` and let the procedures count in a column of a parent row"
         }
         "time" | "timetz" => "write `timestamp`",
-        "json" | "jsonb" | "xml" | "inet" => "write `varchar(n)`",
+        "xml" | "inet" => "write `varchar(n)`",
         "money" => "write `numeric(p,s)`",
         "bit" | "oid" => "write `integer` or `bigint`",
         "name" | "refcursor" | "anyelement" | "anyarray" | "trigger" => "",

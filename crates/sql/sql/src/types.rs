@@ -35,6 +35,10 @@ pub enum SqlType {
     Bytes,
     /// `uuid`.
     Uuid,
+    /// `json`: a text.
+    Json,
+    /// `jsonb`.
+    Jsonb,
     /// `date`.
     Date,
     /// `timestamp without time zone`.
@@ -121,7 +125,17 @@ impl SqlType {
 
     /// Whether a session stores values of any length, up to a megabyte, in a column of this type.
     pub fn is_long(&self) -> bool {
-        matches!(self, Self::Text | Self::Varchar(None) | Self::Bytes)
+        matches!(self, Self::Text | Self::Varchar(None) | Self::Bytes | Self::Json | Self::Jsonb)
+    }
+
+    /// Whether it is `json` or `jsonb`.
+    pub fn is_json(&self) -> bool {
+        matches!(self, Self::Json | Self::Jsonb)
+    }
+
+    /// Whether columns of this type can be part of keys and indexes of a session's tables.
+    pub fn is_key(&self) -> bool {
+        !self.is_json()
     }
 
     pub fn is_text(&self) -> bool {
@@ -166,6 +180,8 @@ impl fmt::Display for SqlType {
             Self::Char(None) => formatter.write_str("bpchar"),
             Self::Bytes => formatter.write_str("bytea"),
             Self::Uuid => formatter.write_str("uuid"),
+            Self::Json => formatter.write_str("json"),
+            Self::Jsonb => formatter.write_str("jsonb"),
             Self::Date => formatter.write_str("date"),
             Self::Timestamp => formatter.write_str("timestamp without time zone"),
             Self::TimestampTz => formatter.write_str("timestamp with time zone"),

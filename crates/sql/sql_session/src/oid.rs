@@ -22,6 +22,8 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
         SqlType::Interval => 1186,
         SqlType::Numeric(_) => 1700,
         SqlType::Uuid => 2950,
+        SqlType::Json => 114,
+        SqlType::Jsonb => 3802,
         SqlType::Record(_) => 2249,
         SqlType::Void => 2278,
         SqlType::Array(element) => match **element {
@@ -36,6 +38,8 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
             SqlType::Float4 => 1021,
             SqlType::Float8 => 1022,
             SqlType::Uuid => 2951,
+            SqlType::Json => 199,
+            SqlType::Jsonb => 3807,
             SqlType::Timestamp => 1115,
             SqlType::Date => 1182,
             SqlType::TimestampTz => 1185,
@@ -47,7 +51,7 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
 }
 
 /// The type with this number; `None` if there is none, or namdb does not have it. Types that
-/// clients declare for texts of any kind (`unknown`, `name`, `json`) count as unknown: the
+/// clients declare for texts of any kind (`unknown`, `name`) count as unknown: the
 /// statement decides.
 pub fn to_type(oid: u32) -> Option<SqlType> {
     let array = |element| Some(SqlType::Array(Box::new(element)));
@@ -62,6 +66,8 @@ pub fn to_type(oid: u32) -> Option<SqlType> {
         700 => SqlType::Float4,
         701 => SqlType::Float8,
         2950 => SqlType::Uuid,
+        114 => SqlType::Json,
+        3802 => SqlType::Jsonb,
         1042 => SqlType::Char(None),
         1043 => SqlType::Varchar(None),
         1082 => SqlType::Date,
@@ -83,6 +89,8 @@ pub fn to_type(oid: u32) -> Option<SqlType> {
         1185 => return array(SqlType::TimestampTz),
         1187 => return array(SqlType::Interval),
         2951 => return array(SqlType::Uuid),
+        199 => return array(SqlType::Json),
+        3807 => return array(SqlType::Jsonb),
         1231 => return array(SqlType::Numeric(Numeric::Open)),
         _ => return None,
     })
@@ -120,7 +128,7 @@ mod tests {
     fn numbers_lead_back_to_their_types() {
         for oid in [
             16, 17, 20, 21, 23, 25, 700, 701, 1042, 1043, 1082, 1114, 1184, 1186, 1700, 2950, 1001,
-            1007, 1021, 1115, 1182, 1185, 1187, 2951,
+            1007, 1021, 1115, 1182, 1185, 1187, 2951, 114, 199, 3802, 3807,
         ] {
             let sql_type = to_type(oid).expect("it is a type of ours");
             assert_eq!(of_type(&sql_type), oid);

@@ -42,6 +42,8 @@ enum State {
     /// `bool_and` or `bool_or`.
     Truth(Option<bool>, bool),
     Array(Option<Vec<Value>>),
+    /// The values of an aggregate of JSON.
+    Json(Aggregate, Option<Vec<Value>>),
 }
 
 impl AggregateCall {
@@ -122,11 +124,12 @@ impl State {
             (Aggregate::BoolAnd, _) => Self::Truth(None, true),
             (Aggregate::BoolOr, _) => Self::Truth(None, false),
             (Aggregate::ArrayAgg, _) => Self::Array(None),
+            (json, _) => Self::Json(json, None),
         }
     }
 
     fn add(&mut self, value: Value) -> Result<()> {
-        if let Self::Array(values) = self {
+        if let Self::Array(values) | Self::Json(_, values) = self {
             values.get_or_insert_default().push(value);
             return Ok(());
         }
@@ -210,6 +213,10 @@ impl State {
             Self::AvgInterval(sum, count) => Value::Interval(interval::divide(sum, count as f64)?),
             Self::Extreme(best, _) => best,
             Self::Truth(truth, _) => truth.into(),
+            Self::Json(_, None) => Value::Null,
+            Self::Json(aggregate, Some(values)) => {
+                crate::formula::json::aggregated(aggregate, &values)?
+            }
             Self::Array(values) => values.map_or(Value::Null, |values| Value::Array(values.into())),
         })
     }

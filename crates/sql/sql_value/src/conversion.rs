@@ -8,7 +8,7 @@ use crate::output;
 use crate::text;
 use crate::timestamp;
 use crate::value::{Decimal, Value};
-use crate::{date, float, real};
+use crate::{date, float, json, real};
 use sql::expression::CastKind;
 use sql::types::{Numeric, SqlType};
 
@@ -62,6 +62,12 @@ pub enum Conversion {
     ToText(SqlType),
     /// To text, as PostgreSQL prints it; differs from `ToText` for `boolean` and `character`.
     Print(SqlType),
+    /// To `jsonb`, as `to_jsonb`.
+    ToJsonb(SqlType),
+    /// To `json`, as `to_json`.
+    ToJson(SqlType),
+    /// The number or boolean of a `jsonb`.
+    JsonTo(SqlType),
     /// Parses text.
     Read(SqlType),
     /// Casts each element of an array.
@@ -119,6 +125,9 @@ impl Conversion {
             (SqlType::Unknown, to) if to.is_text() => Self::Nothing,
             (from, to) if to.is_text() && through_text => Self::Print(from.clone()),
             (from, to) if to.is_text() => Self::ToText(from.clone()),
+            (SqlType::Json, SqlType::Jsonb) => Self::Read(SqlType::Jsonb),
+            (SqlType::Jsonb, SqlType::Json) => Self::Print(SqlType::Jsonb),
+            (SqlType::Jsonb, to) => Self::JsonTo(to.clone()),
             (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Unknown, to) => {
                 Self::Read(to.clone())
             }
@@ -202,6 +211,13 @@ impl Conversion {
             (Self::ToText(from) | Self::Print(from), value) => {
                 Value::Text(output::text(&value, from))
             }
+            (Self::ToJsonb(from), value) => json::of_value(&value, from)?.checked()?.into(),
+            (Self::ToJson(from), value) => {
+                let mut text = compact_str::CompactString::default();
+                json::print_value(&value, from, &mut text);
+                Value::Text(text)
+            }
+            (Self::JsonTo(to), Value::Json(value)) => json::to_scalar(&value, to)?,
             (Self::Read(to), Value::Text(text)) => input::read(&text, to)?,
             (Self::Elements(one), Value::Array(values)) => Value::Array(
                 values.iter().map(|value| one.apply(value.clone())).collect::<Result<_>>()?,

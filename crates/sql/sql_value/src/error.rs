@@ -38,6 +38,12 @@ pub mod sqlstate {
     pub const SUBSTRING_ERROR: &str = "22011";
     /// A `LIKE` pattern ends in the middle of an escape sequence.
     pub const INVALID_ESCAPE_SEQUENCE: &str = "22025";
+    /// A null where a value is needed.
+    pub const NULL_VALUE_NOT_ALLOWED: &str = "22004";
+    /// A character that texts cannot have.
+    pub const UNTRANSLATABLE_CHARACTER: &str = "22P05";
+    /// A value has too many levels.
+    pub const STATEMENT_TOO_COMPLEX: &str = "54001";
     /// A value is longer than PostgreSQL can represent.
     pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
     pub const FEATURE_NOT_SUPPORTED: &str = "0A000";

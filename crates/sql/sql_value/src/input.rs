@@ -5,7 +5,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::integer::Width;
 use crate::numeric;
 use crate::value::Value;
-use crate::{bytes, float, interval_input, real, time_input, uuid};
+use crate::{bytes, float, interval_input, json, real, time_input, uuid};
 use sql::types::SqlType;
 
 /// Parses a value of a type, without enforcing length, precision or scale.
@@ -24,6 +24,11 @@ pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
         SqlType::Text | SqlType::Varchar(_) | SqlType::Unknown => Value::text(text),
         SqlType::Char(_) => Value::text(text.trim_end_matches(' ')),
         SqlType::Bytes => Value::Bytes(bytes::parse(text)?.into()),
+        SqlType::Json => {
+            json::check(text)?;
+            Value::text(text)
+        }
+        SqlType::Jsonb => Value::from(json::parse(text)?),
         SqlType::Uuid => Value::Uuid(uuid::parse(text)?),
         SqlType::Date => Value::Date(time_input::date(text)?),
         SqlType::Timestamp => Value::Timestamp(time_input::timestamp(text, false)?),

@@ -3,8 +3,8 @@
 //! Text compares by its bytes, as PostgreSQL does with the collation `C`. `character` values are
 //! stored without trailing blanks.
 
-use crate::numeric;
 use crate::value::{Decimal, Interval, Value};
+use crate::{json, numeric};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
@@ -25,6 +25,7 @@ pub fn order(left: &Value, right: &Value) -> Ordering {
         (Value::Float(left), Value::Float(right)) => order_floats(*left, *right),
         (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
+        (Value::Json(left), Value::Json(right)) => json::order(left, right),
         (Value::Date(left), Value::Date(right)) => left.cmp(right),
         (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp(right),
         (Value::Interval(left), Value::Interval(right)) => span(*left).cmp(&span(*right)),
@@ -120,7 +121,8 @@ fn rank(value: &Value) -> u8 {
         Value::Array(_) => 6,
         Value::Row(_) => 7,
         Value::Uuid(_) => 8,
-        Value::Null => 9,
+        Value::Json(_) => 9,
+        Value::Null => 10,
     }
 }
 
@@ -141,6 +143,7 @@ pub fn hash(value: &Value, state: &mut impl Hasher) {
         Value::Text(text) => text.as_bytes().hash(state),
         Value::Bytes(bytes) => bytes.hash(state),
         Value::Uuid(uuid) => uuid.hash(state),
+        Value::Json(value) => json::hash(value, state),
         Value::Date(days) => state.write_i32(*days),
         Value::Interval(interval) => state.write_i128(span(*interval)),
         Value::Array(values) | Value::Row(values) => {

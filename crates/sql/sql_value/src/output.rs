@@ -1,7 +1,7 @@
 //! Prints values, as PostgreSQL does.
 
 use crate::value::Value;
-use crate::{bytes, date, float, integer, interval, numeric, real, text, timestamp, uuid};
+use crate::{bytes, date, float, integer, interval, json, numeric, real, text, timestamp, uuid};
 use compact_str::CompactString;
 use sql::types::SqlType;
 
@@ -17,6 +17,7 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
         (Value::Text(text), SqlType::Char(Some(length))) => text::filled(text, *length),
         (Value::Text(text), _) => text.clone(),
         (Value::Bytes(bytes), _) => bytes::text(bytes),
+        (Value::Json(json), _) => json::text(json),
         (Value::Uuid(uuid), _) => uuid::text(uuid),
         (Value::Date(days), _) => date::text(*days),
         (Value::Timestamp(time), sql_type) => {

@@ -2,6 +2,7 @@
 //!
 //! Decision: docs/decisions/0205-values-have-32-bytes-and-a-stop-one-word.md
 
+use crate::json::Json;
 use compact_str::CompactString;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub enum Value {
     /// `bytea`.
     Bytes(Arc<[u8]>),
     Uuid([u8; 16]),
+    /// `jsonb`. A `json` is a text.
+    Json(Arc<Json>),
     /// `date`, in days since 2000-01-01, as in rows. The largest and smallest numbers are the
     /// infinite dates.
     Date(i32),
@@ -78,7 +81,7 @@ impl Value {
     fn is_plain(&self) -> bool {
         match self {
             Self::Text(text) => !text.is_heap_allocated(),
-            Self::Bytes(_) | Self::Array(_) | Self::Row(_) => false,
+            Self::Bytes(_) | Self::Json(_) | Self::Array(_) | Self::Row(_) => false,
             _ => true,
         }
     }
@@ -173,6 +176,12 @@ impl From<Decimal> for Value {
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
         Self::Float(number)
+    }
+}
+
+impl From<Json> for Value {
+    fn from(json: Json) -> Self {
+        Self::Json(Arc::new(json))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parameters of clients.
 
 use super::types::{self, element_of, sql_type_of};
-use super::{Format, numeric};
+use super::{Format, JSONB_VERSION, numeric};
 use crate::error::{Result, error, error_with_hint, sqlstate};
 use crate::message::reader::Reader;
 use sql::types::SqlType;
@@ -71,6 +71,15 @@ fn binary(bytes: &[u8], oid: u32) -> Result<Value> {
         types::BPCHAR => read(utf8(bytes)?, &SqlType::Char(None))?,
         types::BYTEA => Value::Bytes(bytes.into()),
         types::UUID => Value::Uuid(fixed(bytes)?),
+        types::JSON => read(utf8(bytes)?, &SqlType::Json)?,
+        types::JSONB => match bytes.split_first() {
+            Some((&JSONB_VERSION, text)) => read(utf8(text)?, &SqlType::Jsonb)?,
+            Some((version, _)) => {
+                let message = format!("unsupported jsonb version number {version}");
+                return Err(error("XX000", message));
+            }
+            None => return Err(incorrect()),
+        },
         types::DATE => {
             let days = i32::from_be_bytes(fixed(bytes)?);
             if !date::is_infinite(days) {

@@ -1,7 +1,7 @@
 //! Values for clients.
 
 use super::types::{self, element_of, type_length};
-use super::{Format, numeric};
+use super::{Format, JSONB_VERSION, numeric};
 use crate::error::{Result, error_with_hint, sqlstate};
 use crate::message::backend::Column;
 use sql::types::SqlType;
@@ -61,6 +61,10 @@ fn binary(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) -> Resul
         (Value::Float(number), types::FLOAT8) => buffer.extend_from_slice(&number.to_be_bytes()),
         (Value::Float(number), types::FLOAT4) => {
             buffer.extend_from_slice(&(*number as f32).to_be_bytes());
+        }
+        (Value::Json(json), types::JSONB) => {
+            buffer.push(JSONB_VERSION);
+            buffer.extend_from_slice(sql_value::json::text(json).as_bytes());
         }
         (Value::Uuid(uuid), types::UUID) => buffer.extend_from_slice(uuid),
         (Value::Bytes(bytes), types::BYTEA) => buffer.extend_from_slice(bytes),

@@ -15,6 +15,9 @@ mod tests;
 
 use crate::error::{Result, error, sqlstate};
 
+/// The first byte of a `jsonb` in binary format.
+const JSONB_VERSION: u8 = 1;
+
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {

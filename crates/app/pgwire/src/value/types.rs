@@ -24,9 +24,11 @@ pub const NUMERIC: u32 = 1700;
 pub const RECORD: u32 = 2249;
 pub const VOID: u32 = 2278;
 pub const UUID: u32 = 2950;
+pub const JSON: u32 = 114;
+pub const JSONB: u32 = 3802;
 
 /// Type, its array type, and its length in bytes; negative if it varies.
-const TYPES: [(u32, u32, i16); 22] = [
+const TYPES: [(u32, u32, i16); 24] = [
     (BOOL, 1000, 1),
     (BYTEA, 1001, -1),
     (CHAR, 1002, 1),
@@ -49,6 +51,8 @@ const TYPES: [(u32, u32, i16); 22] = [
     (RECORD, 2287, -1),
     (VOID, 0, 4),
     (UUID, 2951, 16),
+    (JSON, 199, -1),
+    (JSONB, 3807, -1),
 ];
 
 /// Length of the type in bytes; negative if it varies.
@@ -83,6 +87,8 @@ pub fn oid_of(sql_type: &SqlType) -> u32 {
         SqlType::Char(_) => BPCHAR,
         SqlType::Bytes => BYTEA,
         SqlType::Uuid => UUID,
+        SqlType::Json => JSON,
+        SqlType::Jsonb => JSONB,
         SqlType::Date => DATE,
         SqlType::Timestamp => TIMESTAMP,
         SqlType::TimestampTz => TIMESTAMPTZ,
@@ -105,6 +111,8 @@ pub fn sql_type_of(oid: u32) -> Option<SqlType> {
         FLOAT4 => SqlType::Float4,
         FLOAT8 => SqlType::Float8,
         UUID => SqlType::Uuid,
+        JSON => SqlType::Json,
+        JSONB => SqlType::Jsonb,
         BPCHAR => SqlType::Char(None),
         VARCHAR => SqlType::Varchar(None),
         DATE => SqlType::Date,

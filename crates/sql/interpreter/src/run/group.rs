@@ -236,7 +236,7 @@ impl<E: Env> Run<'_, '_, E> {
         row: &[Value],
         state: &mut GroupState,
     ) -> Result<()> {
-        let holds = |call: &&AggregateCall| call.distinct || call.aggregate == Kind::ArrayAgg;
+        let holds = |call: &&AggregateCall| call.distinct || call.aggregate.takes_nulls();
         match aggregate.calls.iter().filter(holds).count() {
             0 => Ok(()),
             count => {

@@ -3,7 +3,7 @@
 use super::Resolver;
 use super::coerce::Context;
 use super::scope::Scope;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Aggregate, Expr, ExprKind};
 use crate::query::{From, FromKind};
 use crate::types::{Numeric, SqlType};
@@ -21,6 +21,10 @@ pub(super) fn named(name: &str) -> Option<Aggregate> {
         "bool_and" | "every" => Aggregate::BoolAnd,
         "bool_or" => Aggregate::BoolOr,
         "array_agg" => Aggregate::ArrayAgg,
+        "jsonb_agg" => Aggregate::JsonbAgg,
+        "json_agg" => Aggregate::JsonAgg,
+        "jsonb_object_agg" => Aggregate::JsonbObjectAgg,
+        "json_object_agg" => Aggregate::JsonObjectAgg,
         _ => return None,
     })
 }
@@ -53,8 +57,23 @@ impl Resolver<'_> {
             {
                 None
             }
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(node))] => {
-                let inside = |resolver: &mut Self| resolver.expr(scope, node);
+            [
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(key)),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)),
+            ] if is_object(aggregate) => {
+                let inside = |resolver: &mut Self| {
+                    let key = resolver.expr(scope, key)?;
+                    let value = resolver.row_or_expr(scope, value)?;
+                    resolver.json_pair(aggregate, key, value, span)
+                };
+                Some(self.with_aggregates(Some("inside another aggregate"), inside)?)
+            }
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(node))] if !is_object(aggregate) => {
+                let takes_rows = matches!(aggregate, Aggregate::JsonbAgg | Aggregate::JsonAgg);
+                let inside = |resolver: &mut Self| match takes_rows {
+                    true => resolver.row_or_expr(scope, node),
+                    false => resolver.expr(scope, node),
+                };
                 Some(self.with_aggregates(Some("inside another aggregate"), inside)?)
             }
             _ => {
@@ -64,6 +83,10 @@ impl Resolver<'_> {
                 ));
             }
         };
+        if let Some(argument) = argument.as_ref().filter(|_| distinct) {
+            self.check_comparable(argument, false, span)?;
+        }
+        let (aggregate, argument) = self.json_aggregate(aggregate, argument, span)?;
         let (argument, sql_type) = self.aggregate_types(aggregate, argument, span)?;
         let filter = match &function.filter {
             Some(node) => {
@@ -86,7 +109,9 @@ impl Resolver<'_> {
         let Some(argument) = argument else {
             return Ok((None, SqlType::Int8));
         };
-        let refused = format!("this aggregate does not accept {}", argument.sql_type);
+        if let Some(result) = json_result(aggregate) {
+            return Ok((Some(argument), result));
+        }
         let open = SqlType::Numeric(Numeric::Open);
         let (wanted, result) = match (aggregate, argument.sql_type.base()) {
             (Aggregate::Count, SqlType::Unknown) => (SqlType::Text, SqlType::Int8),
@@ -134,15 +159,19 @@ impl Resolver<'_> {
                 (element.clone(), SqlType::Array(Box::new(element)))
             }
             _ => {
-                let (name, found) = (aggregate.name(), argument.sql_type.base());
-                let error = self.type_error(span, refused);
-                let message = format!("function {name}({found}) does not exist");
-                let error = error.in_postgres("42883", message);
-                return Err(error.advise("convert the argument with CAST"));
+                return Err(self.no_aggregate(aggregate, &argument, span));
             }
         };
         let argument = self.convert(argument, &wanted, Context::Implicit, span)?;
         Ok((Some(argument), result))
+    }
+
+    fn no_aggregate(&self, aggregate: Aggregate, argument: &Expr, span: Span) -> Error {
+        let (name, found) = (aggregate.name(), argument.sql_type.base());
+        let refused = format!("this aggregate does not accept {}", argument.sql_type);
+        let message = format!("function {name}({found}) does not exist");
+        let error = self.type_error(span, refused).in_postgres("42883", message);
+        error.advise("convert the argument with CAST")
     }
 
     /// Refuses columns that are neither in GROUP BY nor in an aggregate. `group` has the grouping
@@ -195,6 +224,19 @@ impl Resolver<'_> {
         };
         !key.is_empty() && key.iter().all(|&column| grouped(column))
     }
+}
+
+/// The type of an aggregate of JSON.
+fn json_result(aggregate: Aggregate) -> Option<SqlType> {
+    match aggregate {
+        Aggregate::JsonbAgg | Aggregate::JsonbObjectAgg => Some(SqlType::Jsonb),
+        Aggregate::ArrayAgg => None,
+        other => other.takes_nulls().then_some(SqlType::Json),
+    }
+}
+
+fn is_object(aggregate: Aggregate) -> bool {
+    matches!(aggregate, Aggregate::JsonbObjectAgg | Aggregate::JsonObjectAgg)
 }
 
 fn same_scale(sql_type: &SqlType) -> SqlType {

@@ -8,6 +8,7 @@ use crate::built_in::{built_in, is_built_in};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::function::{Function, SIGNATURES, Signature, Takes, WITHOUT_PARENTHESES};
+use crate::json_function::JsonFunction;
 use crate::near::meant;
 use crate::types::SqlType;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
@@ -109,6 +110,13 @@ impl Resolver<'_> {
         if nodes.len() > ARGUMENTS_MAX {
             let sentence = format!("a call has at most {ARGUMENTS_MAX} arguments");
             return Err(self.error(span, ErrorKind::Syntax, sentence));
+        }
+        if JsonFunction::named(name).is_some() {
+            let values = nodes.iter().map(|node| self.row_or_expr(scope, node));
+            let values = values.collect::<Result<Vec<_>>>()?;
+            if let Some(call) = self.json_call(name, values, span) {
+                return call;
+            }
         }
         let values = nodes.iter().map(|node| self.expr(scope, node)).collect::<Result<Vec<_>>>()?;
         let function = match name {
@@ -238,7 +246,8 @@ impl Resolver<'_> {
         let is_here = |one: &&Signature| {
             one.name == name && (self.names.is_session || !one.function.is_of_session())
         };
-        if ANY_TYPES.contains(&name) || SIGNATURES.iter().any(|one| is_here(&one)) {
+        let is_any = ANY_TYPES.contains(&name) || JsonFunction::named(name).is_some();
+        if is_any || SIGNATURES.iter().any(|one| is_here(&one)) {
             return Ok(());
         }
         Err(self.unsupported_function(name, span))

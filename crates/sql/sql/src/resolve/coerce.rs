@@ -184,12 +184,13 @@ pub(crate) fn converts_implicitly(from: &SqlType, target: &SqlType) -> bool {
 fn converts_on_assignment(from: &SqlType, target: &SqlType) -> bool {
     let falls = number_rank(from).is_some() && number_rank(target).is_some()
         || time_rank(from).is_some() && time_rank(target).is_some();
-    falls || target.is_text()
+    falls || target.is_text() || from.is_json() && target.is_json()
 }
 
 fn converts_explicitly(from: &SqlType, target: &SqlType) -> bool {
     matches!((from, target), (SqlType::Int4, SqlType::Bool) | (SqlType::Bool, SqlType::Int4))
         || from.is_text()
+        || *from == SqlType::Jsonb && (target.is_number() || *target == SqlType::Bool)
 }
 
 /// The type to which all of `types` convert, or `None` [PostgreSQL 15, 10.5]; text if all are

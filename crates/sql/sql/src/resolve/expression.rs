@@ -109,6 +109,17 @@ impl Resolver<'_> {
             Op::PGBitwiseXor => BinaryOperator::BitXor,
             Op::PGBitwiseShiftLeft => BinaryOperator::ShiftLeft,
             Op::PGBitwiseShiftRight => BinaryOperator::ShiftRight,
+            Op::Arrow => BinaryOperator::Get,
+            Op::LongArrow => BinaryOperator::GetText,
+            Op::HashArrow => BinaryOperator::GetPath,
+            Op::HashLongArrow => BinaryOperator::GetPathText,
+            Op::AtArrow => BinaryOperator::Contains,
+            Op::ArrowAt => BinaryOperator::Contained,
+            Op::PGOverlap => BinaryOperator::Overlaps,
+            Op::Question => BinaryOperator::HasKey,
+            Op::QuestionPipe => BinaryOperator::HasAny,
+            Op::QuestionAnd => BinaryOperator::HasAll,
+            Op::HashMinus => BinaryOperator::DeletePath,
             Op::Xor
             | Op::DuckIntegerDivide
             | Op::MyIntegerDivide

@@ -6,6 +6,7 @@ use super::scope::{Scope, Visible};
 use super::{Resolver, ident_name, object_parts, object_span};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
+use crate::json_function::JsonFunction;
 use crate::near::meant;
 use crate::query::{From, FromKind, Join, JoinKind, field};
 use crate::types::{Field, SqlType};
@@ -315,6 +316,12 @@ impl Resolver<'_> {
                 }
                 (FromKind::Series(values), vec![field(&single, sql_type)])
             }
+            _ if JsonFunction::named(function).is_some_and(|(own, _)| own.returns_rows()) => {
+                match self.json_rows(function, &single, &values, span) {
+                    Some(rows) => rows?,
+                    None => return Err(self.no_such_function(function, &values, span)),
+                }
+            }
             _ => {
                 if !["unnest", "generate_series"].contains(&function) {
                     self.check_function(function, span)?;
@@ -374,8 +381,13 @@ impl Resolver<'_> {
             let what = format!("a query of more than {SOURCES_MAX} tables");
             return Err(self.outside(span, &what, "split it"));
         }
-        let visible =
-            Visible { alias: alias.clone(), columns: columns.clone(), merged: Vec::new() };
+        let is_scalar = matches!(kind, FromKind::Unnest(_)) && columns.len() == 1;
+        let visible = Visible {
+            alias: alias.clone(),
+            columns: columns.clone(),
+            merged: Vec::new(),
+            is_scalar,
+        };
         clause.scope.sources.push(visible);
         clause.sources.push(From { alias, columns, kind });
         Ok(Join::Source(clause.sources.len() - 1))
@@ -397,7 +409,12 @@ fn paired(left: Join, right: Join, kind: JoinKind, condition: Option<Expr>) -> J
 fn only<'p>(scope: &Scope<'p>, first: usize) -> Scope<'p> {
     let mut only = scope.clone();
     for hidden in &mut only.sources[..first] {
-        *hidden = Visible { alias: String::new(), columns: Vec::new(), merged: Vec::new() };
+        *hidden = Visible {
+            alias: String::new(),
+            columns: Vec::new(),
+            merged: Vec::new(),
+            is_scalar: false,
+        };
     }
     only
 }

@@ -11,6 +11,7 @@ mod call;
 pub(crate) mod coerce;
 mod expression;
 mod from;
+mod json;
 mod label;
 mod literal;
 mod name;

@@ -28,11 +28,25 @@ impl Resolver<'_> {
             | BinaryOperator::BitXor
             | BinaryOperator::ShiftLeft
             | BinaryOperator::ShiftRight => self.bits(operator, left, right, span),
+            BinaryOperator::Get
+            | BinaryOperator::GetText
+            | BinaryOperator::GetPath
+            | BinaryOperator::GetPathText
+            | BinaryOperator::Contains
+            | BinaryOperator::Contained
+            | BinaryOperator::Overlaps
+            | BinaryOperator::HasKey
+            | BinaryOperator::HasAny
+            | BinaryOperator::HasAll
+            | BinaryOperator::DeletePath => self.json_operator(operator, left, right, span),
+            BinaryOperator::Subtract if left.sql_type == SqlType::Jsonb => {
+                self.json_operator(operator, left, right, span)
+            }
             operator => self.arithmetic(operator, left, right, span),
         }
     }
 
-    fn no_operator(
+    pub(super) fn no_operator(
         &self,
         operator: BinaryOperator,
         left: &SqlType,
@@ -220,6 +234,10 @@ impl Resolver<'_> {
                 let advice = "write array_cat(ARRAY[...], array)";
                 Err(self.outside(span, "an element in front of an array", advice))
             }
+            (SqlType::Jsonb, SqlType::Jsonb | SqlType::Unknown)
+            | (SqlType::Unknown, SqlType::Jsonb) => {
+                self.json_operator(BinaryOperator::Concatenate, left, right, span)
+            }
             (SqlType::Bytes, SqlType::Bytes | SqlType::Unknown)
             | (SqlType::Unknown, SqlType::Bytes) => {
                 let left = self.convert(left, &SqlType::Bytes, Context::Implicit, span)?;
@@ -276,7 +294,7 @@ fn operand_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
 pub(super) fn comparison_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let common = operand_type(left, right)?;
     let either = |t: &SqlType| left.base() == *t || right.base() == *t;
-    let comparable = !matches!(common, SqlType::Void | SqlType::Record(_));
+    let comparable = !matches!(common, SqlType::Void | SqlType::Record(_) | SqlType::Json);
     if !common.is_text() {
         return comparable.then_some(common);
     }

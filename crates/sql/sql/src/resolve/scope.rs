@@ -19,6 +19,8 @@ pub(crate) struct Visible {
     /// Columns that are visible only with the alias, because `USING` has merged them with those of
     /// another source.
     pub(crate) merged: Vec<usize>,
+    /// Whether it is a function of one column: its name is then its value.
+    pub(crate) is_scalar: bool,
 }
 
 /// The result of a lookup of a column name.
@@ -36,11 +38,17 @@ impl<'p> Scope<'p> {
 
     /// The column called `name` of the innermost query that has one.
     pub(crate) fn find(&self, name: &str) -> Found {
-        self.search(&|visible: &Visible| {
+        let found = self.search(&|visible: &Visible| {
             let is_it =
                 |(at, field): &(usize, &Field)| field.name == name && !visible.merged.contains(at);
             visible.columns.iter().enumerate().find(is_it).map(|(at, _)| at)
-        })
+        });
+        match found {
+            Found::Nothing => self.search(&|visible: &Visible| {
+                (visible.is_scalar && visible.alias == name).then_some(0)
+            }),
+            found => found,
+        }
     }
 
     /// The column called `name` of the source called `alias`.

@@ -168,6 +168,11 @@ impl Resolver<'_> {
                 return Err(self.outside(span, "DISTINCT ON", advice));
             }
         };
+        if distinct {
+            outputs
+                .iter()
+                .try_for_each(|output| self.check_comparable(&output.expr, false, span))?;
+        }
         if distinct && order.iter().any(|key| matches!(key.by, OrderBy::Expr(_))) {
             let sentence = "with DISTINCT, ORDER BY may only contain output columns";
             return Err(self.type_error(span, sentence));
@@ -322,6 +327,7 @@ impl Resolver<'_> {
             if expr.has_aggregate() {
                 return Err(self.type_error(node.span(), "GROUP BY may not contain an aggregate"));
             }
+            self.check_comparable(&expr, false, node.span())?;
             group.push(expr);
         }
         Ok(group)
@@ -353,10 +359,14 @@ impl Resolver<'_> {
         let mut keys = Vec::new();
         for (node, options) in self.order_nodes(order_by)? {
             let by = match order_output(node, outputs.iter().map(|output| &*output.name)) {
-                Some(Ok(position)) => OrderBy::Output(position),
+                Some(Ok(position)) => {
+                    self.check_comparable(&outputs[position].expr, true, node.span())?;
+                    OrderBy::Output(position)
+                }
                 Some(Err(sentence)) => return Err(self.type_error(node.span(), sentence)),
                 None => {
                     let expr = self.expr(scope, node)?;
+                    self.check_comparable(&expr, true, node.span())?;
                     let position = outputs.iter().position(|output| output.expr == expr);
                     position.map_or(OrderBy::Expr(expr), OrderBy::Output)
                 }

@@ -317,7 +317,8 @@ impl Resolver<'_> {
         };
         let columns = self.catalog.tables[table].fields();
         let alias = alias.unwrap_or_else(|| self.catalog.tables[table].name.clone());
-        let visible = super::scope::Visible { alias, columns, merged: Vec::new() };
+        let visible =
+            super::scope::Visible { alias, columns, merged: Vec::new(), is_scalar: false };
         let scope = Scope { parent: None, sources: vec![visible] };
         self.outputs(&scope, items, span)
     }

@@ -260,7 +260,8 @@ impl SchemaReader<'_> {
             sql_type: column.sql_type.clone(),
         };
         let columns = draft.columns.iter().map(field).collect();
-        let visible = Visible { alias: draft.name.clone(), columns, merged: Vec::new() };
+        let visible =
+            Visible { alias: draft.name.clone(), columns, merged: Vec::new(), is_scalar: false };
         let scope = Scope { parent: None, sources: vec![visible] };
         let (catalog, names) = (Catalog::default(), Names::default());
         let mut resolver = Resolver::new(self.source, &catalog, &names, &[], span);

@@ -92,6 +92,14 @@ impl Draft {
         self.checks.sort_by(|one, other| one.name.cmp(&other.name));
         let mut stored = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
+            if !column.sql_type.is_key() && self.is_indexed(at) {
+                let sentence = format!(
+                    "a key or index over the column `{}` of type {} is outside the supported SQL",
+                    column.name, column.sql_type
+                );
+                let error = Error::at(source, self.place, ErrorKind::Outside, sentence);
+                return Err(error.advise("index a column that has the value you look for"));
+            }
             if is_session && column.sql_type.is_long() {
                 stored.push(self.stored_long(at, column));
                 continue;
@@ -134,6 +142,12 @@ impl Draft {
 }
 
 impl Draft {
+    /// Whether the column is part of a key or an index.
+    fn is_indexed(&self, at: usize) -> bool {
+        self.primary.as_ref().is_some_and(|key| key.columns.contains(&at))
+            || self.indexes.iter().any(|index| index.columns.contains(&at))
+    }
+
     /// How values without a declared length are stored: short ones in the row. Keys have few
     /// bytes.
     fn stored_long(&self, at: usize, column: &TableColumn) -> Column {
@@ -142,8 +156,7 @@ impl Draft {
             SqlType::Bytes => ColumnType::Bytes(length),
             _ => ColumnType::Varchar(length),
         };
-        let is_primary = self.primary.as_ref().is_some_and(|key| key.columns.contains(&at));
-        if is_primary || self.indexes.iter().any(|index| index.columns.contains(&at)) {
+        if self.is_indexed(at) {
             let column_type = of_length(KEY_BYTES_MAX);
             return Column { name, column_type, nullable, in_row: None };
         }
@@ -166,7 +179,7 @@ pub(super) fn refusal(sql_type: &SqlType, is_session: bool) -> Option<(String, &
         SqlType::Bytes => {
             "namdb has no column type for raw bytes yet: encode them in the client, as hexadecimal digits in varchar(n)"
         }
-        SqlType::Uuid if !is_session => "write `varchar(n)`",
+        SqlType::Uuid | SqlType::Json | SqlType::Jsonb if !is_session => "write `varchar(n)`",
         SqlType::Float4 if !is_session => "write `double precision`",
         SqlType::Array(_) => "write a second table with a row for each element",
         SqlType::Interval => "write bigint, and count microseconds",

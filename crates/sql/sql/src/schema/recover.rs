@@ -114,7 +114,7 @@ fn stand_in(name: &str) -> Option<SqlType> {
         }
         "float" => SqlType::Float8,
         "money" | "numeric" | "decimal" | "dec" => SqlType::Numeric(Numeric::Open),
-        "json" | "jsonb" | "xml" | "inet" | "name" | "bit" | "char" | "varchar" => SqlType::Text,
+        "xml" | "inet" | "name" | "bit" | "char" | "varchar" => SqlType::Text,
         "time" | "timetz" | "timestamp" => SqlType::Timestamp,
         misspelt => match near(misspelt, TYPES)? {
             "bigint" => SqlType::Int8,
@@ -125,6 +125,8 @@ fn stand_in(name: &str) -> Option<SqlType> {
             "double" => SqlType::Float8,
             "integer" => SqlType::Int4,
             "interval" => SqlType::Interval,
+            "json" => SqlType::Json,
+            "jsonb" => SqlType::Jsonb,
             "real" => SqlType::Float4,
             "smallint" => SqlType::Int2,
             "timestamp" => SqlType::Timestamp,

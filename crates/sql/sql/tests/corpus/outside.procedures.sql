@@ -101,7 +101,7 @@ CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN to_char(5, 
 -- case: a column of a raise
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'x' USING COLUMN = 'y'; END $$;
 -- case: a type that is not here
-CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE a json; BEGIN END $$;
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE a xml; BEGIN END $$;
 -- case: an assignment of a whole row
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN UPDATE item SET (stock, price) = (SELECT 1, 2); END $$;
 -- case: a row in a condition

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("script.sql");
 /// Stored types, one script each.
-const TYPES: [&str; 1] = [include_str!("types/bytes.sql")];
+const TYPES: [&str; 2] = [include_str!("types/bytes.sql"), include_str!("types/json.sql")];
 /// Ends the output of a statement.
 const MARK: &str = "-- end of statement:";
 

@@ -86,6 +86,7 @@ pub(super) fn arithmetic(
     right: &SqlType,
 ) -> Option<Binary> {
     match (left, right) {
+        (left, right) if left.is_json() => super::json::operator(operator, left, right),
         (SqlType::Float8, SqlType::Float8) => of_floats(operator),
         (SqlType::Float4, SqlType::Float4) => of_reals(operator),
         (SqlType::Bytes, SqlType::Bytes) if operator == BinaryOperator::Concatenate => {

@@ -28,6 +28,9 @@ use Chosen::{Binary as Two, Lenient, Strict, Unary as One};
 
 /// Returns the implementation for arguments of these types.
 pub(super) fn choose(function: Function, types: &[SqlType]) -> Option<Chosen> {
+    if let Function::Json { function, is_binary } = function {
+        return super::json::function(function, is_binary);
+    }
     of_numbers(function, types)
         .or_else(|| of_bytes(function, types))
         .or_else(|| of_texts(function, types))

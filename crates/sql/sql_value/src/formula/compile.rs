@@ -15,6 +15,7 @@ use sql::expression::{
     Aggregate, BinaryOperator, CastKind, Expr, ExprKind, SubqueryKind, UnaryOperator,
 };
 use sql::function::Function;
+use sql::json_function::JsonFunction;
 use sql::types::SqlType;
 
 /// Compiles expressions to nodes, and collects the aggregates of a group if there is a group.
@@ -235,6 +236,9 @@ impl Compiler<'_> {
             return Node::NullIf(self.pair(left, right));
         }
         let nodes = match function {
+            Function::Json { function, is_binary } if function.takes_any() => {
+                self.as_json(function, is_binary, arguments)
+            }
             Function::Concat => arguments.iter().map(|argument| self.printed(argument)).collect(),
             _ => self.list(arguments),
         };
@@ -249,6 +253,27 @@ impl Compiler<'_> {
             (Some(Chosen::Lenient(apply)), _) => Node::Lenient { apply, arguments: nodes },
             _ => fail("a function does not take these types"),
         }
+    }
+
+    /// Compiles arguments of any type as JSON, and keys of objects as text.
+    fn as_json(
+        &mut self,
+        function: JsonFunction,
+        is_binary: bool,
+        arguments: &[Expr],
+    ) -> Box<[Node]> {
+        let convert = |(at, argument): (usize, &Expr)| {
+            let node = self.node(argument);
+            let sql_type = argument.sql_type.clone();
+            let is_key = function == JsonFunction::BuildObject && at % 2 == 0;
+            let conversion = match (is_key, is_binary) {
+                (true, _) => Conversion::Print(sql_type),
+                (false, true) => Conversion::ToJsonb(sql_type),
+                (false, false) => Conversion::ToJson(sql_type),
+            };
+            converted(node, conversion)
+        };
+        arguments.iter().enumerate().map(convert).collect()
     }
 
     /// Compiles an argument of `concat`, which takes values as they are printed: booleans as `t`

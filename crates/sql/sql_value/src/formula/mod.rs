@@ -7,6 +7,7 @@ mod call;
 mod compile;
 mod evaluate;
 mod fast;
+pub(crate) mod json;
 mod known;
 
 use crate::conversion::Conversion;

@@ -8,7 +8,6 @@ use crate::plan::{Aggregate, Node};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source};
 use fabric::Env;
-use sql::expression::Aggregate as Kind;
 use sql_value::{Accumulator, AggregateCall, GroupKey, Stop, Value, order};
 
 /// Bytes of a group's place in the hash table, about.

@@ -148,7 +148,8 @@ fn catalog_column(column: &OutputColumn) -> Column {
 
 /// The user's tables as the catalog shows them.
 fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
-    let tables = session.tables().into_iter().map(|(oid, table)| TableInfo { oid, table });
+    let tables = session.tables().into_iter().zip(session.table_statistics());
+    let tables = tables.map(|((oid, table), statistics)| TableInfo { oid, table, statistics });
     let views = session.views().into_iter();
     let views = views.map(|(oid, view, query)| ViewInfo { oid, view, query });
     World {

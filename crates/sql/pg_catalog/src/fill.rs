@@ -27,7 +27,7 @@ const HASH: i64 = 405;
 /// The database's collation.
 const DEFAULT_COLLATION: i64 = 100;
 
-type Row = Vec<Value>;
+pub(crate) type Row = Vec<Value>;
 
 /// The rows of a relation.
 pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
@@ -47,6 +47,7 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
         ("pg_catalog", "pg_tablespace") => filler.tablespaces(),
         ("pg_catalog", "pg_settings") => filler.settings(),
         ("pg_catalog", "pg_tables") => filler.tables(),
+        ("pg_catalog", "pg_stats") => filler.statistics(),
         ("pg_catalog", "pg_views") => filler.views(),
         ("information_schema", "views") => filler.schema_views(),
         ("pg_catalog", "pg_indexes") => filler.index_texts(),
@@ -59,7 +60,7 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
     }
 }
 
-fn text(text: impl AsRef<str>) -> Value {
+pub(crate) fn text(text: impl AsRef<str>) -> Value {
     Value::text(text.as_ref())
 }
 
@@ -92,15 +93,15 @@ fn cell(field: &str, oid: u32) -> Value {
     }
 }
 
-struct Filler<'w> {
+pub(crate) struct Filler<'w> {
     relation: &'w Relation,
-    world: &'w World,
+    pub world: &'w World,
 }
 
 impl Filler<'_> {
     /// A row with these values. Other columns are false, zero, or null for lists and long texts;
     /// in `information_schema` they are null.
-    fn row(&self, values: &[(&str, Value)]) -> Row {
+    pub fn row(&self, values: &[(&str, Value)]) -> Row {
         let fill = |(name, oid): &(String, u32)| {
             let oid = if self.relation.schema == "information_schema" { &0 } else { oid };
             let given = values.iter().find(|(own, _)| own == name);
@@ -207,7 +208,7 @@ impl Filler<'_> {
             ("relkind", text("r")),
             ("relowner", Value::Int(OWNER)),
             ("relam", Value::Int(HEAP)),
-            ("reltuples", Value::Float(-1.0)),
+            ("reltuples", Value::Float(table.statistics.rows.unwrap_or(-1.0))),
             ("relnatts", Value::Int(table.table.columns.len() as i64)),
             ("relchecks", Value::Int(table.table.checks.len() as i64)),
             ("relhasindex", Value::Bool(!table.indexes().is_empty())),

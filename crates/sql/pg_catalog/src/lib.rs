@@ -9,7 +9,7 @@
 //! world      the user's tables, as the catalog needs fill       rows of the relations
 //! from       FROM and WHERE, joins                   select     GROUP BY, ORDER BY, set operations
 //! evaluate   expressions                             functions  PostgreSQL's functions
-//! types      types of expressions
+//! types      types of expressions                    statistics pg_stats
 //! ```
 //!
 //! Decision: docs/decisions/0331-catalog-queries-have-an-evaluator-of-their-own.md
@@ -25,6 +25,7 @@ mod relations;
 mod route;
 mod schema_columns;
 mod select;
+mod statistics;
 mod types;
 mod world;
 

@@ -2,6 +2,7 @@
 
 use procedure::table_expression;
 use sql::{SqlType, Table, View};
+use sql_session::TableStatistics;
 
 /// A database with its session.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,7 @@ pub struct World {
 pub struct TableInfo {
     pub oid: i64,
     pub table: Table,
+    pub statistics: TableStatistics,
 }
 
 /// A view with its number.

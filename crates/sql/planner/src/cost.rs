@@ -66,7 +66,8 @@ impl Costs {
 
     /// Rows by a whole key of an index.
     pub(crate) fn lookup(&self, rows: f64, bytes: f64) -> f64 {
-        self.round_trip + self.fetch(rows.max(1.0), bytes)
+        let rows = rows.max(1.0);
+        self.round_trip + self.rows(rows, ENTRY_BYTES) + self.fetch(rows, bytes)
     }
 
     /// A range of an index; `of_rows` if the index holds the rows themselves.

@@ -49,8 +49,8 @@ impl<H: Host> SqlDatabase<H> {
     pub async fn open(host: H) -> Result<Self, SqlError> {
         let database = host.handle();
         let store = Store::open(&database).await?;
-        let (epoch, definitions) = read(&host, &database, &store).await?;
-        let version = build(&database, epoch, definitions, &Analyzed::default())?;
+        let (epoch, definitions, analyzed) = read(&host, &database, &store).await?;
+        let version = build(&database, epoch, definitions, &analyzed)?;
         if host.has_leftovers() {
             drop_abandoned(&database, &version).await?;
         }
@@ -59,7 +59,7 @@ impl<H: Host> SqlDatabase<H> {
             store,
             serial: AtomicU64::new(version.serial),
             current: RwLock::new(Arc::new(version)),
-            analyzed: Mutex::default(),
+            analyzed: Mutex::new(analyzed),
             locks: TableLocks::default(),
             ranges: Ranges::default(),
             advisory: AdvisoryLocks::default(),
@@ -85,9 +85,9 @@ impl<H: Host> SqlDatabase<H> {
     /// The catalog cannot be read.
     pub async fn refresh(&self) -> Result<(), SqlError> {
         let database = self.host().handle();
-        let (epoch, definitions) = read(self.host(), &database, self.store()).await?;
+        let (epoch, definitions, analyzed) = read(self.host(), &database, self.store()).await?;
         if epoch != self.version().epoch {
-            let analyzed = self.shared.analyzed.lock().expect("no holder panics").clone();
+            self.shared.analyzed.lock().expect("no holder panics").clone_from(&analyzed);
             self.publish(Arc::new(build(&database, epoch, definitions, &analyzed)?));
         }
         Ok(())
@@ -128,6 +128,58 @@ impl<H: Host> SqlDatabase<H> {
 
     pub(crate) fn ranges(&self) -> &Ranges {
         &self.shared.ranges
+    }
+
+    /// Stores the statistics of a table, by a transaction of its own.
+    pub(crate) async fn store_statistics(
+        &self,
+        table: i64,
+        statistics: &planner::TableStatistics,
+    ) -> Result<(), SqlError> {
+        let host = self.host();
+        let database = host.handle();
+        let mut runner = Runner::new(database.env(), host.sql_time_us());
+        let mut attempts = Attempts::new(database.env(), Retries::default());
+        loop {
+            let ended = self.try_store_statistics(&mut runner, table, statistics).await;
+            let (abort, error) = match ended {
+                Ok(()) => return Ok(()),
+                Err(Ended::Failed(error)) => return Err(error),
+                Err(Ended::Aborted(abort, error)) => (abort, error),
+            };
+            if !attempts.again(database.env(), abort).await {
+                return Err(error);
+            }
+        }
+    }
+
+    async fn try_store_statistics(
+        &self,
+        runner: &mut Runner,
+        table: i64,
+        statistics: &planner::TableStatistics,
+    ) -> Result<(), Ended> {
+        let host = self.host();
+        let lane = host.borrow_lane(&|| false)?;
+        let mut transaction = match lane.begin_owned(Isolation::Snapshot).await {
+            Ok(transaction) => transaction,
+            Err((lane, abort)) => {
+                host.give_back_lane(lane);
+                return Err(Ended::Aborted(abort, abort_error(abort)));
+            }
+        };
+        runner.begin(transaction.statement().env());
+        let statement = &mut transaction.statement();
+        match self.store().write_statistics(runner, statement, table, statistics).await {
+            Ok(()) => {
+                let committed = host.commit(transaction, false).await;
+                ended(host, committed)
+            }
+            Err(error) => {
+                host.give_back_lane(transaction.abort_and_rest().await);
+                Err(error.into())
+            }
+        }
     }
 
     /// Changes the bound of a sequence by a transaction of its own; returns the new one.
@@ -206,6 +258,12 @@ impl<H: Host> SqlDatabase<H> {
         self.shared.analyzed.lock().expect("no holder panics").clone()
     }
 
+    /// Forgets the statistics of tables that are gone, or have other columns.
+    pub(crate) fn forget_analyzed(&self, tables: &[i64]) {
+        let mut analyzed = self.shared.analyzed.lock().expect("no holder panics");
+        analyzed.retain(|table, _| !tables.contains(table));
+    }
+
     pub(crate) fn set_analyzed(&self, table: i64, statistics: planner::TableStatistics) {
         self.shared.analyzed.lock().expect("no holder panics").insert(table, statistics);
     }
@@ -233,7 +291,7 @@ async fn read<H: Host>(
     host: &H,
     database: &Database<H::Env>,
     store: &Store,
-) -> Result<(i64, Vec<Definition>), SqlError> {
+) -> Result<(i64, Vec<Definition>, Analyzed), SqlError> {
     database.refresh().await.map_err(|error| catalog_error(&error))?;
     let mut runner = Runner::new(database.env(), host.sql_time_us());
     let lane = host.borrow_lane(&|| false)?;
@@ -246,8 +304,10 @@ async fn read<H: Host>(
     };
     runner.begin(database.env());
     let read = store.read(&mut runner, &mut transaction.statement()).await;
+    let analyzed = store.read_statistics(&mut runner, &mut transaction.statement()).await;
     host.give_back_lane(transaction.abort_and_rest().await);
-    read
+    let (epoch, definitions) = read?;
+    Ok((epoch, definitions, analyzed?))
 }
 
 /// See [`SqlDatabase::drop_abandoned`].

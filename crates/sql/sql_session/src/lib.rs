@@ -48,6 +48,7 @@ pub use error::{ErrorFields, Severity, SqlError};
 pub use host::{Committed, Host, LocalHost};
 pub use interpreter::Interrupt;
 pub use outcome::{ColumnDescription, CopyDirection, CopyFormat, Notice, Outcome, RowSet};
+pub use planner::{ColumnStatistics, Constant, TableStatistics};
 pub use session::{
     Fetched, OpenQuery, Prepared, ROWS_AT_A_TIME, SessionOptions, SilenceLimit, SqlSession,
     StatementKind, TransactionStatus,

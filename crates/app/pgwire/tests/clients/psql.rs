@@ -165,3 +165,26 @@ fn plans_are_explained() {
         assert!(told.contains(expected), "{expected}: {told}");
     }
 }
+
+#[test]
+fn statistics_are_shown() {
+    let world = World::new();
+    let Some(told) = world.psql(&[
+        "\\pset format unaligned",
+        "\\pset tuples_only",
+        "create table t (id int primary key, town varchar(9), n int)",
+        "insert into t select g, case when g <= 60 then 'a b' else 'c' || g end, cast(null as int) from generate_series(1, 100) g",
+        "select reltuples from pg_class where relname = 't'",
+        "analyze t",
+        "select reltuples from pg_class where relname = 't'",
+        "select attname, null_frac, n_distinct, most_common_vals, most_common_freqs from pg_stats where tablename = 't' and attname <> 'id' order by attname",
+        "select histogram_bounds from pg_stats where tablename = 't' and attname = 'id'",
+    ]) else {
+        return;
+    };
+    for expected in
+        ["\n-1\nANALYZE\n100\n", "n|1|0||\n", "town|0|-0.41|{\"a b\"}|{0.6}\n", "\n{1,2,3,4,"]
+    {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+}

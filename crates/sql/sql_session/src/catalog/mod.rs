@@ -1,6 +1,7 @@
 //! The SQL catalog: definitions as text, and the tables that they make.
 //!
-//! The database stores one row for each definition, in a table of its own ([`store`]). A
+//! The database stores one row for each definition, in a table of its own ([`store`]), and the
+//! [`statistics`] of tables. A
 //! [`Version`] is the catalog that these definitions make; it is never changed. A change builds the
 //! next version from the changed definitions ([`change`]).
 //!
@@ -10,6 +11,7 @@ pub(crate) mod change;
 pub(crate) mod design;
 pub(crate) mod sequences;
 pub(crate) mod snapshot;
+pub(crate) mod statistics;
 pub(crate) mod store;
 pub(crate) mod version;
 

@@ -1,12 +1,13 @@
 //! The stored definitions: a table of the database, read and written by statements of ours.
 
 use super::sequences::Sequence;
+use super::version::Analyzed;
 use super::{Definition, DefinitionKind};
 use crate::error::{SqlError, catalog_error};
 use crate::planned::compile_text;
 use fabric::Env;
 use interpreter::{Rows, Runner, SingleStatement, StatementError, Tables, create};
-use planner::{Costs, Knowledge, Statistics};
+use planner::{Costs, Knowledge, Statistics, TableStatistics};
 use sql::Catalog;
 use sql_value::Value;
 use txn::{CatalogError, Database, Transaction};
@@ -26,6 +27,12 @@ CREATE TABLE namdb_sequence (
     place smallint,
     last bigint NOT NULL,
     PRIMARY KEY (owner, place)
+);
+CREATE TABLE namdb_statistics (
+    owner bigint,
+    part smallint,
+    body varchar(1048576) NOT NULL,
+    PRIMARY KEY (owner, part)
 )";
 
 /// The statements that read and write definitions.
@@ -40,6 +47,9 @@ pub(crate) struct Store {
     add_sequence: SingleStatement,
     set_sequence: SingleStatement,
     drop_sequences: SingleStatement,
+    statistics: SingleStatement,
+    add_statistics: SingleStatement,
+    drop_statistics: SingleStatement,
 }
 
 impl Store {
@@ -77,6 +87,9 @@ impl Store {
                 "UPDATE namdb_sequence SET last = $3 WHERE owner = $1 AND place = $2",
             )?,
             drop_sequences: compile("DELETE FROM namdb_sequence WHERE owner = $1")?,
+            statistics: compile("SELECT owner, part, body FROM namdb_statistics")?,
+            add_statistics: compile("INSERT INTO namdb_statistics VALUES ($1, $2, $3)")?,
+            drop_statistics: compile("DELETE FROM namdb_statistics WHERE owner = $1")?,
             tables,
         })
     }
@@ -142,6 +155,7 @@ impl Store {
         // Later definitions may have these numbers again.
         for owner in sequence_owners(before, after) {
             run(&self.drop_sequences, &[Value::Int(owner)]).await?;
+            run(&self.drop_statistics, &[Value::Int(owner)]).await?;
         }
         for new in after.iter().filter(|new| !before.contains(new)) {
             let texts = [&*new.name, &*new.physical, &*new.body];
@@ -152,6 +166,43 @@ impl Store {
 }
 
 impl Store {
+    /// Reads the statistics of all tables.
+    pub async fn read_statistics<E: Env>(
+        &self,
+        runner: &mut Runner,
+        transaction: &mut Transaction<'_, E>,
+    ) -> Result<Analyzed, SqlError> {
+        let mut rows = Rows::new(3);
+        let run = runner.run(transaction, &self.tables, &self.statistics, &[], false, &mut rows);
+        run.await.map_err(SqlError::from)?;
+        let mut analyzed = Analyzed::new();
+        for row in rows.iter() {
+            if let [Value::Int(table), Value::Int(part), Value::Text(body)] = row {
+                super::statistics::add(&mut analyzed, *table, *part, body);
+            }
+        }
+        Ok(analyzed)
+    }
+
+    /// Replaces the statistics of a table, as a part of a transaction.
+    pub async fn write_statistics<E: Env>(
+        &self,
+        runner: &mut Runner,
+        transaction: &mut Transaction<'_, E>,
+        table: i64,
+        statistics: &TableStatistics,
+    ) -> Result<(), StatementError> {
+        let (mut rows, tables) = (Rows::new(0), &self.tables);
+        let mut key = vec![Value::Int(table)];
+        runner.run(transaction, tables, &self.drop_statistics, &key, false, &mut rows).await?;
+        for (part, body) in super::statistics::stored(statistics) {
+            key.truncate(1);
+            key.extend([Value::Int(part), Value::text(&body)]);
+            runner.run(transaction, tables, &self.add_statistics, &key, false, &mut rows).await?;
+        }
+        Ok(())
+    }
+
     /// Changes the bound of a sequence, as a part of a transaction; returns the new one.
     pub async fn change_sequence<E: Env>(
         &self,

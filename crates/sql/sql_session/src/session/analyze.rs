@@ -20,6 +20,8 @@ use std::sync::Arc;
 const SAMPLE_ROWS: f64 = 30_000.0;
 /// Maximum number of most common values.
 const COMMON_MAX: usize = 100;
+/// Maximum length of a text in statistics, as in PostgreSQL.
+const TEXT_BYTES_MAX: usize = 1024;
 /// Number of parts of a histogram.
 const PARTS: usize = 100;
 
@@ -39,6 +41,7 @@ impl<H: Host> SqlSession<H> {
                 SqlError::new("42P01", format!("relation \"{name}\" does not exist"))
             })?;
             let statistics = self.statistics(&version, &version.catalog.tables[at]).await?;
+            self.database.store_statistics(definition.id, &statistics).await?;
             self.database.set_analyzed(definition.id, statistics);
         }
         // Inside of a transaction block, the statistics take effect with the next version.
@@ -156,7 +159,8 @@ fn constant(value: &Value) -> Option<Constant> {
         Value::Numeric(number) => {
             Constant::Number(number.units as f64 / 10_f64.powi(i32::from(number.scale)))
         }
-        Value::Text(text) => Constant::Text(text.to_string()),
+        // Long texts are rarely equal, and would be kept in full.
+        Value::Text(text) if text.len() <= TEXT_BYTES_MAX => Constant::Text(text.to_string()),
         _ => return None,
     })
 }

@@ -4,6 +4,7 @@ use super::SqlSession;
 use crate::catalog::DefinitionKind;
 use crate::host::Host;
 use crate::lexer::tokens;
+use planner::TableStatistics;
 use procedure::view_text;
 use sql::{Table, View};
 
@@ -13,6 +14,11 @@ impl<H: Host> SqlSession<H> {
         let version = self.version();
         let tables = version.catalog.tables.iter().enumerate();
         tables.map(|(at, table)| (version.definition_of(at).id, table.clone())).collect()
+    }
+
+    /// Statistics of the tables, in the order of [`Self::tables`].
+    pub fn table_statistics(&self) -> Vec<TableStatistics> {
+        self.version().statistics.tables.clone()
     }
 
     /// The views that the session sees, with the numbers of their definitions and their queries.

@@ -11,6 +11,7 @@ mod postgres;
 mod routines;
 mod sequences;
 mod statements;
+mod statistics;
 mod support;
 mod together;
 mod transactions;

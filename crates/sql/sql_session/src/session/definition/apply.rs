@@ -3,6 +3,7 @@
 use super::super::{Block, SqlSession};
 use super::Edited;
 use crate::catalog::design::{design, index_design};
+use crate::catalog::store::sequence_owners;
 use crate::catalog::version::{Parsed, VersionRoutine};
 use crate::catalog::{Change, Version};
 use crate::error::{SqlError, catalog_error};
@@ -45,7 +46,9 @@ impl<H: Host> SqlSession<H> {
             }
         }
         let epoch = change.before.epoch + 1;
-        let analyzed = self.database.analyzed();
+        let gone = sequence_owners(&change.before.definitions, &edited.definitions);
+        let mut analyzed = self.database.analyzed();
+        analyzed.retain(|table, _| !gone.contains(table));
         let next = Version::bind(&database, epoch, edited.definitions, parsed, &analyzed)?;
         let next = Arc::new(next);
         check_routines(version, &next)?;

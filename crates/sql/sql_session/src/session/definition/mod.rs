@@ -247,7 +247,9 @@ impl<H: Host> SqlSession<H> {
         let Replaced { tables, indexes } = match end {
             ChangeEnd::Committed(version) => {
                 let replaced = change.replaced_by(&version);
-                for owner in sequence_owners(&change.before.definitions, &version.definitions) {
+                let owners = sequence_owners(&change.before.definitions, &version.definitions);
+                self.database.forget_analyzed(&owners);
+                for owner in owners {
                     self.database.ranges().forget_all(owner);
                 }
                 self.database.publish(version);

@@ -48,6 +48,8 @@ pub trait Session: Send + 'static {
     fn fetch(&mut self, _query: OpenQuery, _most: usize) -> Result<Fetched> {
         Err(error(sqlstate::INVALID_CURSOR_NAME, "no query is open"))
     }
+    /// See [`SqlSession::execute_again`].
+    fn execute_again(&mut self) {}
     /// See [`SqlSession::close_query`].
     fn close_query(&mut self, _query: OpenQuery) {}
     /// See [`SqlSession::close_queries`].
@@ -208,6 +210,10 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
 
     fn fetch(&mut self, query: OpenQuery, most: usize) -> Result<Fetched> {
         run_now(Self::fetch(self, query, most))
+    }
+
+    fn execute_again(&mut self) {
+        Self::execute_again(self);
     }
 
     fn close_query(&mut self, query: OpenQuery) {

@@ -143,6 +143,7 @@ impl<S: Session> Connection<S> {
         let (rows, next) = match std::mem::replace(&mut portal.state, State::Ended) {
             State::Suspended { rows, next } => (rows, next),
             State::Open(query) => {
+                self.session.execute_again();
                 let most = if rows_max <= 0 { usize::MAX } else { rows_max as usize };
                 let fetched = self.session.fetch(query, most.min(ROWS_AT_A_TIME))?;
                 if !fetched.has_ended {

@@ -127,9 +127,14 @@ impl<H: Host> SqlSession<H> {
     /// Those of the query, and of the commit if it is a transaction of its own. The query is then
     /// closed, and a transaction block has failed.
     pub async fn fetch(&mut self, query: OpenQuery, most: usize) -> Result<Fetched, SqlError> {
-        self.start_timers();
         let fetched = self.fetch_now(query, most).await;
         self.noted(fetched)
+    }
+
+    /// The client executes a query again, to take more rows: `statement_timeout` begins again.
+    /// Without it all rows of a query are one statement.
+    pub fn execute_again(&mut self) {
+        self.start_timers();
     }
 
     pub(super) async fn fetch_now(

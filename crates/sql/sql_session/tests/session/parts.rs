@@ -234,3 +234,28 @@ fn rows_that_a_node_holds_are_limited() {
     client.run("RESET work_mem");
     client.query(held[0].0).expect("there is room again");
 }
+
+#[test]
+fn the_time_out_is_that_of_the_whole_statement() {
+    let (_, mut client) = filled();
+    client.run("SET statement_timeout = '150ms'");
+    let text = "SELECT g FROM generate_series(1, 1000000000) g";
+    let taken = |client: &mut Client, again: bool| {
+        let query = begin(client, text, 1024).expect("it begins").1.expect("there are more");
+        for part in 0..10_000_000 {
+            if again {
+                client.session.execute_again();
+            }
+            if let Err(error) = run_now(client.session.fetch(query, 1024)) {
+                return (error.sqlstate.to_string(), part);
+            }
+            if again && part == 5_000 {
+                break;
+            }
+        }
+        run_now(client.session.close_query(query));
+        ("none".to_owned(), 0)
+    };
+    assert_eq!(taken(&mut client, false).0, "57014");
+    assert_eq!(taken(&mut client, true).0, "none");
+}

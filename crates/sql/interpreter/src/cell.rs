@@ -4,7 +4,7 @@ use compact_str::CompactString;
 use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
 use sql::{Field, SqlType};
-use sql_value::{Decimal, Error, Value, json};
+use sql_value::{Decimal, Error, Value, input, json, output};
 use std::borrow::Cow;
 
 /// How a row stores a column.
@@ -21,6 +21,8 @@ pub(crate) enum Cell {
     /// Bytes, of at most this many.
     Bytes(u32),
     Uuid,
+    /// The text of an array, of at most this many bytes.
+    Array(u32),
     /// The text of a `jsonb`, of at most this many bytes.
     Json(u32),
     Date,
@@ -59,6 +61,7 @@ impl BoundColumn {
             SqlType::Bytes => Cell::Bytes(schema.columns()[at].column_type.length_max()),
             SqlType::Uuid => Cell::Uuid,
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
+            SqlType::Array(_) => Cell::Array(schema.columns()[at].column_type.length_max()),
             SqlType::Jsonb => Cell::Json(schema.columns()[at].column_type.length_max()),
             SqlType::Text | SqlType::Varchar(None) | SqlType::Json => {
                 text(schema.columns()[at].column_type.length_max())
@@ -159,6 +162,9 @@ impl BoundColumn {
                 Value::Text(CompactString::new(self.text(record, &record.key_text(at))?))
             }
             Cell::Bytes(_) => Value::Bytes(self.bytes(record, at).as_ref().into()),
+            Cell::Array(_) => {
+                input::read(self.text(record, record.bytes_in(slot))?, &self.sql_type)?
+            }
             Cell::Json(_) => Value::from(json::parse(self.text(record, record.bytes_in(slot))?)?),
             Cell::Uuid => match <[u8; 16]>::try_from(&*self.bytes(record, at)) {
                 Ok(uuid) => Value::Uuid(uuid),
@@ -246,8 +252,8 @@ impl BoundColumn {
                 }
                 record.set_bytes(at, bytes);
             }
-            (Cell::Json(length), Value::Json(value)) => {
-                let text = json::text(value);
+            (Cell::Array(length) | Cell::Json(length), Value::Array(_) | Value::Json(_)) => {
+                let text = output::text(value, &self.sql_type);
                 if text.len() > length as usize {
                     return Err(too_many_bytes(length));
                 }

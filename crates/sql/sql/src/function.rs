@@ -103,6 +103,24 @@ pub enum Function {
     ArrayAppend,
     /// Concatenates two arrays.
     ArrayConcat,
+    /// Puts an element in front.
+    ArrayPrepend,
+    /// Removes all elements that equal one.
+    ArrayRemove,
+    /// Replaces all elements that equal one.
+    ArrayReplace,
+    /// The position of the first element that equals one; the third argument is where to begin.
+    ArrayPosition,
+    /// The positions of all elements that equal one.
+    ArrayPositions,
+    /// The number of dimensions; null for an empty array.
+    ArrayDimensions,
+    /// The elements between two positions, which are null at the ends.
+    ArraySlice,
+    /// The texts of the elements with a separator.
+    ArrayToText,
+    /// The parts of a text between separators.
+    TextToArray,
     /// The next value of a sequence.
     NextValue,
     /// The last value of a sequence that the session has drawn.
@@ -151,6 +169,10 @@ pub(crate) enum Gives {
     Whole,
     /// The type of the first argument.
     First,
+    /// The type of the second argument.
+    Second,
+    Int4s,
+    Texts,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -252,6 +274,17 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("cardinality", Function::Cardinality, &[Takes::Array], Gives::Int4),
     of("array_append", Function::ArrayAppend, &[Takes::Array, Takes::Element], Gives::First),
     of("array_cat", Function::ArrayConcat, &[Takes::Array, Takes::Array], Gives::First),
+    of("array_prepend", Function::ArrayPrepend, &[Takes::Element, Takes::Array], Gives::Second),
+    of("array_remove", Function::ArrayRemove, &[Takes::Array, Takes::Element], Gives::First),
+    of("array_replace", Function::ArrayReplace, &[Takes::Array, Takes::Element, Takes::Element], Gives::First),
+    of("array_position", Function::ArrayPosition, &[Takes::Array, Takes::Element], Gives::Int4),
+    of("array_position", Function::ArrayPosition, &[Takes::Array, Takes::Element, Takes::Int4], Gives::Int4),
+    of("array_positions", Function::ArrayPositions, &[Takes::Array, Takes::Element], Gives::Int4s),
+    of("array_ndims", Function::ArrayDimensions, &[Takes::Array], Gives::Int4),
+    of("array_to_string", Function::ArrayToText, &[Takes::Array, Takes::Text], Gives::Text),
+    of("array_to_string", Function::ArrayToText, &[Takes::Array, Takes::Text, Takes::Text], Gives::Text),
+    of("string_to_array", Function::TextToArray, &[Takes::Text, Takes::Text], Gives::Texts),
+    of("string_to_array", Function::TextToArray, &[Takes::Text, Takes::Text, Takes::Text], Gives::Texts),
     of("nextval", Function::NextValue, &[Takes::Text], Gives::Int8),
     of("currval", Function::CurrentValue, &[Takes::Text], Gives::Int8),
     of("setval", Function::SetValue, &[Takes::Text, Takes::Int8], Gives::Int8),
@@ -280,6 +313,7 @@ impl Function {
             Self::Least => "least",
             Self::Concat => "concat",
             Self::Extract => "extract",
+            Self::ArraySlice => "array_slice",
             Self::Json { function, is_binary } => function.name(is_binary),
             _ => {
                 let known = SIGNATURES.iter().find(|known| known.function == self);
@@ -332,6 +366,9 @@ impl Gives {
                 Some(first) => first.clone(),
                 None => SqlType::Unknown,
             },
+            Self::Second => first.cloned().unwrap_or(SqlType::Unknown),
+            Self::Int4s => SqlType::Array(Box::new(SqlType::Int4)),
+            Self::Texts => SqlType::Array(Box::new(SqlType::Text)),
         }
     }
 }

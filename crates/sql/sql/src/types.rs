@@ -125,7 +125,15 @@ impl SqlType {
 
     /// Whether a session stores values of any length, up to a megabyte, in a column of this type.
     pub fn is_long(&self) -> bool {
-        matches!(self, Self::Text | Self::Varchar(None) | Self::Bytes | Self::Json | Self::Jsonb)
+        matches!(
+            self,
+            Self::Text
+                | Self::Varchar(None)
+                | Self::Bytes
+                | Self::Json
+                | Self::Jsonb
+                | Self::Array(_)
+        )
     }
 
     /// Whether it is `json` or `jsonb`.
@@ -135,7 +143,7 @@ impl SqlType {
 
     /// Whether columns of this type can be part of keys and indexes of a session's tables.
     pub fn is_key(&self) -> bool {
-        !self.is_json()
+        !self.is_json() && !matches!(self, Self::Array(_))
     }
 
     pub fn is_text(&self) -> bool {

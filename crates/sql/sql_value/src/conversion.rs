@@ -97,6 +97,12 @@ impl Conversion {
 
     /// Returns the step that enforces the length, or precision and scale, of the target type.
     fn fit(to: &SqlType, explicit: bool) -> Self {
+        if let SqlType::Array(element) = to {
+            return match Self::fit(element, explicit) {
+                Self::Nothing => Self::Nothing,
+                one => Self::Elements(Box::new(one)),
+            };
+        }
         match *to {
             SqlType::Numeric(Numeric::Declared { precision, scale }) => {
                 Self::FitNumeric { precision, scale }

@@ -50,6 +50,9 @@ fn array(text: &str, element: &SqlType) -> Result<Value> {
         let message = format!("malformed array literal: \"{text}\"");
         Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message).detail(detail)
     };
+    if trimmed.starts_with('[') {
+        return Err(several_dimensions("an array literal with dimensions"));
+    }
     let Some(inner) = trimmed.strip_prefix('{') else {
         return Err(malformed("Array value must start with \"{\" or dimension information."));
     };
@@ -59,6 +62,9 @@ fn array(text: &str, element: &SqlType) -> Result<Value> {
         while letters.next_if(|letter| numeric::is_space(*letter)).is_some() {}
         if values.is_empty() && letters.next_if_eq(&'}').is_some() {
             break;
+        }
+        if letters.peek() == Some(&'{') {
+            return Err(several_dimensions("an array of several dimensions"));
         }
         let part = array_element(&mut letters).map_err(malformed)?;
         values.push(match part {
@@ -75,6 +81,12 @@ fn array(text: &str, element: &SqlType) -> Result<Value> {
         return Err(malformed("Junk after closing right brace."));
     }
     Ok(Value::Array(values.into()))
+}
+
+#[cold]
+fn several_dimensions(what: &str) -> Box<Error> {
+    Error::new(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+        .hint("Use several arrays, or a jsonb.")
 }
 
 /// Returns the text of an element up to a comma or brace, and whether it was quoted.

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+pub mod array;
 pub mod bytes;
 pub mod conversion;
 pub mod date;

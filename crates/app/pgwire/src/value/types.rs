@@ -132,6 +132,7 @@ pub fn modifier_of(sql_type: &SqlType) -> i32 {
         SqlType::Numeric(Numeric::Declared { precision, scale }) => {
             (i32::from(*precision) << 16 | i32::from(*scale)) + 4
         }
+        SqlType::Array(element) => modifier_of(element),
         _ => -1,
     }
 }

@@ -143,6 +143,7 @@ impl Resolver<'_> {
                 | SqlType::Float4
                 | SqlType::Float8
                 | SqlType::Interval
+                | SqlType::Array(_)
                 | SqlType::Char(_)),
             ) => (any.clone(), any),
             (Aggregate::Min | Aggregate::Max, time) if time.is_time() => (time.clone(), time),

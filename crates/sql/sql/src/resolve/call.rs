@@ -125,8 +125,8 @@ impl Resolver<'_> {
             "least" => Function::Least,
             "nullif" => Function::NullIf,
             "concat" => Function::Concat,
-            "cardinality" | "array_length" | "array_upper" | "array_lower" | "array_append"
-            | "array_cat" => {
+            "string_to_array" => return self.signature_call(name, values, span),
+            name if name.starts_with("array_") || name == "cardinality" => {
                 return self.array_call(name, values, span);
             }
             _ => return self.signature_call(name, values, span),
@@ -216,25 +216,34 @@ impl Resolver<'_> {
     }
 
     fn array_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
-        let signature = SIGNATURES.iter().find(|one| one.name == name);
-        let Some(signature) = signature.filter(|one| one.takes.len() == values.len()) else {
+        let fits = |one: &&Signature| one.name == name && one.takes.len() == values.len();
+        let Some(signature) = SIGNATURES.iter().find(fits) else {
             return Err(self.type_error(span, format!("wrong number of arguments for `{name}`")));
         };
-        let Some(SqlType::Array(element)) = values.first().map(|value| value.sql_type.clone())
-        else {
-            return Err(
-                self.type_error(span, format!("the first argument of `{name}` must be an array"))
-            );
+        let at = signature.takes.iter().position(|takes| *takes == Takes::Array);
+        let given = at.map(|at| values[at].sql_type.clone());
+        let element = match given {
+            Some(SqlType::Array(element)) => element,
+            // A literal is an array of the elements beside it.
+            Some(SqlType::Unknown) if known_element(signature, &values).is_some() => {
+                Box::new(known_element(signature, &values).unwrap_or(SqlType::Text))
+            }
+            _ => return Err(self.no_such_function(name, &values, span)),
         };
         let array = SqlType::Array(element.clone());
+        let refused = self.no_such_function(name, &values, span);
         let pairs = values.into_iter().zip(signature.takes);
         let convert = |(value, takes): (Expr, &Takes)| {
             let target = match takes {
                 Takes::Array => array.clone(),
                 Takes::Element => (*element).clone(),
+                Takes::Text => SqlType::Text,
                 _ => SqlType::Int4,
             };
-            self.convert(value, &target, Context::Implicit, span)
+            match converts_implicitly(&value.sql_type, &target) {
+                true => self.convert(value, &target, Context::Implicit, span),
+                false => Err(refused.clone()),
+            }
         };
         let arguments = pairs.map(convert).collect::<Result<Vec<_>>>()?;
         let sql_type = signature.gives.sql_type(Some(&array));
@@ -338,6 +347,13 @@ fn instead_of(name: &str) -> &'static str {
             "compute it in the client and pass it as an argument, or replace the call with its expression"
         }
     }
+}
+
+/// The type of the elements beside an array of unknown type.
+fn known_element(signature: &Signature, values: &[Expr]) -> Option<SqlType> {
+    let pairs = signature.takes.iter().zip(values);
+    let mut elements = pairs.filter(|(takes, _)| **takes == Takes::Element);
+    elements.find(|(_, value)| value.sql_type != SqlType::Unknown).map(|(_, v)| v.sql_type.base())
 }
 
 /// Orders candidates by the number of arguments that need no conversion, then by the number of

@@ -115,6 +115,22 @@ fn cast_kind(from: &SqlType, target: &SqlType, context: Context) -> Option<CastK
     if let (SqlType::Array(from), SqlType::Array(target)) = (from, target) {
         return cast_kind(from, target, context);
     }
+    if let (SqlType::Array(_), true) = (from, target.is_text()) {
+        let kind = match context {
+            Context::Implicit => return None,
+            Context::Assignment => CastKind::Assignment,
+            Context::Explicit => CastKind::Explicit,
+            Context::Variable => CastKind::ThroughText,
+        };
+        return Some(kind);
+    }
+    if let (true, SqlType::Array(_)) = (from.is_text(), target) {
+        return match context {
+            Context::Explicit => Some(CastKind::Explicit),
+            Context::Variable => Some(CastKind::ThroughText),
+            _ => None,
+        };
+    }
     let structured =
         |t: &SqlType| matches!(t, SqlType::Array(_) | SqlType::Record(_) | SqlType::Void);
     if structured(from) || structured(target) {

@@ -444,6 +444,13 @@ impl Resolver<'_> {
             ) => (self.compound(scope, &[first.clone(), second.clone()])?, rest),
             _ => (self.expr(scope, root)?, chain),
         };
+        if let [
+            AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }),
+        ] = chain
+        {
+            let bounds = [lower_bound, upper_bound].map(Option::as_ref);
+            return self.slice(scope, root, bounds, span);
+        }
         let [AccessExpr::Subscript(Subscript::Index { index })] = chain else {
             let advice = "write array[index], with one index";
             return Err(self.outside(span, "this form of access to an array or record", advice));
@@ -457,6 +464,38 @@ impl Resolver<'_> {
         let index = self.convert(index, &SqlType::Int4, Context::Assignment, index_span)?;
         let kind = ExprKind::Subscript { array: Box::new(root), index: Box::new(index) };
         Ok(Expr::new(kind, *element))
+    }
+
+    /// `array[low:high]`
+    fn slice(
+        &mut self,
+        scope: &Scope<'_>,
+        array: Expr,
+        bounds: [Option<&ast::Expr>; 2],
+        span: Span,
+    ) -> Result<Expr> {
+        let sql_type = array.sql_type.clone();
+        if !matches!(sql_type, SqlType::Array(_)) {
+            let sentence = format!("{sql_type} has no elements");
+            let message = format!(
+                "cannot subscript type {} because it does not support subscripting",
+                sql_type.base()
+            );
+            return Err(self.type_error(span, sentence).in_postgres("42804", message));
+        }
+        let ends = [i64::from(i32::MIN) + 1, i64::from(i32::MAX)];
+        let mut arguments = vec![array];
+        for (bound, end) in bounds.into_iter().zip(ends) {
+            arguments.push(match bound {
+                Some(node) => {
+                    let bound = self.expr(scope, node)?;
+                    self.convert(bound, &SqlType::Int4, Context::Assignment, span)?
+                }
+                None => Expr::new(ExprKind::Integer(end), SqlType::Int4),
+            });
+        }
+        let function = crate::function::Function::ArraySlice;
+        Ok(Expr::new(ExprKind::Function { function, arguments }, sql_type))
     }
 
     fn array(&mut self, scope: &Scope<'_>, array: &ast::Array, span: Span) -> Result<Expr> {

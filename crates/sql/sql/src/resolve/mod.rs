@@ -180,12 +180,6 @@ impl<'a> Resolver<'a> {
             }
         })?;
         converted.ok_or_else(|| {
-            if context == Context::Explicit
-                && matches!(found, SqlType::Array(_))
-                && target.is_text()
-            {
-                return self.outside(span, "an array as text", "give back the array itself");
-            }
             let sentence = format!("{target} is required here, but this is {found}");
             let error = self.type_error(span, sentence);
             let has_none = matches!(target, SqlType::Record(_) | SqlType::Void | SqlType::Array(_));

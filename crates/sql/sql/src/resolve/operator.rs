@@ -230,9 +230,14 @@ impl Resolver<'_> {
                 let right = self.convert(right, &element, Context::Implicit, span)?;
                 call(Function::ArrayAppend, vec![left, right], array)
             }
-            (_, SqlType::Array(_)) => {
-                let advice = "write array_cat(ARRAY[...], array)";
-                Err(self.outside(span, "an element in front of an array", advice))
+            (SqlType::Unknown, array @ SqlType::Array(_)) => {
+                let left = self.convert(left, &array, Context::Implicit, span)?;
+                call(Function::ArrayConcat, vec![left, right], array)
+            }
+            (_, SqlType::Array(element)) => {
+                let array = right.sql_type.clone();
+                let left = self.convert(left, &element, Context::Implicit, span)?;
+                call(Function::ArrayPrepend, vec![left, right], array)
             }
             (SqlType::Jsonb, SqlType::Jsonb | SqlType::Unknown)
             | (SqlType::Unknown, SqlType::Jsonb) => {

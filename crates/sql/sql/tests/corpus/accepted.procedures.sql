@@ -199,3 +199,7 @@ CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r re
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN RETURN ''; IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN r.name; END $$;
 -- case: a whole record that may have no row
 CREATE FUNCTION f(a integer) RETURNS item LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; IF r IS NULL THEN RETURN NULL; END IF; RETURN r; END $$;
+-- case: slices
+CREATE FUNCTION f(a integer[]) RETURNS integer[] LANGUAGE plpgsql AS $$ BEGIN RETURN a[1:2]; END $$;
+-- case: an array as text
+CREATE FUNCTION f(i integer) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (array_append(ARRAY[i], i))::text; END $$;

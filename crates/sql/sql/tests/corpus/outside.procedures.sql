@@ -20,8 +20,6 @@ CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN TRUNCATE item; END
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN ASSERT 1 = 1; END $$;
 -- case: raise again
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE; END $$;
--- case: slices
-CREATE FUNCTION f(a integer[]) RETURNS integer[] LANGUAGE plpgsql AS $$ BEGIN RETURN a[1:2]; END $$;
 -- case: assignment of slices
 CREATE FUNCTION f(a integer[]) RETURNS void LANGUAGE plpgsql AS $$ BEGIN a[1:2] := a; END $$;
 -- case: foreach with slices
@@ -122,8 +120,6 @@ CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r re
 CREATE FUNCTION f(a integer) RETURNS SETOF item LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN NEXT r; END $$;
 -- case: a record of another one that may have no row
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; q record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; q := r; RETURN q.name; END $$;
--- case: an array as text
-CREATE FUNCTION f(i integer) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (array_append(ARRAY[i], i))::text; END $$;
 -- case: a function with named arguments
 CREATE FUNCTION f(a integer) RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RETURN now() + make_interval(days => a); END $$;
 -- case: the user

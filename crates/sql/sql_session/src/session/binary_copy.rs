@@ -7,7 +7,8 @@ use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::RowSet;
 use sql::SqlType;
-use sql_value::{Value, input, output};
+use sql::expression::CastKind;
+use sql_value::{Conversion, Value, input, output};
 
 impl<H: Host> SqlSession<H> {
     /// The types of the copy in progress.
@@ -73,7 +74,10 @@ fn assigned(values: Vec<Value>, types: &[SqlType]) -> Result<Vec<Value>, SqlErro
     let assign = |(value, sql_type): (Value, &SqlType)| {
         let is_limited = matches!(
             sql_type,
-            SqlType::Varchar(Some(_)) | SqlType::Char(Some(_)) | SqlType::Numeric(_)
+            SqlType::Varchar(Some(_))
+                | SqlType::Char(Some(_))
+                | SqlType::Numeric(_)
+                | SqlType::Array(_)
         );
         if value.is_null() || !is_limited {
             return Ok(value);
@@ -82,7 +86,19 @@ fn assigned(values: Vec<Value>, types: &[SqlType]) -> Result<Vec<Value>, SqlErro
             Value::Text(_) => output::text(&value, &SqlType::Text),
             value => output::text(value, sql_type),
         };
-        input::read(&text, sql_type).map_err(|error| SqlError::from(*error))
+        of_text(&text, sql_type)
     };
     values.into_iter().zip(types).map(assign).collect()
+}
+
+/// The value of a text, as a column of this type stores it. The row checks the lengths of texts.
+pub(super) fn of_text(text: &str, sql_type: &SqlType) -> Result<Value, SqlError> {
+    let read = match sql_type {
+        SqlType::Numeric(_) | SqlType::Array(_) => {
+            let conversion = Conversion::between(&SqlType::Unknown, sql_type, CastKind::Assignment);
+            conversion.apply(Value::text(text))
+        }
+        _ => input::read(text, sql_type),
+    };
+    read.map_err(|error| SqlError::from(*error))
 }

@@ -4,6 +4,7 @@
 //! engine, see [`super::divided`]. Outside of a transaction block, `COPY` gives an empty table such
 //! storage itself.
 
+use super::binary_copy::of_text;
 use super::divided::{HINT, Parts};
 use super::open::{OpenQuery, ROWS_AT_A_TIME};
 use super::query::Ended;
@@ -17,7 +18,7 @@ use crate::outcome::{CopyDirection, CopyFormat, Outcome, RowSet};
 use crate::planned::compile_text;
 use interpreter::{Rows, SingleStatement};
 use sql::SqlType;
-use sql_value::{Value, input, output};
+use sql_value::{Value, output};
 use std::sync::Arc;
 
 /// A copy in progress.
@@ -284,9 +285,7 @@ impl<H: Host> SqlSession<H> {
             for (field, sql_type) in fields.into_iter().zip(&copy.types) {
                 copy.values.push(match field {
                     None => Value::Null,
-                    Some(text) => {
-                        input::read(&text, sql_type).map_err(|error| SqlError::from(*error))?
-                    }
+                    Some(text) => of_text(&text, sql_type)?,
                 });
             }
             self.take_values(copy).await?;

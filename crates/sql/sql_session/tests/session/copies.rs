@@ -213,3 +213,18 @@ fn many_rows_of_a_query_are_inserted() {
     assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
     assert!(client.run("SELECT 1 FROM u").starts_with("42P01"));
 }
+
+#[test]
+fn copied_values_have_the_scales_and_lengths_of_their_columns() {
+    let mut client = Client::of(&new_database());
+    client.run(
+        "CREATE TABLE t (id int PRIMARY KEY, n numeric(6, 2), m numeric(6, 2)[], v varchar(3)[])",
+    );
+    let copied = copy_in(&mut client, "COPY t FROM STDIN", "1\t1.239\t{1.239,2}\t{abc,NULL}\n");
+    assert_eq!(copied, "COPY 1");
+    assert_eq!(client.run("SELECT * FROM t"), "1|1.24|{1.24,2.00}|{abc,NULL}\nSELECT 1");
+    let refused = copy_in(&mut client, "COPY t (id, v) FROM STDIN", "2\t{abcd}\n");
+    assert_eq!(refused, "22001: value too long for type character varying(3)");
+    let refused = copy_in(&mut client, "COPY t (id, n) FROM STDIN", "2\t99999\n");
+    assert_eq!(refused.get(..5), Some("22003"));
+}

@@ -6,7 +6,11 @@ use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("script.sql");
 /// Stored types, one script each.
-const TYPES: [&str; 2] = [include_str!("types/bytes.sql"), include_str!("types/json.sql")];
+const TYPES: [&str; 3] = [
+    include_str!("types/bytes.sql"),
+    include_str!("types/json.sql"),
+    include_str!("types/arrays.sql"),
+];
 /// Ends the output of a statement.
 const MARK: &str = "-- end of statement:";
 

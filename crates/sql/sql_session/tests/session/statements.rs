@@ -110,3 +110,32 @@ fn a_table_is_a_query() {
     let refused = client.query(" TABLE none").expect_err("it does not exist");
     assert_eq!((&*refused.sqlstate, refused.position), ("42P01", Some(7)));
 }
+
+#[test]
+fn what_arrays_and_documents_cannot_be_is_refused_with_a_reason() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE t (id int, a int[], j jsonb, r json)");
+    for refused in [
+        "INSERT INTO t (a) VALUES ('{{1},{2}}')",
+        "INSERT INTO t (a) VALUES ('[0:1]={1,2}')",
+        "SELECT ARRAY[ARRAY[1]]",
+        "CREATE TABLE u (a int[][])",
+        "CREATE TABLE u (a int[] PRIMARY KEY)",
+        "CREATE TABLE u (id int, j jsonb UNIQUE)",
+        "CREATE INDEX ON t (a)",
+        "CREATE INDEX ON t (j)",
+        "CREATE INDEX ON t (r)",
+        "SELECT jsonb_array_elements(j) FROM t",
+    ] {
+        assert_eq!(
+            client.run(refused).get(..5),
+            Some("0A000"),
+            "{refused}: {}",
+            client.run(refused)
+        );
+    }
+    let long = "UPDATE t SET j = to_jsonb(repeat('x', 1048576))";
+    client.run("INSERT INTO t VALUES (1)");
+    let error = client.query(long).expect_err("it is too long");
+    assert_eq!((&*error.sqlstate, error.hint.is_some()), ("54000", true));
+}

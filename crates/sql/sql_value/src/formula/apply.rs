@@ -4,7 +4,7 @@ use super::{Binary, Unary};
 use crate::error::{Error, Result};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Interval, Value};
-use crate::{bytes, date, float, interval, numeric, real, text, timestamp};
+use crate::{array, bytes, date, float, interval, numeric, real, text, timestamp};
 use sql::expression::BinaryOperator;
 use sql::types::SqlType;
 
@@ -86,6 +86,7 @@ pub(super) fn arithmetic(
     right: &SqlType,
 ) -> Option<Binary> {
     match (left, right) {
+        (SqlType::Array(_), SqlType::Array(_)) => of_arrays(operator),
         (left, right) if left.is_json() => super::json::operator(operator, left, right),
         (SqlType::Float8, SqlType::Float8) => of_floats(operator),
         (SqlType::Float4, SqlType::Float4) => of_reals(operator),
@@ -113,6 +114,21 @@ fn of_floats(operator: BinaryOperator) -> Option<Binary> {
         }
         BinaryOperator::Divide => {
             |a, b| Ok(Value::Float(float::divide(float_of(a)?, float_of(b)?)?))
+        }
+        _ => return None,
+    })
+}
+
+fn of_arrays(operator: BinaryOperator) -> Option<Binary> {
+    Some(match operator {
+        BinaryOperator::Contains => {
+            |a, b| Ok(Value::Bool(array::contains(array_of(a)?, array_of(b)?)))
+        }
+        BinaryOperator::Contained => {
+            |a, b| Ok(Value::Bool(array::contains(array_of(b)?, array_of(a)?)))
+        }
+        BinaryOperator::Overlaps => {
+            |a, b| Ok(Value::Bool(array::overlaps(array_of(a)?, array_of(b)?)))
         }
         _ => return None,
     })

@@ -4,10 +4,10 @@ use super::apply::{
     array_of, bytes_of, date_of, float_of, int_of, interval_of, numeric_of, text_of, time_of,
 };
 use super::{Binary, Many, Unary};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, sqlstate};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Value};
-use crate::{bytes, date, float, format, interval, numeric, text, timestamp};
+use crate::{array, bytes, date, float, format, interval, numeric, text, timestamp};
 use compact_str::CompactString;
 use sql::function::Function;
 use sql::types::SqlType;
@@ -36,6 +36,7 @@ pub(super) fn choose(function: Function, types: &[SqlType]) -> Option<Chosen> {
         .or_else(|| of_texts(function, types))
         .or_else(|| of_times(function, types))
         .or_else(|| of_arrays(function))
+        .or_else(|| of_elements(function))
 }
 
 fn of_numbers(function: Function, types: &[SqlType]) -> Option<Chosen> {
@@ -225,6 +226,75 @@ fn of_arrays(function: Function) -> Option<Chosen> {
             [left, right] => {
                 let elements = array_of(left)?.iter().chain(array_of(right)?);
                 Ok(Value::Array(elements.cloned().collect()))
+            }
+            _ => Err(wrong_count()),
+        }),
+        _ => return None,
+    })
+}
+
+fn of_elements(function: Function) -> Option<Chosen> {
+    Some(match function {
+        Function::ArrayPrepend => Lenient(|values| match values {
+            [element, Value::Null] => Ok(Value::Array([element.clone()].into())),
+            [element, array] => {
+                let elements = std::iter::once(element).chain(array_of(array)?);
+                Ok(Value::Array(elements.cloned().collect()))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::ArrayRemove => Lenient(|values| match values {
+            [Value::Null, _] => Ok(Value::Null),
+            [array, gone] => Ok(array::remove(array_of(array)?, gone)),
+            _ => Err(wrong_count()),
+        }),
+        Function::ArrayReplace => Lenient(|values| match values {
+            [Value::Null, ..] => Ok(Value::Null),
+            [array, old, new] => Ok(array::replace(array_of(array)?, old, new)),
+            _ => Err(wrong_count()),
+        }),
+        Function::ArrayPosition => Lenient(|values| match values {
+            [Value::Null, ..] => Ok(Value::Null),
+            [_, _, Value::Null] => {
+                let message = "initial position must not be null";
+                Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message))
+            }
+            [array, wanted, rest @ ..] => {
+                let first = rest.first().map_or(Ok(1), int_of)?;
+                let mut found = array::positions(array_of(array)?, wanted);
+                Ok(found.find(|at| *at >= first).into())
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::ArrayPositions => Lenient(|values| match values {
+            [Value::Null, _] => Ok(Value::Null),
+            [array, wanted] => {
+                let found = array::positions(array_of(array)?, wanted).map(Value::Int);
+                Ok(Value::Array(found.collect()))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::ArrayDimensions => {
+            One(|array| Ok((!array_of(array)?.is_empty()).then_some(1).into()))
+        }
+        Function::ArraySlice => Strict(|values| match values {
+            [array, low, high] => Ok(array::slice(array_of(array)?, int_of(low)?, int_of(high)?)),
+            _ => Err(wrong_count()),
+        }),
+        Function::ArrayToText => Lenient(|values| match values {
+            [Value::Null, ..] | [_, Value::Null, ..] => Ok(Value::Null),
+            [array, separator, rest @ ..] => {
+                let null = rest.first().and_then(Value::as_text);
+                let separator = text_of(separator)?;
+                Ok(Value::Text(array::to_text(array_of(array)?, separator, null)))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::TextToArray => Lenient(|values| match values {
+            [Value::Null, ..] => Ok(Value::Null),
+            [text, separator, rest @ ..] => {
+                let null = rest.first().and_then(Value::as_text);
+                Ok(array::of_text(text_of(text)?, separator.as_text(), null))
             }
             _ => Err(wrong_count()),
         }),

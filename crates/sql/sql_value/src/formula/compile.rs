@@ -239,6 +239,7 @@ impl Compiler<'_> {
             Function::Json { function, is_binary } if function.takes_any() => {
                 self.as_json(function, is_binary, arguments)
             }
+            Function::ArrayToText => self.printed_elements(arguments),
             Function::Concat => arguments.iter().map(|argument| self.printed(argument)).collect(),
             _ => self.list(arguments),
         };
@@ -253,6 +254,21 @@ impl Compiler<'_> {
             (Some(Chosen::Lenient(apply)), _) => Node::Lenient { apply, arguments: nodes },
             _ => fail("a function does not take these types"),
         }
+    }
+
+    /// Compiles an array, with its elements as they are printed, and further arguments.
+    fn printed_elements(&mut self, arguments: &[Expr]) -> Box<[Node]> {
+        let convert = |argument: &Expr| {
+            let node = self.node(argument);
+            match &argument.sql_type {
+                SqlType::Array(element) => {
+                    let print = Conversion::Print((**element).clone());
+                    converted(node, Conversion::Elements(Box::new(print)))
+                }
+                _ => node,
+            }
+        };
+        arguments.iter().map(convert).collect()
     }
 
     /// Compiles arguments of any type as JSON, and keys of objects as text.

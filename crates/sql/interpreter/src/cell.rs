@@ -4,7 +4,7 @@ use compact_str::CompactString;
 use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
 use sql::{Field, SqlType};
-use sql_value::{Decimal, Error, Value, input, json, output};
+use sql_value::{Decimal, Error, Interval, Value, input, json, output};
 use std::borrow::Cow;
 
 /// How a row stores a column.
@@ -21,6 +21,8 @@ pub(crate) enum Cell {
     /// Bytes, of at most this many.
     Bytes(u32),
     Uuid,
+    /// Months and days of four bytes each, and microseconds of eight.
+    Interval,
     /// The text of an array, of at most this many bytes.
     Array(u32),
     /// The text of a `jsonb`, of at most this many bytes.
@@ -60,6 +62,7 @@ impl BoundColumn {
             SqlType::Float4 | SqlType::Float8 => Cell::Float,
             SqlType::Bytes => Cell::Bytes(schema.columns()[at].column_type.length_max()),
             SqlType::Uuid => Cell::Uuid,
+            SqlType::Interval => Cell::Interval,
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
             SqlType::Array(_) => Cell::Array(schema.columns()[at].column_type.length_max()),
             SqlType::Jsonb => Cell::Json(schema.columns()[at].column_type.length_max()),
@@ -170,6 +173,10 @@ impl BoundColumn {
                 Ok(uuid) => Value::Uuid(uuid),
                 Err(_) => return Err(self.damaged(record)),
             },
+            Cell::Interval => match <[u8; 16]>::try_from(record.bytes_in(slot)) {
+                Ok(bytes) => Value::Interval(interval_of(bytes)),
+                Err(_) => return Err(self.damaged(record)),
+            },
             Cell::Date => Value::Date(record.int_in(slot) as i32),
             Cell::Timestamp => Value::Timestamp(record.int_in(slot)),
         })
@@ -260,6 +267,9 @@ impl BoundColumn {
                 record.set_bytes(at, text.as_bytes());
             }
             (Cell::Uuid, Value::Uuid(uuid)) => record.set_bytes(at, uuid),
+            (Cell::Interval, Value::Interval(interval)) => {
+                record.set_bytes(at, &bytes_of(*interval));
+            }
             (Cell::Float, Value::Float(float)) => record.set_float(at, *float),
             (_, Value::Null) => record.set_null(at),
             (_, value) => {
@@ -292,6 +302,20 @@ impl BoundColumn {
     pub fn holds(&self, units: i64) -> bool {
         units << self.spare_bits >> self.spare_bits == units
     }
+}
+
+/// The stored form of an interval.
+fn bytes_of(interval: Interval) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&interval.months.to_le_bytes());
+    bytes[4..8].copy_from_slice(&interval.days.to_le_bytes());
+    bytes[8..].copy_from_slice(&interval.microseconds.to_le_bytes());
+    bytes
+}
+
+fn interval_of(bytes: [u8; 16]) -> Interval {
+    let all = u128::from_le_bytes(bytes);
+    Interval { months: all as i32, days: (all >> 32) as i32, microseconds: (all >> 64) as i64 }
 }
 
 /// Rescales a decimal, rounding down; returns whether that is exact. `None` if the result has more
@@ -340,6 +364,12 @@ fn out_of_range(sql_type: &SqlType) -> Box<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals_are_read_as_they_were_written() {
+        let interval = Interval { months: -1, days: i32::MAX, microseconds: i64::MIN };
+        assert_eq!(interval_of(bytes_of(interval)), interval);
+    }
 
     #[test]
     fn decimals_change_their_scale_downwards() {

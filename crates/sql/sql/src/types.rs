@@ -45,7 +45,7 @@ pub enum SqlType {
     Timestamp,
     /// `timestamp with time zone`.
     TimestampTz,
-    /// `interval`, in expressions only.
+    /// `interval`.
     Interval,
     /// A one-dimensional array.
     Array(Box<SqlType>),
@@ -102,7 +102,7 @@ impl SqlType {
             Self::Float4 | Self::Float8 => ColumnType::Float8,
             Self::Varchar(Some(length)) => ColumnType::Varchar(*length),
             Self::Char(Some(length)) => ColumnType::Char(*length),
-            Self::Uuid => ColumnType::Bytes(16),
+            Self::Uuid | Self::Interval => ColumnType::Bytes(16),
             Self::Date => ColumnType::Date,
             Self::Timestamp | Self::TimestampTz => ColumnType::Timestamp,
             _ => return None,
@@ -143,7 +143,7 @@ impl SqlType {
 
     /// Whether columns of this type can be part of keys and indexes of a session's tables.
     pub fn is_key(&self) -> bool {
-        !self.is_json() && !matches!(self, Self::Array(_))
+        !self.is_json() && !matches!(self, Self::Array(_) | Self::Interval)
     }
 
     pub fn is_text(&self) -> bool {

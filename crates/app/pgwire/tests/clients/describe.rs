@@ -22,7 +22,7 @@ const TABLES: [&str; 15] = [
     "alter table moved rename c to e",
     "create table typed (id uuid primary key default '00000000-0000-0000-0000-000000000001', \
      data bytea default '\\x00', r real default 1.5, doc jsonb default '{}', raw json, \
-     tags text[] not null default '{}', prices numeric(6, 2)[], names varchar(5)[])",
+     tags text[] not null default '{}', prices numeric(6, 2)[], names varchar(5)[], span interval default '1 day')",
 ];
 
 /// Commands with equal output, apart from what namdb does not have.

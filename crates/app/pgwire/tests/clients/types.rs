@@ -59,6 +59,8 @@ const VALUES: &[(&str, &[&str])] = &[
     ("json", &[" {\"b\" : 1, \"b\": \"\\t\"} ", "null"]),
     ("jsonb[]", &["{\"{\\\"a\\\": 1}\",NULL}"]),
     ("json[]", &["{1,NULL}"]),
+    ("interval", &["1 year 2 mons -3 days 04:05:06.7", "-00:00:01", "0"]),
+    ("interval[]", &["{1 day,NULL}"]),
     ("uuid[]", &["{}", "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,NULL}"]),
     ("bytea[]", &["{\"\\\\x00ff\",NULL}"]),
     ("real[]", &["{0.1,NULL,1e10}"]),

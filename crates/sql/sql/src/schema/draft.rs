@@ -182,7 +182,7 @@ pub(super) fn refusal(sql_type: &SqlType, is_session: bool) -> Option<(String, &
         SqlType::Uuid | SqlType::Json | SqlType::Jsonb if !is_session => "write `varchar(n)`",
         SqlType::Float4 if !is_session => "write `double precision`",
         SqlType::Array(_) => "write a second table with a row for each element",
-        SqlType::Interval => "write bigint, and count microseconds",
+        SqlType::Interval if !is_session => "write bigint, and count microseconds",
         _ => return None,
     };
     Some((format!("a column of type {sql_type}"), advice))

@@ -6,10 +6,11 @@ use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("script.sql");
 /// Stored types, one script each.
-const TYPES: [&str; 3] = [
+const TYPES: [&str; 4] = [
     include_str!("types/bytes.sql"),
     include_str!("types/json.sql"),
     include_str!("types/arrays.sql"),
+    include_str!("types/intervals.sql"),
 ];
 /// Ends the output of a statement.
 const MARK: &str = "-- end of statement:";

@@ -125,6 +125,7 @@ fn what_arrays_and_documents_cannot_be_is_refused_with_a_reason() {
         "CREATE INDEX ON t (a)",
         "CREATE INDEX ON t (j)",
         "CREATE INDEX ON t (r)",
+        "CREATE TABLE u (i interval PRIMARY KEY)",
         "SELECT jsonb_array_elements(j) FROM t",
     ] {
         assert_eq!(

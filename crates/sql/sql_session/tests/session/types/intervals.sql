@@ -1,0 +1,28 @@
+-- `interval` in tables.
+CREATE TABLE i (id int PRIMARY KEY, span interval DEFAULT '1 day', at timestamp, d date, z timestamptz);
+INSERT INTO i VALUES (1, '1 year 2 months 3 days 04:05:06.7', '2026-01-31 10:00', '2026-03-01', '2026-01-01 00:00+00'), (2, '-1 hour', '2026-01-01', '2024-02-29', NULL), (3, '30 days', NULL, NULL, NULL), (4, '1 mon', NULL, NULL, NULL), (5, NULL, NULL, NULL, NULL);
+INSERT INTO i (id) VALUES (6);
+INSERT INTO i VALUES (7, 'x');
+SELECT id, span FROM i ORDER BY id;
+SELECT id FROM i ORDER BY span, id;
+SELECT id FROM i WHERE span = '1 month' ORDER BY id;
+SELECT id FROM i WHERE span > '1 day' ORDER BY id;
+SELECT at + span, at - span, d + span, d - span FROM i WHERE id < 3 ORDER BY id;
+SELECT z + span FROM i WHERE id = 1;
+SELECT span * 2, span / 2, -span, span + '1 day', span - span FROM i WHERE id = 1;
+SELECT extract(year FROM span), extract(month FROM span), extract(day FROM span), extract(hour FROM span), extract(epoch FROM span) FROM i WHERE id = 1;
+SELECT at - timestamp '2025-12-31 12:30', d - date '2026-01-01' FROM i WHERE id = 1;
+SELECT sum(span), avg(span), min(span), max(span), count(span) FROM i WHERE id < 4;
+SELECT span, count(*) FROM i WHERE id IN (3, 4) GROUP BY span;
+SELECT count(DISTINCT span) FROM i;
+SELECT span::text, '1 day 2 hours'::interval, '02:03'::text::interval FROM i WHERE id = 1;
+UPDATE i SET span = span + interval '1 hour' WHERE id = 2 RETURNING span;
+SELECT id FROM i WHERE at + span > '2026-06-01';
+SELECT coalesce(span, '0') FROM i WHERE id = 5;
+SELECT span::int FROM i;
+SELECT span + 1 FROM i;
+SELECT array_agg(span) FROM (SELECT span FROM i WHERE id < 4 ORDER BY id) s;
+ALTER TABLE i ADD COLUMN more interval NOT NULL DEFAULT '-2 days 1 second';
+SELECT more FROM i WHERE id = 1;
+ALTER TABLE i ALTER COLUMN more TYPE text;
+SELECT more FROM i WHERE id = 1;

@@ -69,3 +69,5 @@ ALTER TABLE tagged ALTER COLUMN scores TYPE float8[];
 SELECT scores FROM tagged WHERE scores IS NOT NULL;
 CREATE VIEW tags AS SELECT id, tags[1] AS first, array_length(tags, 1) AS count FROM tagged WHERE tags @> '{x}';
 SELECT * FROM tags;
+SELECT id, (SELECT max(x) FROM unnest(a.n) x) FROM a ORDER BY id;
+SELECT id FROM a WHERE EXISTS (SELECT 1 FROM unnest(a.t) AS x(v) WHERE v LIKE 'x%') ORDER BY id;

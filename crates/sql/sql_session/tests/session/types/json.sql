@@ -135,3 +135,5 @@ CREATE VIEW v AS SELECT id, data -> 'a' AS a, data ->> 'b' AS b FROM j WHERE dat
 SELECT * FROM v ORDER BY id;
 SELECT ARRAY['1'::jsonb, '{"a": "b c"}'], '{"{\"a\": 1}",NULL}'::jsonb[];
 SELECT 'a' || '1'::jsonb::text, data || NULL FROM j WHERE id = 1;
+SELECT id, (SELECT count(*) FROM jsonb_array_elements(j.data)), (SELECT sum(e::text::numeric) FROM jsonb_array_elements(j.data) e WHERE jsonb_typeof(e) = 'number') FROM j WHERE id = 2;
+SELECT id FROM j WHERE EXISTS (SELECT FROM jsonb_object_keys(CASE WHEN jsonb_typeof(j.data) = 'object' THEN j.data ELSE '{}' END) k WHERE k = 'a') ORDER BY id;

@@ -3,6 +3,7 @@
 
 use super::cluster::Cluster;
 use super::support::text;
+use layout::{PhysicalDesign, Storage};
 use membership::ClusterFile;
 use namdb::{Isolation, RecordTable, Retry, Session, TransactionError, record};
 use namdb_program::servers::left_locks::LeftLocks;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const OPTIONS: &str = "--fabric tcp --memory-servers 3 --replicas 2 --memory 32M";
 const THREADS: usize = 2;
-const ROWS: i64 = 20;
+const ROWS: i64 = 100;
 /// Time of work before the death, and behind it.
 const WORK: Duration = Duration::from_millis(500);
 /// Time in which every thread must count up every row again.
@@ -25,6 +26,12 @@ record! {
         key { number: i64 }
         value: i64,
     }
+    index by_value(value);
+}
+
+/// A tree with inner nodes, which die with their server.
+fn design() -> PhysicalDesign {
+    PhysicalDesign { storage: Storage::Tree, node_bytes: 256, ..PhysicalDesign::default() }
 }
 
 fn count_up(
@@ -70,10 +77,10 @@ fn work(
     }
 }
 
-fn a_death_loses_nothing(number: usize) {
-    let cluster = Cluster::up(&format!("replicas-{number}"), OPTIONS);
+fn a_death_loses_nothing(number: usize, signal: Signal) {
+    let cluster = Cluster::up(&format!("replicas-{number}-{signal:?}"), OPTIONS);
     let db = namdb::connect(&cluster.file).expect("the cluster runs");
-    let table = RecordTable::<Counter>::open_or_create(&db, Default::default());
+    let table = RecordTable::<Counter>::open_or_create(&db, design());
     let table = table.expect("it is new");
     let counted: Vec<Counted> = (0..ROWS).map(|_| Counted::default()).collect();
     let died = OnceLock::new();
@@ -83,17 +90,14 @@ fn a_death_loses_nothing(number: usize) {
             scope.spawn(move || work(session, table, counted, died));
         }
         std::thread::sleep(WORK);
-        kill_process(cluster.processes("memory")[number], Signal::KILL).expect("it runs");
+        kill_process(cluster.processes("memory")[number], signal).expect("it runs");
         died.set(Instant::now()).expect("it is the only death");
     });
     let seconds = died.get().expect("it is set").elapsed().as_secs_f64();
     eprintln!("all rows were counted up {seconds:.3} s after the death");
-    let mut session = db.session();
-    for (row, counted) in (0..).zip(&counted) {
-        let value = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
-            Ok::<_, TransactionError>(txn.get(table, row)?.map_or(0, |counter| counter.value))
-        });
-        let (value, surely) = (value.expect("readable") as u64, counted.surely.load(Relaxed));
+    let values = values(&cluster);
+    for ((row, value), counted) in (0..).zip(values).zip(&counted) {
+        let surely = counted.surely.load(Relaxed);
         let possible = surely..=surely + counted.perhaps.load(Relaxed);
         assert!(possible.contains(&value), "row {row} is {value}, {possible:?} were counted");
     }
@@ -112,12 +116,36 @@ fn a_death_loses_nothing(number: usize) {
     assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
 }
 
+/// The values of all rows, as a program reads them that has just joined: through the tree, and
+/// through the index.
+fn values(cluster: &Cluster) -> Vec<u64> {
+    let db = namdb::connect(&cluster.file).expect("the cluster runs");
+    let table = RecordTable::<Counter>::open(&db).expect("it is there");
+    let by_value = Counter::by_value(&db).expect("it is there");
+    let read = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+        let mut values = Vec::new();
+        for number in 0..ROWS {
+            let row = txn.get(table, number)?.expect("it was counted up");
+            let same = txn.index(by_value).get(row.value)?;
+            assert!(same.contains(&row), "{row:?} is not among {same:?}");
+            values.push(row.value as u64);
+        }
+        Ok::<_, TransactionError>(values)
+    });
+    read.expect("readable")
+}
+
 #[test]
 fn a_memory_server_that_dies_loses_nothing() {
-    a_death_loses_nothing(1);
+    a_death_loses_nothing(1, Signal::KILL);
 }
 
 #[test]
 fn the_first_memory_server_that_dies_loses_nothing() {
-    a_death_loses_nothing(0);
+    a_death_loses_nothing(0, Signal::KILL);
+}
+
+#[test]
+fn a_memory_server_that_leaves_loses_nothing() {
+    a_death_loses_nothing(2, Signal::TERM);
 }

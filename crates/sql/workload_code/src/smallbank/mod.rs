@@ -23,7 +23,7 @@ impl Generated for Tables {
         "transact_savings",
         "write_check",
     ];
-    const FINGERPRINT: u32 = 0x650182e2;
+    const FINGERPRINT: u32 = 0x26b9eba4;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

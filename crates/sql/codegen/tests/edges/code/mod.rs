@@ -166,7 +166,7 @@ impl Generated for Tables {
         "cut_texts",
         "cut_labels",
     ];
-    const FINGERPRINT: u32 = 0xd62827da;
+    const FINGERPRINT: u32 = 0x06504d18;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

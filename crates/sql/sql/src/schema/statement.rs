@@ -75,6 +75,14 @@ impl SchemaReader<'_> {
         self.cursor.rewind(end);
         match self.cursor.peek() {
             None | Some(Token::SemiColon) => Ok(()),
+            Some(_) if ["PARTITION", "INHERITS"].iter().any(|word| self.cursor.is_word(word)) => {
+                let advice = "write one table with all rows";
+                Err(self.cursor.outside(
+                    self.cursor.span(),
+                    "a table that is part of others",
+                    advice,
+                ))
+            }
             Some(_) if self.is_session && CLAUSES.iter().any(|word| self.cursor.is_word(word)) => {
                 self.skip_clauses();
                 Ok(())

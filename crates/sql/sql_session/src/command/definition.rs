@@ -33,6 +33,10 @@ impl Parser<'_> {
         }
         let what = self.peek().map_or("", |token| token.text).to_uppercase();
         match &*what {
+            "SCHEMA" if !self.tokens.iter().any(|token| token.is_word("PUBLIC")) => {
+                let hint = "Leave the schema out, and write names without one.";
+                Err(SqlError::unsupported("schemas are not supported").hint(hint))
+            }
             "TABLESPACE" | "EXTENSION" | "STATISTICS" | "SCHEMA" => {
                 Ok(ignored(&format!("CREATE {what}")))
             }

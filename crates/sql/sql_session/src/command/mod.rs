@@ -13,6 +13,17 @@ use crate::error::SqlError;
 use crate::lexer::{Kind, Token, characters, tokens};
 use txn::Isolation;
 
+/// The treatment of tables that refer to a truncated one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Referrers {
+    /// The command is refused if there are any.
+    Refuse,
+    /// They are truncated, too.
+    Truncate,
+    /// They stay: the table is empty anyway.
+    Keep,
+}
+
 /// A statement by its kind.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Command {
@@ -94,7 +105,7 @@ pub(crate) enum Command {
     },
     Truncate {
         tables: Vec<String>,
-        cascade: bool,
+        referrers: Referrers,
     },
     Copy(Box<CopyStatement>),
     Declare {
@@ -339,6 +350,11 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The rest of a `TRUNCATE`.
+    fn referrers(&mut self) -> Referrers {
+        if self.cascade() { Referrers::Truncate } else { Referrers::Refuse }
+    }
+
     fn cascade(&mut self) -> bool {
         let cascade = self.accept("CASCADE");
         self.accept("RESTRICT");
@@ -400,7 +416,7 @@ impl<'t> Parser<'t> {
                 let tables = self.relations()?;
                 let _ = self.accept_all(&["RESTART", "IDENTITY"])
                     || self.accept_all(&["CONTINUE", "IDENTITY"]);
-                Command::Truncate { tables, cascade: self.cascade() }
+                Command::Truncate { tables, referrers: self.referrers() }
             }
             "DECLARE" => return parse_declare(self),
             "FETCH" => return parse_fetch(self),
@@ -541,7 +557,10 @@ mod tests {
         let execute = Command::Execute { name: "p".into(), arguments: "1, f(2, 3)".into() };
         assert_eq!(parsed("EXECUTE p (1, f(2, 3))"), execute);
         let tables = vec!["a".to_owned(), "b".to_owned()];
-        assert_eq!(parsed("truncate a, public.b"), Command::Truncate { tables, cascade: false });
+        assert_eq!(
+            parsed("truncate a, public.b"),
+            Command::Truncate { tables, referrers: Referrers::Refuse }
+        );
         let names = vec!["t".to_owned()];
         let drop = Command::Drop { kind: DropKind::Table, names, if_exists: true, cascade: true };
         assert_eq!(parsed("drop table if exists t cascade"), drop);

@@ -11,7 +11,7 @@ use super::query::Ended;
 use super::rewrite::{CHUNK_ROWS, quoted};
 use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
-use crate::command::Command;
+use crate::command::{Command, Referrers};
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::Outcome;
@@ -79,7 +79,8 @@ impl<H: Host> SqlSession<H> {
         if !self.is_empty(block, &version, name).await? {
             return Ok(false);
         }
-        let truncate = Command::Truncate { tables: vec![name.to_owned()], cascade: true };
+        let truncate =
+            Command::Truncate { tables: vec![name.to_owned()], referrers: Referrers::Keep };
         self.change(block, &truncate, "").await?;
         Ok(true)
     }

@@ -11,7 +11,7 @@ use crate::command::TableChange;
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::lexer::tokens;
-use sql::catalog::Index;
+use sql::catalog::{Index, TableColumn};
 
 impl<H: Host> SqlSession<H> {
     /// Gives tables new storage whose rows are stored in another way than before. The engine fills
@@ -23,6 +23,7 @@ impl<H: Host> SqlSession<H> {
         version: &Version,
         parsed: &Parsed,
         definitions: &mut [Definition],
+        given: Option<i64>,
     ) -> Vec<i64> {
         let (keeps, change) = (block.keeps_transaction(), block.change.as_ref());
         let mut rewritten = Vec::new();
@@ -37,7 +38,14 @@ impl<H: Host> SqlSession<H> {
                     || change.is_some_and(|one| one.has_index(&definition.physical, name));
                 is_new && (keeps || is_known())
             };
-            if new.schema != old.schema || new.indexes.iter().any(needs_storage) {
+            // Types that are stored alike have other values: not every text is a document.
+            let is_retyped = |column: &TableColumn| {
+                let before = old.columns.iter().find(|other| other.number == column.number);
+                before.is_some_and(|before| before.sql_type != column.sql_type)
+            };
+            let is_changed = new.schema != old.schema || new.columns.iter().any(is_retyped);
+            let is_given = given == Some(definition.id);
+            if is_given || is_changed || new.indexes.iter().any(needs_storage) {
                 definition.physical = self.physical_name(&definition.name);
                 rewritten.push(definition.id);
             }
@@ -73,8 +81,9 @@ impl<H: Host> SqlSession<H> {
         }
         let parsed = follow_tables(version, &mut definitions, text)?;
         refuse_changed_columns(version, &parsed, owner.id)?;
-        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions);
         let values = change.values.clone();
+        let given = (!values.is_empty()).then_some(owner.id);
+        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, given);
         Ok(Edited { rewritten, values, ..Edited::new(definitions, tag) })
     }
 
@@ -111,7 +120,7 @@ impl<H: Host> SqlSession<H> {
             None => definitions.push(alteration(version, owner.id, text)),
         }
         let parsed = Parsed::read(&definitions, text)?;
-        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions);
+        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, None);
         Ok(Edited { rewritten, ..Edited::new(definitions, tag) })
     }
 }

@@ -127,7 +127,7 @@ impl<H: Host> SqlSession<H> {
             definition.body = with_name(text, &definition.name)?;
         }
         definitions.push(definition);
-        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions);
+        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, None);
         Ok(Edited { rewritten, ..Edited::new(definitions, tag) })
     }
 }

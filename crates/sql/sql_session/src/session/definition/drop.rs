@@ -6,7 +6,7 @@ use super::alter::alteration;
 use super::{Edited, no_table};
 use crate::catalog::version::Parsed;
 use crate::catalog::{Definition, DefinitionKind, Version};
-use crate::command::DropKind;
+use crate::command::{DropKind, Referrers};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use sql::{Table, View};
@@ -98,12 +98,22 @@ impl<H: Host> SqlSession<H> {
         block: &mut Block<H::Env>,
         version: &Version,
         tables: &[String],
-        cascade: bool,
+        referrers: Referrers,
     ) -> Result<Edited, SqlError> {
         let mut definitions = version.definitions.clone();
-        for name in tables {
+        let mut all = tables.to_vec();
+        let mut next = 0;
+        while let Some(name) = all.get(next).filter(|_| referrers == Referrers::Truncate).cloned() {
+            while let Some(refers) = referrer(version, &name, &all) {
+                let message = format!("truncate cascades to table \"{refers}\"");
+                self.notice(Severity::Notice, "00000", message);
+                all.push(refers.to_owned());
+            }
+            next += 1;
+        }
+        for name in &all {
             let owner = self.owner(version, name)?.clone();
-            if !cascade {
+            if referrers == Referrers::Refuse {
                 let refers = referrer(version, name, tables);
                 if let Some(refers) = refers {
                     let message = "cannot truncate a table referenced in a foreign key constraint";

@@ -123,8 +123,8 @@ impl<H: Host> SqlSession<H> {
             Command::Drop { kind, names, if_exists, cascade } => {
                 self.drop_objects(block, &version, (*kind, names), *if_exists, *cascade)?
             }
-            Command::Truncate { tables, cascade } => {
-                self.truncate(block, &version, tables, *cascade)?
+            Command::Truncate { tables, referrers } => {
+                self.truncate(block, &version, tables, *referrers)?
             }
             Command::CreateView { name, replaces, columns, query } => {
                 create_view(&version, (name, columns), query, *replaces, text)?

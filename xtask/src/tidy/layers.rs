@@ -25,6 +25,7 @@ const WINGS: [(&str, &[&str]); 6] = [
         "proving",
         &[
             "hardware",
+            "etcd_process",
             "sim",
             "fabric_conformance",
             "model",
@@ -119,8 +120,9 @@ fn refusal(user: &Manifest<'_>, dependency: &Dependency, used: &str) -> Option<S
         return Some(format!("`{user}` may not use the tooling, remove the dependency"));
     }
     // Tests of everything above the fabric run in the simulator, those of the judges too, and the
-    // judge of histories uses no crate of ours.
-    let is_for_tests = used == "sim" || used == "history_judge" && !INDEPENDENT.contains(&user);
+    // judge of histories and the etcd of tests use no crate of ours.
+    let is_for_tests = ["sim", "etcd_process"].contains(&used)
+        || used == "history_judge" && !INDEPENDENT.contains(&user);
     let is_above = layer(user) > layer("fabric") && user != used;
     if dependency.is_dev && is_for_tests && is_above && user != "sim" {
         return None;

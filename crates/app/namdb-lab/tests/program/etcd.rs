@@ -2,103 +2,20 @@
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
 use super::server::{Server, Site};
-use super::support::{get, namdb, number, temporary, text, token};
-use rustix::process::{Pid, Signal, kill_process};
+use super::support::{get, namdb, number, text, token};
+use etcd_process::{Etcd, pem};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
-
-const MISSING: &str = "skipped: there is no program `etcd` (apt-get install etcd-server)";
-/// Maximal wait for etcd to start.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A port that is free at the moment.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
-    listener.local_addr().expect("it is bound").port()
-}
-
-/// An etcd process; dropping it stops the process.
-struct Etcd {
-    endpoint: String,
-    folder: PathBuf,
-    child: Child,
-}
-
-impl Etcd {
-    /// Starts etcd; `None` if it is not installed, which is a failure if all tests are required.
-    fn start(name: &str, is_encrypted: bool) -> Option<Self> {
-        let folder = temporary(name);
-        let [port, peer, health] = [(); 3].map(|()| free_port());
-        let scheme = if is_encrypted { "https" } else { "http" };
-        let endpoint = format!("{scheme}://127.0.0.1:{port}");
-        let peer = format!("http://127.0.0.1:{peer}");
-        let mut command = Command::new("etcd");
-        command.args(["--name", "test", "--data-dir"]).arg(&folder);
-        command.args(["--listen-client-urls", &endpoint, "--advertise-client-urls", &endpoint]);
-        command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
-        command.args(["--initial-cluster", &format!("test={peer}")]);
-        command.args(["--listen-metrics-urls", &format!("http://127.0.0.1:{health}")]);
-        // A busy disk would stall etcd, and nothing here must survive a crash of the host.
-        command.arg("--unsafe-no-fsync");
-        if is_encrypted {
-            command.args(["--client-cert-auth", "--trusted-ca-file"]).arg(pem("ca.pem"));
-            command.arg("--cert-file").arg(pem("member.pem"));
-            command.arg("--key-file").arg(pem("member.key"));
-        }
-        let Ok(child) = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
-            assert!(std::env::var_os("NAMDB_CI").is_none(), "{MISSING}");
-            println!("{MISSING}");
-            return None;
-        };
-        let etcd = Self { endpoint, folder, child };
-        let start = Instant::now();
-        while !is_well(health) {
-            assert!(start.elapsed() < PATIENCE, "etcd does not start");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Some(etcd)
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
-    }
-}
-
-impl Drop for Etcd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn is_well(port: u16) -> bool {
-    let mut answer = String::new();
-    if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
-        let written = stream.write_all(b"GET /health HTTP/1.0\r\n\r\n");
-        // An incomplete answer counts as none.
-        let _ = written.and_then(|()| stream.read_to_string(&mut answer));
-    }
-    answer.contains("\"true\"")
-}
-
-/// The keys of the registry's tests: an authority, and a member's certificate signed by it.
-fn pem(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../engine/membership/tests/registry/tls", name]
-        .iter()
-        .collect()
-}
+use std::time::Duration;
 
 /// A cluster of two memory servers with this etcd as registry.
 fn cluster(etcd: &Etcd, name: &str, lease_seconds: u64) -> Site {
-    let registry = format!("kind = \"etcd\"\nendpoints = [\"{}\"]", etcd.endpoint);
-    let tls = match etcd.endpoint.starts_with("https") {
+    let registry = format!("kind = \"etcd\"\nendpoints = [\"{}\"]", etcd.endpoint());
+    let tls = match etcd.endpoint().starts_with("https") {
         true => format!(
             "[registry.tls]\nca = {:?}\ncertificate = {:?}\nkey = {:?}",
             pem("ca.pem"),
@@ -120,7 +37,8 @@ fn server(site: &Site, number: u16) -> Server {
 
 /// Two memory servers and a bank on them, from their start to the end of a run.
 fn serves_a_bank(name: &str, is_encrypted: bool) {
-    let Some(etcd) = Etcd::start(&format!("{name}-data"), is_encrypted) else { return };
+    let etcd = if is_encrypted { Etcd::start_with_tls() } else { Etcd::start() };
+    let Some(etcd) = etcd else { return };
     let site = cluster(&etcd, name, 3);
     let mut servers = [server(&site, 0), server(&site, 1)];
     let bench = "bench bank --records 100 --threads 1 --lanes 2 --seconds 0.2 --warm-up 0 --json -";
@@ -147,7 +65,7 @@ fn servers_that_meet_in_an_etcd_that_wants_certificates_serve_a_bank() {
 /// A server whose lease is not renewed in time logs a warning, then the error, and exits.
 #[test]
 fn a_server_that_loses_its_lease_warns_before_and_ends() {
-    let Some(etcd) = Etcd::start("lost-data", false) else { return };
+    let Some(etcd) = Etcd::start() else { return };
     let site = cluster(&etcd, "lost", 3);
     let mut server = server(&site, 0);
     server.wait_for("joined");
@@ -160,13 +78,13 @@ fn a_server_that_loses_its_lease_warns_before_and_ends() {
     let message = last["message"].as_str().expect("a text");
     assert_eq!((&last["level"], &last["check"]), (&"error".into(), &"D12-etcd".into()), "{last}");
     assert!(message.contains("memory server 0 has lost its lease of 3 s"), "{last}");
-    assert!(message.contains(&etcd.endpoint), "{last}");
+    assert!(message.contains(&etcd.endpoint()), "{last}");
 }
 
 /// A compute server does the same, and its health probe fails before.
 #[test]
 fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
-    let Some(etcd) = Etcd::start("lost-compute-data", false) else { return };
+    let Some(etcd) = Etcd::start() else { return };
     let site = cluster(&etcd, "lost-compute", 3);
     site.write(&(std::fs::read_to_string(&site.file).expect("it is there") + "[[compute]]\n"));
     let _memory = [server(&site, 0), server(&site, 1)];
@@ -197,12 +115,12 @@ impl Way {
     fn to(etcd: &Etcd) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
         let endpoint = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let there = etcd.endpoint.strip_prefix("http://").expect("it is not encrypted").to_owned();
+        let there = ("127.0.0.1", etcd.port());
         let is_held = Arc::<AtomicBool>::default();
         let held = is_held.clone();
         std::thread::spawn(move || {
             for here in listener.incoming().map_while(Result::ok) {
-                let there = TcpStream::connect(&there).expect("etcd listens");
+                let there = TcpStream::connect(there).expect("etcd listens");
                 let ends = [(&here, &there), (&there, &here)];
                 for (from, to) in ends.map(|(a, b)| (a.try_clone(), b.try_clone())) {
                     let (from, to) = (from.expect("a socket"), to.expect("a socket"));
@@ -231,7 +149,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, is_held: &AtomicBool) {
 /// A death changes the epoch, but a client that has not heard of it can continue.
 #[test]
 fn a_client_that_cannot_read_the_map_goes_on_when_somebody_else_dies() {
-    let Some(etcd) = Etcd::start("lags-data", false) else { return };
+    let Some(etcd) = Etcd::start() else { return };
     let site = cluster(&etcd, "lags", 12);
     site.write(&(std::fs::read_to_string(&site.file).expect("it is there") + "[[compute]]\n"));
     let memory = [server(&site, 0), server(&site, 1)];
@@ -265,7 +183,7 @@ fn a_client_that_cannot_read_the_map_goes_on_when_somebody_else_dies() {
 /// back.
 #[test]
 fn a_lease_that_is_renewed_after_all_is_told_of() {
-    let Some(etcd) = Etcd::start("away-data", false) else { return };
+    let Some(etcd) = Etcd::start() else { return };
     let site = cluster(&etcd, "away", 9);
     let server = server(&site, 0);
     server.wait_for("joined");

@@ -1,8 +1,8 @@
 //! Servers that cannot start report what failed, where, and which check of the doctor has details.
 
-use super::etcd::free_port;
 use super::server::{Server, Site};
 use super::support::{namdb, text};
+use etcd_process::free_port;
 use membership::{Addresses, ClusterFile, Member, Program, Registry};
 use rustix::process::Signal;
 use std::net::TcpListener;

@@ -2,7 +2,6 @@
 //! files and in etcd.
 
 mod deaths;
-mod etcd;
 mod overload;
 mod peer;
 mod site;

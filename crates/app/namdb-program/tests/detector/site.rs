@@ -1,7 +1,7 @@
 //! A cluster of processes, each with a log of its own.
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
-use super::etcd::Etcd;
+use etcd_process::Etcd;
 use membership::{ClusterFile, ClusterMap, Registry};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -42,10 +42,10 @@ impl Site {
         std::fs::create_dir(&folder).expect("a new folder");
         let etcd = match place {
             Place::Files => None,
-            Place::Etcd => Some(Etcd::start(&folder)?),
+            Place::Etcd => Some(Etcd::start()?),
         };
         let registry = etcd.as_ref().map_or(String::new(), |etcd| {
-            format!("[registry]\nkind = \"etcd\"\nendpoints = [\"{}\"]\n", etcd.endpoint)
+            format!("[registry]\nkind = \"etcd\"\nendpoints = [\"{}\"]\n", etcd.endpoint())
         });
         let file = folder.join("cluster.toml");
         let id = u64::from(std::process::id()) << 16 | u64::from(number);

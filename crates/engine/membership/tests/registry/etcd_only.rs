@@ -1,13 +1,16 @@
 //! Failures of etcd, and of the network to it.
 
-use crate::etcd::{free_port, pem};
 use crate::suite::root;
 use crate::wire::Wire;
 use crate::world::{
     PATIENCE, World, await_map, client, join, memory_server, now, refusal, sleep_ms,
 };
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use etcd_process::{free_port, pem};
 use membership::cluster_file::{RegistryKind, TlsSettings};
 use membership::{ClusterFile, Lease, Registry};
+use rustix::process::Signal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,7 +44,7 @@ fn a_killed_etcd_costs_the_lease_and_comes_back_with_the_epoch() {
     refusal(registry.join(client(), Duration::ZERO));
     refusal(registry.bump_epoch());
     assert!(start.elapsed() < 2 * REQUEST_BOUND, "{:?}", start.elapsed());
-    world.etcd().run();
+    world.etcd().restart();
     // A lost lease stays lost: others may have acted on it.
     let next = registry.join(memory_server(0), PATIENCE).expect("the old lease ends");
     assert!(lease.is_lost() && !next.is_lost());
@@ -63,7 +66,7 @@ fn a_short_absence_of_etcd_costs_nothing() {
         .follow(Duration::from_millis(100), move |map| told.store(map.epoch, Ordering::SeqCst))
         .expect("a thread starts");
     world.etcd().kill();
-    world.etcd().run();
+    world.etcd().restart();
     let newest = registry.bump_epoch().expect("it answers");
     // Longer than the lease: it has been renewed.
     sleep_ms(7000);
@@ -77,7 +80,7 @@ fn a_hanging_etcd_blocks_nobody() {
     let Some(mut world) = World::with_etcd() else { return };
     let registry = world.open();
     let lease = join(&registry, memory_server(0));
-    world.etcd().freeze();
+    world.etcd().signal(Signal::STOP);
     await_loss(&lease, world.lease_time());
     let start = now();
     let sentence = refusal(registry.map());
@@ -148,7 +151,9 @@ fn an_entry_that_is_removed_costs_the_lease() {
     let lease = join(&registry, memory_server(0));
     // Someone deletes keys under the cluster's prefix.
     let key = format!("{}/{}/memory-0", world.cluster.registry.prefix, world.cluster.id);
-    world.etcd().delete(&key);
+    let body = format!("{{\"key\":\"{}\"}}", BASE64.encode(key));
+    let answer = world.etcd().post("/v3/kv/deleterange", &body);
+    assert!(answer.contains("\"deleted\":\"1\""), "{answer}");
     // The next renewal notices: without it the lease would still last long.
     await_loss(&lease, world.lease_time() * 2 / 3);
     assert_eq!(registry.map().expect("it answers").members, []);

@@ -1,7 +1,6 @@
 //! Tests for every registry, under the same names: files, and a real etcd.
 
 mod child;
-mod etcd;
 mod etcd_only;
 mod evictions;
 mod file_only;

@@ -1,6 +1,6 @@
 //! A wire between members and an etcd, which can be cut and can lose responses.
 
-use crate::etcd::Etcd;
+use etcd_process::Etcd;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ impl Wire {
         let faults = Arc::new(Faults::default());
         let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
         let port = listener.local_addr().expect("it is bound").port();
-        let (faulty, target) = (faults.clone(), etcd.port);
+        let (faulty, target) = (faults.clone(), etcd.port());
         spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if let Ok(server) = TcpStream::connect(("127.0.0.1", target)) {

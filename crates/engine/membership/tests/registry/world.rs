@@ -1,6 +1,6 @@
 //! The environment of a test: a registry of its own.
 
-use crate::etcd::Etcd;
+use etcd_process::Etcd;
 use layout::NodeId;
 use membership::cluster_file::RegistryKind;
 use membership::{

@@ -73,15 +73,12 @@ impl SchemaReader<'_> {
             }
         }
         self.cursor.rewind(end);
+        let is_partial = ["PARTITION", "INHERITS"].iter().any(|word| self.cursor.is_word(word));
         match self.cursor.peek() {
             None | Some(Token::SemiColon) => Ok(()),
-            Some(_) if ["PARTITION", "INHERITS"].iter().any(|word| self.cursor.is_word(word)) => {
-                let advice = "write one table with all rows";
-                Err(self.cursor.outside(
-                    self.cursor.span(),
-                    "a table that is part of others",
-                    advice,
-                ))
+            Some(_) if self.is_session && is_partial => {
+                let (advice, span) = ("write one table with all rows", self.cursor.span());
+                Err(self.cursor.outside(span, "a table that is part of others", advice))
             }
             Some(_) if self.is_session && CLAUSES.iter().any(|word| self.cursor.is_word(word)) => {
                 self.skip_clauses();

@@ -30,7 +30,7 @@ const UNSEEN: [Mutant; 22] = [
     Mutant::HashMoveHalfInstalled,
     Mutant::HashStealRowLocks,
     Mutant::HashTrustFirstCopy,
-    Mutant::ReadCollectedWithRow,
+    Mutant::RecoverIgnoreReplicas,
     Mutant::RecoverKeepUpkeepLocks,
     Mutant::RecoverSkipUpkeep,
     Mutant::ReplicaForgetSwap,

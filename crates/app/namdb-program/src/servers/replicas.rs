@@ -90,7 +90,7 @@ pub fn open(
     let addresses = SharedAddressMap::new(AddressMap::with_replicas(count, cluster.replicas));
     let caller = caller(cluster, Vec::new(), admission.secret.clone(), epoch.clone(), identity);
     let config = TcpConfig::new(caller);
-    let config = TcpConfig { addresses: addresses.clone(), attempts_max: u32::MAX, ..config };
+    let config = TcpConfig { addresses: Some(addresses.clone()), attempts_max: u32::MAX, ..config };
     let transport = TcpTransport::of_memory_server(config, keys(cluster)?, node, world.clone());
     let engine = Engine::new(transport, Patience::default())?;
     let listen = &cluster.memory[usize::from(node.0)].listen;
@@ -151,7 +151,7 @@ impl Founder {
         let count = cluster.memory.len() as u16;
         let addresses = AddressMap::with_replicas(count, cluster.replicas);
         let config = TcpConfig::new(caller);
-        let config = TcpConfig { addresses: SharedAddressMap::new(addresses), ..config };
+        let config = TcpConfig { addresses: Some(SharedAddressMap::new(addresses)), ..config };
         let transport = match keys(cluster)? {
             None => TcpTransport::connect(config)?,
             Some(keys) => TcpTransport::connect_encrypted(config, keys)?,

@@ -25,7 +25,7 @@ pub fn site(client: &ClusterClient, lanes: u32, peers: &Peers<'_>) -> Result<Rem
     let (secret, epoch) = (client.secret.clone(), client.epoch.clone());
     let mut config =
         TcpConfig::new(caller(&client.cluster, servers, secret, epoch, client.identity()));
-    config.addresses = client.regions.addresses().clone();
+    config.addresses = Some(client.regions.addresses().clone());
     config.peers = server_addresses(peers.members.iter().copied(), FabricKind::Tcp)?;
     config.needs_peers = peers.are_needed;
     let nodes = config.peers.iter().map(|peer| peer.node).collect();

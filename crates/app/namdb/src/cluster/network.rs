@@ -52,7 +52,7 @@ pub(crate) enum Network {
 impl Network {
     pub fn by_messages(place: &Place) -> Result<Self, Fault> {
         let peers = server_addresses(place.peers(), place.fabric())?;
-        let addresses = place.regions.addresses().clone();
+        let addresses = Some(place.regions.addresses().clone());
         let config = TcpConfig::new(place.caller()?);
         let config = TcpConfig { peers, needs_peers: false, addresses, ..config };
         let keys = place.cluster.tls.as_ref().map(|tls| -> Result<TlsKeys, Fault> {

@@ -38,16 +38,15 @@ pub struct TcpConfig {
     /// Attempts to connect, at the start and after each loss; when all have failed, the server
     /// stays lost until [`TcpTransport::set_server`].
     pub attempts_max: u32,
-    /// The servers of each region.
-    pub addresses: SharedAddressMap,
+    /// The servers of each region; `None` if region n is on server n and nowhere else.
+    pub addresses: Option<SharedAddressMap>,
 }
 
 impl TcpConfig {
     /// A configuration with default time-outs.
     pub fn new(caller: Caller) -> Self {
-        let addresses = AddressMap::one_region_per_server(caller.servers.len() as u16);
         Self {
-            addresses: SharedAddressMap::new(addresses),
+            addresses: None,
             caller,
             peers: Vec::new(),
             needs_peers: true,
@@ -59,8 +58,9 @@ impl TcpConfig {
 
     /// Names no memory servers that have died.
     pub fn leave_out_dead(&mut self) {
-        let map = self.addresses.copy();
-        self.caller.servers.retain(|server| !map.is_dead(server.node));
+        if let Some(map) = self.addresses.as_ref().map(SharedAddressMap::copy) {
+            self.caller.servers.retain(|server| !map.is_dead(server.node));
+        }
     }
 
     /// Default of `answer_time_max_ns`.
@@ -138,15 +138,7 @@ impl TcpTransport {
             assert!(peer.node.compute_server().is_some(), "peers are compute servers");
         }
         let peers = config.peers.iter().cloned().map(Link::new).collect();
-        let count = config.caller.servers.len() as u16;
-        let mut config = config;
-        if config.addresses.copy().server_count() < count {
-            // Servers were added behind the default map.
-            let map = AddressMap::one_region_per_server(count);
-            config.addresses = SharedAddressMap::new(map);
-        }
-        let links = links(&config, None);
-        let mut transport = Self { peers, ..Self::of(config, keys, links) };
+        let mut transport = Self { peers, ..Self::of(config, keys, None) };
         transport.wait_open()?;
         Ok(transport)
     }
@@ -162,17 +154,23 @@ impl TcpTransport {
         node: NodeId,
         world: Arc<LocalWorld>,
     ) -> Self {
-        let links = links(&config, Some(node));
-        Self { own: Some(OwnMemory { node, world }), ..Self::of(config, keys, links) }
+        let own = OwnMemory { node, world };
+        Self { own: Some(own), ..Self::of(config, keys, Some(node)) }
     }
 
-    fn of(config: TcpConfig, keys: Option<TlsKeys>, links: Vec<Link>) -> Self {
+    /// Without connections to peers. `own` is the number of this memory server.
+    fn of(config: TcpConfig, keys: Option<TlsKeys>, own: Option<NodeId>) -> Self {
+        let addresses = config.addresses.clone().unwrap_or_else(|| {
+            let count = config.caller.servers.len() as u16;
+            SharedAddressMap::new(AddressMap::one_region_per_server(count))
+        });
+        let mut addresses = AddressMapCopy::new(addresses);
         Self {
-            addresses: AddressMapCopy::new(config.addresses.clone()),
+            links: links(&config.caller.servers, addresses.get(), own),
+            addresses,
             config,
             keys,
             own: None,
-            links,
             peers: Vec::new(),
             spreads: Spreads::default(),
             ended: Vec::new(),
@@ -302,9 +300,8 @@ impl TcpTransport {
 }
 
 /// A connection to each memory server except `own`; absent ones to those that are not known.
-fn links(config: &TcpConfig, own: Option<NodeId>) -> Vec<Link> {
-    let count = config.addresses.copy().server_count();
-    let servers = &config.caller.servers;
+fn links(servers: &[ServerAddress], map: &AddressMap, own: Option<NodeId>) -> Vec<Link> {
+    let count = map.server_count();
     assert!(servers.iter().all(|server| server.node.0 < count), "servers are numbered from 0");
     let link = |node: NodeId| {
         let known = servers.iter().find(|server| server.node == node && own != Some(node));

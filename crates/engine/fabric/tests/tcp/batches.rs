@@ -288,3 +288,16 @@ fn a_batch_is_one_message_to_each_server() {
     let _ = engine.block_on(env.call(NodeId(1), ServiceId(9), vec![1]));
     assert_eq!(env.counters().counts().messages - before, 1);
 }
+
+#[test]
+fn servers_may_be_named_after_the_configuration_was_made() {
+    let servers = [0, 1].map(|node| Server::start(node, 2));
+    let mut config = config(&[&servers[0]]);
+    config.caller.servers.push(servers[1].server_address());
+    let engine = engine(config);
+    let mut batch = Batch::new();
+    batch.write_word(at(1, 0), 7);
+    let read = batch.read(at(1, 0), 1);
+    let batch = execute(&engine, batch).expect("both are connected");
+    assert_eq!(batch.words(read), [7]);
+}

@@ -2,9 +2,9 @@
 
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
-use super::server::{SERVERS, admission, memory_server};
+use super::server::{SERVERS, admission, caller, memory_server, server_address};
 use fabric::{
-    Admission, Caller, DynEnv, Engine, Env, Patience, Port, ServeCounters, ServerAddress, Sharing,
+    Admission, DynEnv, Engine, Env, Patience, Port, ServeCounters, ServerAddress, Sharing,
     TcpConfig, TcpPort, TcpTransport, port,
 };
 use layout::NodeId;
@@ -96,13 +96,7 @@ impl Server {
     }
 
     fn address(&self) -> ServerAddress {
-        ServerAddress {
-            node: self.admission.node,
-            address: self.address,
-            identity: self.admission.server,
-            key: self.admission.key,
-            region_bytes: 0,
-        }
+        server_address(&self.admission, self.address)
     }
 }
 
@@ -137,15 +131,7 @@ impl Network {
     /// The same; a server that does not answer for this long is lost.
     pub fn with_answer_time(answer_time_max_ns: u64) -> Self {
         let servers: Vec<Server> = (0..SERVERS).map(|node| Server::start(NodeId(node))).collect();
-        let caller = Caller {
-            servers: servers.iter().map(Server::address).collect(),
-            cluster: 1,
-            secret: fabric::Secret::new([7; 32]),
-            epoch: Arc::new(1.into()),
-            identity: 1,
-            endpoint: 1,
-            program: "tests".to_owned(),
-        };
+        let caller = caller(servers.iter().map(Server::address).collect(), 1);
         let config = TcpConfig {
             answer_time_max_ns,
             connect_time_max_ns: 60_000_000_000,

@@ -1,9 +1,9 @@
 //! Memory servers behind TCP with replicas of each other's regions, which may die.
 
 use super::network::PATIENCE;
-use super::server::{admission, replicated_memory, services_of};
+use super::server::{admission, caller, replicated_memory, server_address, services_of};
 use fabric::{
-    AddressMap, Admission, Caller, DynEnv, Engine, Env, ServerAddress, SharedAddressMap, TcpConfig,
+    AddressMap, Admission, DynEnv, Engine, Env, ServerAddress, SharedAddressMap, TcpConfig,
     TcpPort, TcpTransport,
 };
 use layout::{NodeId, RegionId};
@@ -51,18 +51,13 @@ impl Place {
     }
 
     fn address(&self) -> ServerAddress {
-        ServerAddress {
-            node: self.admission.node,
-            address: self.address,
-            identity: self.admission.server,
-            key: self.admission.key,
-            region_bytes: 0,
-        }
+        server_address(&self.admission, self.address)
     }
 
     /// Serves on a thread, until the server dies.
-    fn serve(self, config: TcpConfig, replica_count: u16) -> Server {
-        let (map, dies) = (config.addresses.clone(), Arc::<AtomicBool>::default());
+    fn serve(self, config: TcpConfig, map: SharedAddressMap, replica_count: u16) -> Server {
+        let config = TcpConfig { addresses: Some(map.clone()), ..config };
+        let dies = Arc::<AtomicBool>::default();
         let dying = dies.clone();
         let serve = move || {
             let (node, servers) = (self.admission.node, config.caller.servers.len() as u16);
@@ -84,23 +79,12 @@ impl Place {
     }
 }
 
-/// The configuration of a caller with a map of its own.
-fn config(servers: &[ServerAddress], identity: u64, replica_count: u16) -> TcpConfig {
-    let caller = Caller {
-        servers: servers.to_vec(),
-        cluster: 1,
-        secret: fabric::Secret::new([7; 32]),
-        epoch: Arc::new(1.into()),
-        identity,
-        endpoint: 1,
-        program: "tests".to_owned(),
-    };
-    let map = AddressMap::with_replicas(servers.len() as u16, replica_count);
+/// The configuration of a caller.
+fn config(servers: &[ServerAddress], identity: u64) -> TcpConfig {
     TcpConfig {
-        addresses: SharedAddressMap::new(map),
         connect_time_max_ns: 60_000_000_000,
         answer_time_max_ns: 60_000_000_000,
-        ..TcpConfig::new(caller)
+        ..TcpConfig::new(caller(servers.to_vec(), identity))
     }
 }
 
@@ -109,13 +93,14 @@ impl ReplicatedNetwork {
     pub fn new(server_count: u16, replica_count: u16) -> Self {
         let places: Vec<Place> = (0..server_count).map(|node| Place::new(NodeId(node))).collect();
         let addresses: Vec<ServerAddress> = places.iter().map(Place::address).collect();
+        let map = || SharedAddressMap::new(AddressMap::with_replicas(server_count, replica_count));
         let serve = |place: Place| {
             let identity = SERVER_CALLERS + u64::from(place.admission.node.0);
-            place.serve(config(&addresses, identity, replica_count), replica_count)
+            place.serve(config(&addresses, identity), map(), replica_count)
         };
         let servers: Vec<Server> = places.into_iter().map(serve).collect();
-        let config = config(&addresses, 1, replica_count);
-        let map = config.addresses.clone();
+        let map = map();
+        let config = TcpConfig { addresses: Some(map.clone()), ..config(&addresses, 1) };
         let transport = TcpTransport::connect(config).expect("the servers listen");
         let engine = Engine::new(transport, PATIENCE).expect("an engine needs one descriptor");
         let nodes = (0..server_count).map(NodeId).collect();

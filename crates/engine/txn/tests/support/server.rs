@@ -1,7 +1,10 @@
 //! A memory server, for any fabric.
 
-use fabric::{Admission, DynEnv, LocalWorld, Replicas, ServerConfig, Services, Sharing};
+use fabric::{
+    Admission, Caller, DynEnv, LocalWorld, Replicas, ServerAddress, ServerConfig, Services, Sharing,
+};
 use layout::{NodeId, RegionId};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use txn::server::services;
 
@@ -21,6 +24,30 @@ pub fn admission(node: NodeId) -> Admission {
         program: "tests".to_owned(),
         epoch: 1.into(),
         members: Default::default(),
+    }
+}
+
+/// A server that listens at `address`, for its callers.
+pub fn server_address(admission: &Admission, address: SocketAddr) -> ServerAddress {
+    ServerAddress {
+        node: admission.node,
+        address,
+        identity: admission.server,
+        key: admission.key,
+        region_bytes: 0,
+    }
+}
+
+/// A caller of these servers.
+pub fn caller(servers: Vec<ServerAddress>, identity: u64) -> Caller {
+    Caller {
+        servers,
+        cluster: 1,
+        secret: fabric::Secret::new([7; 32]),
+        epoch: Arc::new(1.into()),
+        identity,
+        endpoint: 1,
+        program: "tests".to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod cluster;
 mod copies;
+mod counter;
 mod counts;
 mod directory;
 mod etcd;

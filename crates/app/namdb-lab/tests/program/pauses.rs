@@ -3,8 +3,9 @@
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::cluster::Cluster;
+use super::counter::{Counter, count_up};
 use membership::ClusterFile;
-use namdb::{Isolation, RecordTable, Retry, Session, TransactionError, record};
+use namdb::{RecordTable, Session};
 use namdb_program::servers::left_locks::LeftLocks;
 use rustix::process::{Signal, kill_process};
 use std::sync::OnceLock;
@@ -19,24 +20,6 @@ const RECOVERY: Duration = Duration::from_secs(10);
 const THREADS: usize = 4;
 /// Rows, few enough that a lock that is left would be met.
 const ROWS: i64 = 20;
-
-record! {
-    struct Counter in "counter" {
-        key { number: i64 }
-        value: i64,
-    }
-}
-
-fn count_up(
-    session: &mut Session,
-    table: RecordTable<Counter>,
-    number: i64,
-) -> Result<(), TransactionError> {
-    session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
-        let value = txn.get(table, number)?.map_or(0, |counter| counter.value) + 1;
-        txn.upsert(table, &Counter { number, value }).map(drop)
-    })
-}
 
 /// Counts up one row after the other, until all have been counted up in a row after the pause.
 ///

@@ -2,10 +2,11 @@
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::cluster::Cluster;
+use super::counter::{Counter, count_up};
 use super::support::text;
 use layout::{PhysicalDesign, Storage};
 use membership::ClusterFile;
-use namdb::{Isolation, RecordTable, Retry, Session, TransactionError, record};
+use namdb::{Isolation, RecordTable, Retry, Session, TransactionError};
 use namdb_program::servers::left_locks::LeftLocks;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -21,28 +22,9 @@ const WORK: Duration = Duration::from_millis(500);
 /// Time in which every thread must count up every row again.
 const RECOVERY: Duration = Duration::from_secs(20);
 
-record! {
-    struct Counter in "counter" {
-        key { number: i64 }
-        value: i64,
-    }
-    index by_value(value);
-}
-
 /// A tree with inner nodes, which die with their server.
 fn design() -> PhysicalDesign {
     PhysicalDesign { storage: Storage::Tree, node_bytes: 256, ..PhysicalDesign::default() }
-}
-
-fn count_up(
-    session: &mut Session,
-    table: RecordTable<Counter>,
-    number: i64,
-) -> Result<(), TransactionError> {
-    session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
-        let value = txn.get(table, number)?.map_or(0, |counter| counter.value) + 1;
-        txn.upsert(table, &Counter { number, value }).map(drop)
-    })
 }
 
 /// How often a row was counted up, and how often it may have been.

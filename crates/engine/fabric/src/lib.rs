@@ -46,6 +46,7 @@ pub mod random;
 #[allow(unsafe_code)]
 mod raw;
 pub mod remote;
+pub mod repeat;
 pub mod replicas;
 pub mod secret;
 pub mod service;

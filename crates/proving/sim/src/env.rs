@@ -3,6 +3,7 @@
 use crate::config::Carrier;
 use crate::network::NANOSECOND_PS;
 use crate::world::Shared;
+use fabric::repeat::{Pauses, until_reached};
 use fabric::{
     Batch, CallError, CallId, Counters, DynEnv, Env, Fabric, FabricError, FailurePoint, Mutant,
     Note, ReplicaOrder, ServiceId, Verb, replicas,
@@ -13,12 +14,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-/// First and longest pause before a memory server repeats a batch that a replica did not get, and
-/// the time after which it stops.
-const REPEAT_PAUSE_NS: u64 = 10_000;
-const REPEAT_PAUSE_NS_MAX: u64 = 1_000_000;
-const REPEAT_NS_MAX: u64 = 60_000_000_000;
 use std::task::{Context, Poll};
+
+/// Before a memory server repeats a batch that a replica did not get.
+const PAUSES: Pauses = Pauses { first_ns: 10_000, longest_ns: 1_000_000 };
 
 /// An endpoint bound to a node, with counters and a kill group of its own; clones share both.
 pub struct Endpoint(Rc<Own>);
@@ -116,9 +115,8 @@ impl Endpoint {
         );
     }
 
-    /// Whether it is the endpoint of a memory server whose region has replicas. Its own memory
-    /// never fails it, and replicas are written ahead, so a lost batch has changed nothing there,
-    /// and is repeated until the server of the replica answers or is lost.
+    /// Whether it is the endpoint of a memory server whose region has replicas: lost batches are
+    /// repeated.
     fn is_replicating_service(&self) -> bool {
         let core = self.0.shared.core.borrow();
         let is_service = core.nodes[usize::from(self.0.node.0)].services == self.0.group;
@@ -207,16 +205,7 @@ impl Fabric for Endpoint {
         if !self.is_replicating_service() {
             return self.execute_once(batch).await;
         }
-        let deadline_ns = self.now_ns().saturating_add(REPEAT_NS_MAX);
-        let mut pause_ns = REPEAT_PAUSE_NS;
-        loop {
-            match self.execute_once(batch.clone()).await {
-                Err(FabricError::Unreachable(_)) if self.now_ns() < deadline_ns => {}
-                done => return done,
-            }
-            self.sleep(pause_ns).await;
-            pause_ns = (2 * pause_ns).min(REPEAT_PAUSE_NS_MAX);
-        }
+        until_reached(self, PAUSES, &batch, async |batch| self.execute_once(batch).await).await
     }
 
     async fn call(

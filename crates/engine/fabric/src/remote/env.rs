@@ -9,6 +9,7 @@ use crate::random::step;
 use crate::remote::engine::Shared;
 use crate::remote::timers::TimerId;
 use crate::remote::transport::{Call, Outcome, Ticket, Transport};
+use crate::repeat::{Pauses, until_reached};
 use crate::replicas;
 use crate::service::{CallId, ServiceId};
 use layout::{GlobalPtr, NodeId, RegionId};
@@ -18,20 +19,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// First and longest pause before a service repeats a batch that a replica did not get.
-const REPEAT_PAUSE_NS: u64 = 100_000;
-const REPEAT_PAUSE_NS_MAX: u64 = 10_000_000;
-/// Time after which such a batch fails after all.
-const REPEAT_NS_MAX: u64 = 60_000_000_000;
+/// Before a service repeats a batch that a replica did not get.
+const PAUSES: Pauses = Pauses { first_ns: 100_000, longest_ns: 10_000_000 };
 
 /// An endpoint of an [`crate::remote::Engine`]; clones share its counters.
 pub struct RemoteEnv<T: Transport>(Rc<Own<T>>);
 
 struct Own<T: Transport> {
     shared: Rc<Shared<T>>,
-    /// Whether it is the endpoint of a memory server's services. Its own memory never fails it, and
-    /// replicas are written ahead, so a lost batch has changed nothing there, and is repeated until
-    /// the server of the replica answers or is lost.
+    /// Whether it is the endpoint of a memory server's services, whose lost batches are repeated.
     is_service: bool,
     counters: Counters,
     /// Sessions without a running call, with the last sequence number of each. A session has one
@@ -114,16 +110,7 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         if !self.0.is_service {
             return self.execute_once(batch).await;
         }
-        let deadline_ns = self.now_ns().saturating_add(REPEAT_NS_MAX);
-        let mut pause_ns = REPEAT_PAUSE_NS;
-        loop {
-            match self.execute_once(batch.clone()).await {
-                Err(FabricError::Unreachable(_)) if self.now_ns() < deadline_ns => {}
-                done => return done,
-            }
-            self.sleep_ns(pause_ns).await;
-            pause_ns = (2 * pause_ns).min(REPEAT_PAUSE_NS_MAX);
-        }
+        until_reached(self, PAUSES, &batch, async |batch| self.execute_once(batch).await).await
     }
 
     async fn call(

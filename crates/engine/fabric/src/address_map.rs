@@ -41,6 +41,8 @@ pub struct AddressMap {
     is_plain: bool,
     /// Words whose replicas are always written beside.
     beside: Range<GlobalPtr>,
+    /// The cluster's epoch whose deaths and promotions it has.
+    epoch: u64,
 }
 
 impl AddressMap {
@@ -66,21 +68,22 @@ impl AddressMap {
             dead: vec![false; usize::from(server_count)].into(),
             is_plain: replica_count == 1,
             beside: GlobalPtr::NULL..GlobalPtr::NULL,
+            epoch: 0,
         }
     }
 
-    /// The map when these memory servers have died, and these replicas were promoted: each region
-    /// with its place.
+    /// The map at an epoch: these memory servers have died, and these replicas were promoted, each
+    /// region with its place.
     ///
     /// # Panics
     /// If there are fewer servers than replicas.
     pub fn after_deaths(
-        server_count: u16,
-        replica_count: u16,
+        epoch: u64,
+        (server_count, replica_count): (u16, u16),
         dead: impl IntoIterator<Item = NodeId>,
         promoted: impl IntoIterator<Item = (RegionId, RegionId)>,
     ) -> Self {
-        let mut map = Self::with_replicas(server_count, replica_count);
+        let mut map = Self { epoch, ..Self::with_replicas(server_count, replica_count) };
         for (region, place) in promoted {
             if let Some(primary) = map.primaries.get_mut(usize::from(region.0)) {
                 *primary = Primary::Open(place);
@@ -91,9 +94,14 @@ impl AddressMap {
         map
     }
 
-    /// Takes over deaths and promotions from another map of the same servers.
-    pub fn take_over(&mut self, other: Self) {
-        *self = Self { beside: self.beside.clone(), ..other };
+    /// Takes over deaths and promotions from another map of the same servers; `false` if that one
+    /// is of an earlier epoch.
+    pub fn take_over(&mut self, other: Self) -> bool {
+        let is_current = other.epoch >= self.epoch;
+        if is_current {
+            *self = Self { beside: self.beside.clone(), ..other };
+        }
+        is_current
     }
 
     /// Number of regions, replicas included.
@@ -145,6 +153,9 @@ impl AddressMap {
     #[inline]
     pub fn host(&self, region: RegionId) -> NodeId {
         assert!(usize::from(region.0) < self.region_count(), "there is no {region:?}");
+        if self.replica_count == 1 {
+            return NodeId(region.0);
+        }
         let (replica, own) = (region.0 / self.server_count, region.0 % self.server_count);
         NodeId((own + replica) % self.server_count)
     }
@@ -270,9 +281,23 @@ mod tests {
         assert!(map.promote(RegionId(1)));
         map.lose(NodeId(2));
         let promoted = [(RegionId(1), RegionId(4))];
-        let again = AddressMap::after_deaths(3, 3, [NodeId(2), NodeId(1)], promoted);
+        let again = AddressMap::after_deaths(0, (3, 3), [NodeId(2), NodeId(1)], promoted);
         assert_eq!(again, map);
         assert_eq!((map.place(RegionId(1)), map.place(RegionId(2))), (None, None));
+    }
+
+    #[test]
+    fn an_earlier_map_is_not_taken_over() {
+        let at = |epoch, dead: &[u16]| {
+            AddressMap::after_deaths(epoch, (3, 2), dead.iter().map(|&node| NodeId(node)), [])
+        };
+        let mut map = AddressMap::with_replicas(3, 2);
+        map.write_beside(GlobalPtr::new(RegionId(2), 4096), 1);
+        assert!(map.take_over(at(5, &[1])));
+        assert!(!map.take_over(at(4, &[])), "it does not know of the death");
+        assert!(map.is_dead(NodeId(1)));
+        assert!(map.take_over(at(6, &[1, 2])));
+        assert!(map.is_paused(), "words that are written beside are still known");
     }
 
     #[test]

@@ -44,21 +44,40 @@ pub struct AddressMapCopy {
     shared: SharedAddressMap,
     copy: AddressMap,
     version: u64,
+    /// The version that [`Self::news`] has told.
+    told: Option<u64>,
 }
 
 impl AddressMapCopy {
     pub fn new(shared: SharedAddressMap) -> Self {
         let (version, copy) = (shared.0.version.load(Acquire), shared.lock().clone());
-        Self { shared, copy, version }
+        Self { shared, copy, version, told: None }
     }
 
     /// The map with all changes until now.
     #[inline]
     pub fn get(&mut self) -> &AddressMap {
         if self.shared.0.version.load(Acquire) != self.version {
-            *self = Self::new(self.shared.clone());
+            *self = Self { told: self.told, ..Self::new(self.shared.clone()) };
         }
         &self.copy
+    }
+
+    /// The map, if it has changed since this was last asked.
+    #[inline]
+    pub fn news(&mut self) -> Option<&AddressMap> {
+        let version = self.shared.0.version.load(Acquire);
+        if self.told == Some(version) {
+            return None;
+        }
+        self.get();
+        self.told = Some(self.version);
+        Some(&self.copy)
+    }
+
+    /// Has the next [`Self::news`] tell the map as it is.
+    pub fn tell_again(&mut self) {
+        self.told = None;
     }
 
     /// Changes the map of all threads.
@@ -83,7 +102,10 @@ mod tests {
         for copy in &mut copies {
             assert_eq!(copy.get().place(RegionId(1)), None);
         }
+        assert!(copies[0].news().is_some());
+        assert!(copies[0].news().is_none(), "it was told");
         assert!(copies[0].change(|map| map.promote(RegionId(1))));
         assert_eq!(copies[1].get().place(RegionId(1)), Some(RegionId(3)));
+        assert!(copies[0].news().is_some_and(|map| map.place(RegionId(1)).is_some()));
     }
 }

@@ -124,7 +124,8 @@ impl ClusterMap {
         let promoted = &root_now.unwrap_or(root).promoted;
         let promoted = promoted.iter().map(|(&region, &place)| (RegionId(region), RegionId(place)));
         let dead = dead.map(|(number, _)| NodeId(number));
-        AddressMap::after_deaths(root.servers.len() as u16, root.replicas, dead, promoted)
+        let size = (root.servers.len() as u16, root.replicas);
+        AddressMap::after_deaths(self.epoch, size, dead, promoted)
     }
 
     /// Returns the memory server of a database that recovers the dead and promotes replicas: the

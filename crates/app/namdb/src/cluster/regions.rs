@@ -26,8 +26,6 @@ const RETRY_MS: u64 = 50;
 pub struct Regions {
     root: DatabaseRoot,
     addresses: SharedAddressMap,
-    /// The epoch of the newest map.
-    newest: Arc<Mutex<u64>>,
     holders: Arc<LockHolders>,
     /// `None` for a process that is no member: nobody waits for it.
     wanted: Option<Arc<Wanted>>,
@@ -52,8 +50,7 @@ impl Regions {
     /// The regions of a database for a visitor.
     pub fn new(root: &DatabaseRoot, map: &ClusterMap) -> Self {
         let addresses = SharedAddressMap::new(map.address_map(root));
-        let (newest, holders) = (Arc::new(Mutex::new(map.epoch)), Arc::default());
-        Self { root: root.clone(), addresses, newest, holders, wanted: None }
+        Self { root: root.clone(), addresses, holders: Arc::default(), wanted: None }
     }
 
     /// Lets the member with this identity drain and tell so, on a thread of its own.
@@ -80,14 +77,11 @@ impl Regions {
         let addresses = map.address_map(&self.root);
         let is_closed = addresses.closed().next().is_some();
         // Two threads read the record, each at its own time.
-        let mut newest = self.newest.lock().expect("no holder panics");
-        if map.epoch < *newest {
-            return;
-        }
-        *newest = map.epoch;
-        self.addresses.change(|known| known.take_over(addresses));
-        drop(newest);
-        if is_closed && let Some(wanted) = &self.wanted {
+        let is_current = self.addresses.change(|known| known.take_over(addresses));
+        if is_current
+            && is_closed
+            && let Some(wanted) = &self.wanted
+        {
             let mut epoch = wanted.lock();
             *epoch = map.epoch.max(*epoch);
             wanted.changed.notify_all();

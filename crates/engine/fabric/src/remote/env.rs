@@ -29,6 +29,9 @@ struct Own<T: Transport> {
     shared: Rc<Shared<T>>,
     /// Whether it is the endpoint of a memory server's services, whose lost batches are repeated.
     is_service: bool,
+    /// Whether regions have replicas. Otherwise regions and servers are where they are named, and
+    /// nothing is looked up.
+    has_replicas: bool,
     counters: Counters,
     /// Sessions without a running call, with the last sequence number of each. A session has one
     /// call at a time, because a later call lets the server conclude that the caller has given up
@@ -45,8 +48,9 @@ impl<T: Transport> Clone for RemoteEnv<T> {
 
 impl<T: Transport> RemoteEnv<T> {
     pub(super) fn new(shared: Rc<Shared<T>>, is_service: bool) -> Self {
-        let idle_sessions = RefCell::default();
-        Self(Rc::new(Own { shared, is_service, counters: Counters::default(), idle_sessions }))
+        let (counters, idle_sessions) = Default::default();
+        let has_replicas = shared.transport.borrow_mut().addresses().has_replicas();
+        Self(Rc::new(Own { shared, is_service, has_replicas, counters, idle_sessions }))
     }
 
     /// Looks something up in the present address map.
@@ -55,11 +59,13 @@ impl<T: Transport> RemoteEnv<T> {
         look(self.0.shared.transport.borrow_mut().addresses())
     }
 
-    async fn execute_once(&self, mut batch: Batch) -> Result<Batch, FabricError> {
-        self.look_up(|map| match map.is_plain() {
-            true => Ok(()),
-            false => replicas::address(&mut batch, map),
-        })?;
+    /// Writes replicas, too.
+    async fn execute_replicated(&self, mut batch: Batch) -> Result<Batch, FabricError> {
+        self.look_up(|map| replicas::address(&mut batch, map))?;
+        self.execute_once(batch).await
+    }
+
+    async fn execute_once(&self, batch: Batch) -> Result<Batch, FabricError> {
         self.0.counters.count_batch(&batch);
         let outcome = self.post(|transport, ticket, now_ns| transport.post(ticket, batch, now_ns));
         let Outcome::Batch(result, messages) = outcome.await else {
@@ -107,10 +113,14 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
     }
 
     async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
-        if !self.0.is_service {
+        if !self.0.has_replicas {
             return self.execute_once(batch).await;
         }
-        until_reached(self, PAUSES, &batch, async |batch| self.execute_once(batch).await).await
+        if !self.0.is_service {
+            return self.execute_replicated(batch).await;
+        }
+        let post = async |batch| self.execute_replicated(batch).await;
+        until_reached(self, PAUSES, &batch, post).await
     }
 
     async fn call(
@@ -119,7 +129,7 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         service: ServiceId,
         request: Vec<u8>,
     ) -> Result<Vec<u8>, CallError> {
-        let node = self.look_up(|map| map.server(node));
+        let node = if self.0.has_replicas { self.look_up(|map| map.server(node)) } else { node };
         let session = Session::take(&self.0, || self.draw());
         let request_bytes = request.len();
         let call = Call { id: session.id, node, service, request };
@@ -150,11 +160,11 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
 
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
-        self.look_up(|map| map.primary(region))
+        if self.0.has_replicas { self.look_up(|map| map.primary(region)) } else { NodeId(region.0) }
     }
 
     fn has_replicas(&self) -> bool {
-        self.look_up(AddressMap::has_replicas)
+        self.0.has_replicas
     }
 
     fn replicas(&self, region: RegionId) -> Vec<RegionId> {

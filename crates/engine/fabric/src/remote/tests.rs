@@ -20,6 +20,8 @@ use std::time::Duration;
 /// Fills reads with a fixed word, after `delay` turns.
 struct Echo {
     addresses: AddressMap,
+    /// Times that the map was read.
+    looks: u32,
     delay: u32,
     under_way: Vec<(u32, Ticket, Outcome)>,
     /// Turns that sent something.
@@ -30,7 +32,7 @@ struct Echo {
 impl Echo {
     fn new(delay: u32) -> Self {
         let addresses = AddressMap::one_region_per_server(1);
-        Self { addresses, delay, under_way: Vec::new(), sends: 0, posted: false }
+        Self { addresses, looks: 0, delay, under_way: Vec::new(), sends: 0, posted: false }
     }
 
     fn add(&mut self, ticket: Ticket, outcome: Outcome) {
@@ -45,6 +47,7 @@ impl Transport for Echo {
     }
 
     fn addresses(&mut self) -> &AddressMap {
+        self.looks += 1;
         &self.addresses
     }
 
@@ -113,6 +116,20 @@ fn batches_and_calls_come_back() {
         assert_eq!(answer, Ok::<_, CallError>(vec![9, sequence, 0, 0, 0, 0, 0, 0, 0]));
     }
     assert_eq!(env.counters().counts().verbs, 3);
+}
+
+#[test]
+fn without_replicas_nothing_is_looked_up() {
+    let engine = engine(1);
+    let env = engine.endpoint();
+    let looks = || env.with_transport(|transport| transport.looks);
+    let before = looks();
+    for _ in 0..10 {
+        engine.block_on(env.execute(read())).expect("it is answered");
+        engine.block_on(env.call(NodeId(0), ServiceId(1), vec![9])).expect("it is answered");
+    }
+    assert_eq!((env.node_of(RegionId(0)), env.has_replicas()), (NodeId(0), false));
+    assert_eq!(looks(), before);
 }
 
 #[test]

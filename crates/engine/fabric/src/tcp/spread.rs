@@ -114,6 +114,12 @@ impl Spreads {
         }
     }
 
+    /// Whether [`Spreads::advance`] has something to do.
+    #[inline]
+    pub fn has_answered(&self) -> bool {
+        !self.answered.is_empty()
+    }
+
     /// Posts the next verbs of batches whose parts are all answered, and completes finished
     /// batches.
     #[inline]

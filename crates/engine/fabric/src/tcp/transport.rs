@@ -182,10 +182,7 @@ impl TcpTransport {
     /// so.
     #[inline]
     fn leave_dead(&mut self, complete: &mut impl FnMut(Ticket, Outcome)) {
-        let map = self.addresses.get();
-        if map.is_plain() {
-            return;
-        }
+        let Some(map) = self.addresses.news() else { return };
         for link in &mut self.links {
             if !link.is_absent() && map.is_dead(link.node()) {
                 let mut sink = Sink { spreads: &mut self.spreads, map, complete };
@@ -198,6 +195,9 @@ impl TcpTransport {
     /// Posts the next parts of batches for several servers.
     #[inline]
     fn advance(&mut self, complete: &mut impl FnMut(Ticket, Outcome)) {
+        if !self.spreads.has_answered() {
+            return;
+        }
         let epoch = self.epoch();
         let mut servers = Servers {
             links: &mut self.links,
@@ -262,6 +262,8 @@ impl TcpTransport {
         let mut sink = Sink { spreads: &mut self.spreads, map, complete: &mut complete };
         self.links[place].lose("the server has a successor", 0, &mut sink);
         self.links[place] = Link::new(server);
+        // It may have died meanwhile.
+        self.addresses.tell_again();
     }
 
     /// As [`TcpTransport::set_server`], if the server is not known yet, or is another one than the
@@ -339,7 +341,9 @@ impl Transport for TcpTransport {
     }
 
     fn write_beside(&mut self, first: GlobalPtr, words: u64) {
-        self.addresses.change(|map| map.write_beside(first, words));
+        if self.addresses.get().has_replicas() {
+            self.addresses.change(|map| map.write_beside(first, words));
+        }
     }
 
     #[inline]

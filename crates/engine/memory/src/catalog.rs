@@ -133,6 +133,39 @@ impl<E: Env> Service<E> for CatalogService {
 }
 
 impl CatalogService {
+    /// Adds the definitions to the state of a memory server that handles no request any more.
+    pub fn save(&self, mut writer: Writer) -> Writer {
+        let shards = self.shards.lock().expect("no holder panics");
+        writer = writer.number(shards.len() as u64);
+        for (number, shard) in &*shards {
+            let definitions = shard.definitions.len() as u64;
+            writer = writer.number(*number).number(shard.last_version).number(definitions);
+            for (name, kept) in &shard.definitions {
+                writer = writer.bytes(name).number(kept.version).bytes(&kept.definition);
+            }
+        }
+        writer
+    }
+
+    /// The shards that [`Self::save`] has described.
+    ///
+    /// # Errors
+    /// The description ends early.
+    pub fn restore(reader: &mut Reader<'_>) -> Result<Self, CallError> {
+        let mut shards = BTreeMap::new();
+        for _ in 0..reader.number()? {
+            let number = reader.number()?;
+            let mut shard = Shard { last_version: reader.number()?, ..Shard::default() };
+            for _ in 0..reader.number()? {
+                let (name, version) = (reader.bytes()?.to_vec(), reader.number()?);
+                let kept = Versioned { version, definition: reader.bytes()?.to_vec() };
+                shard.definitions.insert(name, kept);
+            }
+            shards.insert(number, shard);
+        }
+        Ok(Self { shards: Mutex::new(shards) })
+    }
+
     fn shard<T>(&self, number: u64, look: impl FnOnce(&mut Shard) -> T) -> T {
         let mut shards = self.shards.lock().expect("no holder panics");
         look(shards.entry(number).or_default())

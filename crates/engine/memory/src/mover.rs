@@ -81,6 +81,33 @@ impl MoverService {
         Self { extents, state: Mutex::default(), counts }
     }
 
+    /// Adds the unused memory of the overflow region to the state of a memory server.
+    pub fn save(&self, mut writer: Writer) -> Writer {
+        let state = self.state();
+        writer = writer.number(state.pools.len() as u64);
+        for ((label, words), pool) in &state.pools {
+            let free: Vec<u64> = pool.free.iter().map(|ptr| ptr.word()).collect();
+            writer = writer.number(label.0).number(u64::from(*words));
+            writer = writer.number(pool.bump.word()).number(pool.bump_words).words(&free);
+        }
+        writer
+    }
+
+    /// Takes over what [`Self::save`] has described.
+    ///
+    /// # Errors
+    /// The description ends early.
+    pub fn restore(&self, reader: &mut Reader<'_>) -> Result<(), CallError> {
+        let mut state = self.state();
+        for _ in 0..reader.number()? {
+            let (label, words) = (Label(reader.number()?), reader.number()? as u32);
+            let (bump, bump_words) = (GlobalPtr::from_word(reader.number()?), reader.number()?);
+            let free = reader.words()?.into_iter().map(GlobalPtr::from_word).collect();
+            state.pools.insert((label, words), OverflowPool { free, bump, bump_words });
+        }
+        Ok(())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no holder panics")
     }

@@ -1,8 +1,9 @@
 //! The services that a memory server runs over its own region, the same in every world.
 
-use fabric::{Env, Reply, Service, ServiceId};
+use fabric::{CallError, Env, Reply, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
+use memory::message::{Reader, Writer};
 use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
 use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService, Need, Usage};
 use memory::{FENCE_SERVICE, FenceService, FencedEpoch};
@@ -15,15 +16,14 @@ pub fn services<E: Env>(
     region: RegionId,
     bytes: u64,
 ) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
-    services_over(Arc::new(Extents::new(region, bytes)), Arc::default(), FencedEpoch::default())
+    services_over(&ServiceCounts::new(region, bytes))
 }
 
 /// Like [`services`], with counted calls and moved versions.
 pub fn counted_services<E: Env>(
     counts: &Arc<ServiceCounts>,
 ) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
-    let services =
-        services_over(counts.extents.clone(), counts.mover.clone(), counts.fenced.clone());
+    let services = services_over(counts);
     let mut places = 0..services.len();
     services.map(|(id, service)| {
         let place = places.next().expect("there is one for each");
@@ -34,21 +34,18 @@ pub fn counted_services<E: Env>(
 }
 
 fn services_over<E: Env>(
-    extents: Arc<Extents>,
-    mover: Arc<MoverCounts>,
-    fenced: FencedEpoch,
+    state: &ServiceCounts,
 ) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
-    let inner = Arc::new(InnerNodes::new(extents.clone()));
     [
-        (EXTENT_SERVICE, Arc::new(ExtentService(extents.clone()))),
-        (CATALOG_SERVICE, Arc::new(CatalogService::default())),
-        (MOVER_SERVICE, Arc::new(MoverService::new(extents, mover))),
-        (TREE_SERVICE, Arc::new(TreeService::new(inner))),
-        (FENCE_SERVICE, Arc::new(FenceService(fenced))),
+        (EXTENT_SERVICE, Arc::new(ExtentService(state.extents.clone()))),
+        (CATALOG_SERVICE, state.catalog.clone()),
+        (MOVER_SERVICE, state.moving.clone()),
+        (TREE_SERVICE, Arc::new(TreeService::new(state.inner.clone()))),
+        (FENCE_SERVICE, Arc::new(FenceService(state.fenced.clone()))),
     ]
 }
 
-/// Statistics of the services of a memory server. Any thread may read them.
+/// The state and the statistics of the services of a memory server. Any thread may read them.
 pub struct ServiceCounts {
     /// Handled calls, in the order of [`SERVICE_NAMES`]; a repeated call counts once.
     pub calls: [AtomicU64; SERVICE_NAMES.len()],
@@ -57,14 +54,55 @@ pub struct ServiceCounts {
     /// The epoch up to which the server has fenced dead members.
     pub fenced: FencedEpoch,
     extents: Arc<Extents>,
+    catalog: Arc<CatalogService>,
+    moving: Arc<MoverService>,
+    inner: Arc<InnerNodes>,
 }
 
 impl ServiceCounts {
-    /// Statistics of a new region of `bytes` bytes.
+    /// Those of a new region of `bytes` bytes.
     pub fn new(region: RegionId, bytes: u64) -> Self {
-        let extents = Arc::new(Extents::new(region, bytes));
-        let fenced = FencedEpoch::default();
-        Self { calls: Default::default(), mover: Arc::default(), fenced, extents }
+        Self::over(Extents::new(region, bytes), CatalogService::default())
+    }
+
+    fn over(extents: Extents, catalog: CatalogService) -> Self {
+        let (extents, mover) = (Arc::new(extents), Arc::<MoverCounts>::default());
+        Self {
+            calls: Default::default(),
+            fenced: FencedEpoch::default(),
+            catalog: Arc::new(catalog),
+            moving: Arc::new(MoverService::new(extents.clone(), mover.clone())),
+            inner: Arc::new(InnerNodes::new(extents.clone())),
+            mover,
+            extents,
+        }
+    }
+
+    /// The state of the services that is not in the region. They handle no request meanwhile.
+    pub fn save(&self) -> Vec<u8> {
+        let writer = self.catalog.save(self.extents.save(Writer::new()));
+        self.inner.save(self.moving.save(writer)).finish()
+    }
+
+    /// The services of a region of `bytes` bytes that [`Self::save`] has described.
+    ///
+    /// # Errors
+    /// The description contradicts itself, or is of a larger region.
+    pub fn restore(region: RegionId, bytes: u64, state: &[u8]) -> Result<Self, CallError> {
+        let reader = &mut Reader::new(state, "the state of a memory server");
+        let extents = Extents::restore(region, bytes, reader)?;
+        let restored = Self::over(extents, CatalogService::restore(reader)?);
+        restored.moving.restore(reader)?;
+        restored.inner.restore(reader)?;
+        match reader.is_empty() {
+            true => Ok(restored),
+            false => Err(CallError::Malformed("the state of a memory server")),
+        }
+    }
+
+    /// The end of all memory of the region that was ever allocated. Everything behind it is zero.
+    pub fn mark(&self) -> u64 {
+        self.extents.mark()
     }
 
     /// Allocated bytes of the region, by label.
@@ -112,6 +150,27 @@ const NODE_EXTENT_BYTES: std::ops::RangeInclusive<u64> = 16 * 1024..=256 * 1024;
 impl InnerNodes {
     fn new(extents: Arc<Extents>) -> Self {
         Self { extents, unused: Mutex::default() }
+    }
+
+    fn save(&self, writer: Writer) -> Writer {
+        let unused = self.unused.lock().expect("no holder panics");
+        let add = |writer: Writer, (label, extent): (&Label, &UnusedExtent)| {
+            let UnusedExtent { ptr, words, extent_bytes } = *extent;
+            writer.words(&[label.0, ptr.word(), words, extent_bytes])
+        };
+        unused.iter().fold(writer.number(unused.len() as u64), add)
+    }
+
+    fn restore(&self, reader: &mut Reader<'_>) -> Result<(), CallError> {
+        let mut unused = self.unused.lock().expect("no holder panics");
+        for _ in 0..reader.number()? {
+            let [label, ptr, words, extent_bytes] = reader.words()?[..] else {
+                return Err(CallError::Malformed("an extent of inner nodes"));
+            };
+            let ptr = GlobalPtr::from_word(ptr);
+            unused.insert(Label(label), UnusedExtent { ptr, words, extent_bytes });
+        }
+        Ok(())
     }
 }
 
@@ -165,5 +224,27 @@ mod tests {
         assert!(refused.to_string().starts_with("memory servers are full"), "{refused}");
         world.stop_faults();
         inner.allocate(&server, Label(1), 32).expect("there is room again");
+    }
+
+    #[test]
+    fn services_know_again_what_they_have_saved() {
+        let (region, bytes) = (RegionId(0), 32 << 20);
+        let world = World::new(SimConfig::new(1).with_servers(&[bytes]));
+        let server = world.service_endpoint(NodeId(0));
+        let before = ServiceCounts::new(region, bytes);
+        for label in [1, 1, 2, 3] {
+            before.extents.allocate(1 << 20, Label(label), Need::Growth).expect("there is room");
+        }
+        let node = before.inner.allocate(&server, Label(2), 32).expect("there is room");
+        let state = before.save();
+        let after = ServiceCounts::restore(region, bytes, &state).expect("it was saved");
+        assert_eq!((after.save(), after.usage()), (state.clone(), before.usage()));
+        assert_eq!(after.mark(), before.mark());
+        let next = after.inner.allocate(&server, Label(2), 32);
+        assert_eq!(next.map(GlobalPtr::offset), Ok(node.offset() + 32 * WORD_BYTES));
+        for end in 0..state.len() {
+            assert!(ServiceCounts::restore(region, bytes, &state[..end]).is_err(), "up to {end}");
+        }
+        assert!(ServiceCounts::restore(region, 1 << 20, &state).is_err(), "a smaller region");
     }
 }

@@ -2,7 +2,8 @@
 
 use super::reserve::reserve_bytes;
 use super::{AllocateError, Label, Need, Usage};
-use fabric::Env;
+use crate::message::{Reader, Writer};
+use fabric::{CallError, Env};
 use layout::{GlobalPtr, RegionId, region};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -124,6 +125,62 @@ impl Extents {
 
     pub(super) fn extents_of(&self, label: Label) -> Vec<u64> {
         self.lock().used.get(&label).map(|held| held.keys().copied().collect()).unwrap_or_default()
+    }
+
+    /// The end of all memory that was ever allocated. Everything behind it is zero.
+    pub fn mark(&self) -> u64 {
+        self.lock().mark
+    }
+
+    /// Adds which extents are allocated to the state of a memory server.
+    pub fn save(&self, writer: Writer) -> Writer {
+        let state = self.lock();
+        let pieces = |pieces: &BTreeMap<u64, u64>| {
+            pieces.iter().flat_map(|(at, bytes)| [*at, *bytes]).collect()
+        };
+        let free: Vec<u64> = pieces(&state.free);
+        let mut writer = writer.number(state.mark).words(&free).number(state.used.len() as u64);
+        for (label, held) in &state.used {
+            let held: Vec<u64> = pieces(held);
+            writer = writer.number(label.0).words(&held);
+        }
+        let reserved = state.reserved.iter();
+        let reserved: Vec<u64> =
+            reserved.flat_map(|(at, (label, bytes))| [*at, label.0, *bytes]).collect();
+        writer.words(&reserved)
+    }
+
+    /// The extents of a region of `region_bytes` bytes that [`Self::save`] has described.
+    ///
+    /// # Errors
+    /// The description contradicts itself, or is of a larger region.
+    pub fn restore(
+        region: RegionId,
+        region_bytes: u64,
+        reader: &mut Reader<'_>,
+    ) -> Result<Self, CallError> {
+        let pairs = |words: Vec<u64>| -> BTreeMap<u64, u64> {
+            words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+        };
+        let (mark, free) = (reader.number()?, pairs(reader.words()?));
+        let mut used = BTreeMap::new();
+        for _ in 0..reader.number()? {
+            used.insert(Label(reader.number()?), pairs(reader.words()?));
+        }
+        let reserved = reader.words()?;
+        let reserved =
+            reserved.chunks_exact(3).map(|three| (three[0], (Label(three[1]), three[2])));
+        let reserved = reserved.collect();
+        let extents = Self::new(region, region_bytes);
+        let mut state = extents.lock();
+        let reserve_bytes = state.reserve_bytes;
+        // Its memory was touched when its contents were read.
+        *state = State { region_bytes, mark, touched: mark, free, used, reserve_bytes, reserved };
+        match state.mark >= region::HEADER_BYTES && state.is_consistent() {
+            true => drop(state),
+            false => return Err(CallError::Malformed("the extents of a region")),
+        }
+        Ok(extents)
     }
 
     pub fn usage(&self) -> Vec<Usage> {

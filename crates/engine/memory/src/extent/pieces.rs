@@ -40,15 +40,14 @@ impl State {
         }
     }
 
-    /// Whether every byte below the mark belongs to at most one extent or free piece. For
-    /// assertions.
+    /// Whether every byte below the mark belongs to at most one extent or free piece.
     pub(super) fn is_consistent(&self) -> bool {
         let used = self.used.values().flatten();
         let mut pieces: Vec<(u64, u64)> =
-            used.chain(&self.free).map(|(at, bytes)| (*at, *bytes)).collect();
+            used.chain(&self.free).map(|(at, bytes)| (*at, at.saturating_add(*bytes))).collect();
         pieces.sort_unstable();
-        let is_apart = |pair: &[(u64, u64)]| pair[0].0 + pair[0].1 <= pair[1].0;
-        let end = pieces.last().map_or(0, |(at, bytes)| at + bytes);
+        let is_apart = |pair: &[(u64, u64)]| pair[0].1 <= pair[1].0;
+        let end = pieces.last().map_or(0, |(_, end)| *end);
         pieces.windows(2).all(is_apart) && end <= self.mark && self.mark <= self.region_bytes
     }
 

@@ -24,6 +24,7 @@ pub mod error;
 pub mod flusher;
 mod loss;
 pub mod open;
+pub mod region_image;
 pub mod restore;
 mod tail;
 
@@ -58,6 +59,7 @@ mod tests {
         let sources = [
             include_str!("control.rs"),
             include_str!("checkpoint_file.rs"),
+            include_str!("region_image.rs"),
             include_str!("../../redo_log/src/segment.rs"),
             include_str!("../../redo_log/src/marker.rs"),
             include_str!("../../redo_log/src/block.rs"),

@@ -4,6 +4,8 @@ use crate::cluster_file::{ClusterId, FabricKind};
 use crate::detector::ProcessKey;
 use crate::error::AddressError;
 use crate::random;
+#[cfg(doc)]
+use crate::root::DatabaseRoot;
 use fabric::ServerAddress;
 use fabric::identity::Hello;
 use layout::NodeId;
@@ -44,6 +46,10 @@ pub enum Role {
         region_bytes: u64,
         /// Needed to read or write the region. New at each start, never 0.
         region_key: u64,
+        /// If it has the region's contents from an image: the database that they are of, by
+        /// [`DatabaseRoot::life`] of the image's root.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restored: Option<u64>,
     },
     Compute,
 }
@@ -104,8 +110,24 @@ impl fmt::Display for Program {
 impl Member {
     /// Describes a starting memory server, with a new identity and a new key of its region.
     pub fn memory_server(node: NodeId, region_bytes: u64, addresses: Addresses) -> Self {
-        let role = Role::Memory { region_bytes, region_key: random::draw() };
+        let role = Role::Memory { region_bytes, region_key: random::draw(), restored: None };
         Self::starting(role, node.0, addresses)
+    }
+
+    /// A memory server that has its region's contents from an image of the database `life`, if any.
+    pub fn with_restored(mut self, life: Option<u64>) -> Self {
+        if let Role::Memory { restored, .. } = &mut self.role {
+            *restored = life;
+        }
+        self
+    }
+
+    /// The database that it has restored, if it is a memory server that has.
+    pub fn restored(&self) -> Option<u64> {
+        match self.role {
+            Role::Memory { restored, .. } => restored,
+            Role::Compute => None,
+        }
     }
 
     /// Describes a starting compute server that the cluster file lists, with a new identity.

@@ -30,6 +30,14 @@ pub struct DatabaseRoot {
     pub promoted: BTreeMap<u16, u16>,
 }
 
+impl DatabaseRoot {
+    /// Identifies the time from one start of the database to its end: the identity of its first
+    /// memory server.
+    pub fn life(&self) -> Option<u64> {
+        self.servers.first().copied()
+    }
+}
+
 const fn one() -> u16 {
     1
 }

@@ -7,6 +7,7 @@ mod cluster;
 mod copies;
 mod counter;
 mod counts;
+mod data;
 mod directory;
 mod etcd;
 mod files;

@@ -18,12 +18,13 @@ Examples:
   namdb cluster up --fabric tcp --memory-servers 3  three, reached by messages
   namdb cluster up --fabric tcp --memory-servers 3 --replicas 2
                                                     which survive the death of one
+  namdb cluster up --fabric tcp --data DIR          which has its data again after `cluster down`
   namdb cluster up --fabric tcp --tls               encrypted, with keys of its own
   namdb cluster up --compute-servers 2              and two that run transactions
   namdb bench tpcc --cluster                        a benchmark on it
   namdb status                                      its servers and tables
   namdb cluster token                               opens status and metrics of its servers to a monitor
-  namdb cluster down                                ends it, and its data
+  namdb cluster down                                ends it, and without --data its data
 
 `cluster up` makes the cluster's secret, a file beside the cluster's file that only its owner can read. Every server and \
 client must have it. The servers run in the background. Their logs are in the folder `log` of the cluster's directory, which \
@@ -77,6 +78,14 @@ struct UpArguments {
     /// How servers are reached [default: shm]
     #[arg(long, value_enum)]
     fabric: Option<FabricName>,
+    /// Directory in which the memory servers of a new cluster write their memory when they end, so
+    /// that the next start has the data again; needs --fabric tcp
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Begin with an empty database after a memory server has ended without writing its data, by
+    /// kill -9 or a crash of its host; files of the old one are kept under `lost-` names
+    #[arg(long)]
+    accept_loss: bool,
     /// Encrypt connections with keys generated for this cluster; needs --fabric tcp
     #[arg(long)]
     tls: bool,
@@ -140,8 +149,12 @@ fn told(stopped: &Stopped, file: &Path) -> String {
         ),
         (None, None) => "its directory is removed".to_owned(),
     };
+    let kept = match &stopped.data {
+        Some(data) => format!(" Its data is in {}.", data.display()),
+        None => String::new(),
+    };
     format!(
-        "{ended}; {stays}. {} and its keys, if it has some, stay: `namdb cluster up` starts the cluster again",
+        "{ended}; {stays}.{kept} {} and its keys, if it has some, stay: `namdb cluster up` starts the cluster again",
         file.display()
     )
 }
@@ -163,6 +176,14 @@ fn start(arguments: &UpArguments) -> Result<()> {
              {replicas} or more"
         );
     }
+    ensure!(
+        arguments.data.is_none() || arguments.fabric == Some(FabricName::Tcp),
+        "so far only clusters that are reached by messages keep data; use --fabric tcp with --data"
+    );
+    ensure!(
+        arguments.data.is_none() || arguments.replicas.is_none_or(|replicas| replicas == 1),
+        "so far only clusters without replicas keep data; leave out --replicas or --data"
+    );
     let begin = Moment::now();
     let file = arguments.file.as_path();
     let describes = arguments.memory_servers.is_some()
@@ -170,13 +191,14 @@ fn start(arguments: &UpArguments) -> Result<()> {
         || arguments.replicas.is_some()
         || arguments.memory.is_some()
         || arguments.fabric.is_some()
+        || arguments.data.is_some()
         || arguments.tls;
     let is_new = describes || !file.exists();
     let has_secret = is_new && file.with_extension("secret").exists();
     if is_new {
-        development::write(file, described(arguments), arguments.tls)?;
+        development::write(file, described(arguments)?, arguments.tls)?;
     }
-    let started = development::start(file);
+    let started = development::start(file, arguments.accept_loss);
     if is_new && started.is_err() {
         forget(file, arguments.tls, has_secret);
     }
@@ -205,7 +227,7 @@ fn forget(file: &Path, encrypted: bool, had_secret: bool) {
     let _ = std::fs::remove_file(file);
 }
 
-fn described(arguments: &UpArguments) -> ClusterFile {
+fn described(arguments: &UpArguments) -> Result<ClusterFile> {
     let fabric = match arguments.fabric {
         Some(FabricName::Tcp) => FabricKind::Tcp,
         Some(FabricName::Verbs) => FabricKind::Verbs,
@@ -215,7 +237,9 @@ fn described(arguments: &UpArguments) -> ClusterFile {
     let memory = vec![arguments.memory.unwrap_or(SERVER_BYTES); servers];
     let compute = usize::from(arguments.compute_servers.unwrap_or(0));
     let replicas = arguments.replicas.unwrap_or(1);
-    ClusterFile { replicas, ..ClusterFile::development("dev", fabric, &memory, compute) }
+    // Relative paths of the file start at the file.
+    let data = arguments.data.as_ref().map(std::path::absolute).transpose()?;
+    Ok(ClusterFile { replicas, data, ..ClusterFile::development("dev", fabric, &memory, compute) })
 }
 
 fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> String {
@@ -255,10 +279,14 @@ fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> S
         true => (" --cluster", ""),
         false => (named.as_str(), named.as_str()),
     };
+    let down = match cluster.data.is_some() {
+        true => "stops it; its data stays",
+        false => "stops it and deletes its data",
+    };
     let commands = [
         (format!("namdb bench tpcc{bench}"), "runs a benchmark on it"),
         (format!("namdb status{other}"), "shows it"),
-        (format!("namdb cluster down{other}"), "stops it and deletes its data"),
+        (format!("namdb cluster down{other}"), down),
     ];
     let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     text.push('\n');

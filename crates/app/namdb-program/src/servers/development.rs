@@ -2,9 +2,10 @@
 //!
 //! Decision: docs/decisions/0094-development-clusters-over-shared-memory-read-the-vector.md
 
-use super::{exposure, keys, room};
+use super::{data, exposure, keys, room};
 use crate::bench::text::{bytes, counted};
 use anyhow::{Context, Result, bail, ensure};
+use durability::region_image::IMAGE_NAME;
 use layout::NodeId;
 use membership::{ClusterFile, ClusterMap, Member, Registry};
 use namdb::host::{Moment, sleep_ms};
@@ -18,6 +19,10 @@ use std::process::{Child, Command, Stdio};
 const START_S: f64 = 20.0;
 /// Maximal time for the servers to stop.
 const STOP_S: f64 = 10.0;
+/// Maximal additional time for memory servers to read or write their data.
+const DATA_S: f64 = 600.0;
+/// After this time the progress of reading and writing data is shown.
+const DATA_QUIET_S: f64 = 2.0;
 /// Polling interval.
 const POLL_MS: u64 = 5;
 /// Suffixes of the servers' files in the cluster's directory.
@@ -38,8 +43,8 @@ pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<(
 }
 
 /// Starts a process for each server, waits until all have joined, and returns the file's content
-/// and the members.
-pub fn start(file: &Path) -> Result<(ClusterFile, ClusterMap)> {
+/// and the members. `accepts_loss` begins with an empty database if data is lost.
+pub fn start(file: &Path, accepts_loss: bool) -> Result<(ClusterFile, ClusterMap)> {
     let cluster = ClusterFile::load(file, &[])?;
     ensure_room(&cluster)?;
     exposure::check_all(&cluster)?;
@@ -50,6 +55,9 @@ pub fn start(file: &Path) -> Result<(ClusterFile, ClusterMap)> {
     let running = registry.map()?;
     if !running.members.is_empty() {
         bail!(runs_already(&cluster, &running, file));
+    }
+    if accepts_loss {
+        data::accept_loss(&cluster)?;
     }
     let logs = logs(&cluster);
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
@@ -107,11 +115,12 @@ fn start_all(
     for number in 0..cluster.memory.len() {
         servers.push(Server::spawn(file, &logs, "memory", number)?);
     }
-    wait_until(registry, servers, |map| Ok(map.database()?.is_some()))?;
+    wait_until(cluster, registry, servers, |map| Ok(map.database()?.is_some()))?;
     for number in 0..cluster.compute.len() {
         servers.push(Server::spawn(file, &logs, "compute", number)?);
     }
-    wait_until(registry, servers, |map| Ok(map.compute_servers().count() == cluster.compute.len()))
+    let count = cluster.compute.len();
+    wait_until(cluster, registry, servers, |map| Ok(map.compute_servers().count() == count))
 }
 
 /// A started process.
@@ -153,11 +162,13 @@ impl Server {
 
 /// Waits until the cluster reaches a state.
 fn wait_until(
+    cluster: &ClusterFile,
     registry: &Registry,
     servers: &mut [Server],
     is_there: impl Fn(&ClusterMap) -> Result<bool>,
 ) -> Result<ClusterMap> {
     let start = Moment::now();
+    let mut news = DataNews::new(cluster);
     loop {
         let map = registry.map()?;
         if is_there(&map)? {
@@ -169,7 +180,9 @@ fn wait_until(
                 bail!("{role} server {number} did not start: {}", said.trim());
             }
         }
-        ensure!(start.elapsed_s() < START_S, "the servers did not start within {START_S} s");
+        let limit_s = START_S + data_s(cluster);
+        ensure!(start.elapsed_s() < limit_s, "the servers did not start within {limit_s} s");
+        news.show();
         sleep_ms(POLL_MS);
     }
 }
@@ -185,6 +198,8 @@ fn end_all(servers: Vec<Server>, error: anyhow::Error) -> anyhow::Error {
 
 /// Result of stopping a cluster.
 pub struct Stopped {
+    /// The directory in which the memory servers have kept their data.
+    pub data: Option<PathBuf>,
     /// Number of servers that were stopped.
     pub servers: usize,
     /// The folder of the logs, if they were kept because a server had died before.
@@ -201,19 +216,20 @@ pub fn stop(file: &Path) -> Result<Stopped> {
     let cluster = ClusterFile::load(file, &[])?;
     let Some(registry) = Registry::find(&cluster)? else {
         remove_files(&cluster, true)?;
-        return Ok(Stopped { servers: 0, logs: None, directory: kept(&cluster) });
+        return Ok(Stopped { data: None, servers: 0, logs: None, directory: kept(&cluster) });
     };
     let map = registry.map()?;
     let has_died = map.loss().is_some()
         || (!map.members.is_empty() && !missing_compute_servers(&cluster, &map).is_empty());
     let compute = end_servers(&cluster, map.compute_servers())?;
     let memory = end_servers(&cluster, map.memory_servers())?;
+    let data = cluster.data.clone().filter(|data| memory > 0 && are_images_written(&cluster, data));
     if registry.clear()? {
         remove_files(&cluster, !has_died)?;
     }
     let logs = Some(logs(&cluster)).filter(|logs| has_died && logs.is_dir());
     let directory = kept(&cluster).filter(|_| logs.is_none());
-    Ok(Stopped { servers: compute + memory, logs, directory })
+    Ok(Stopped { data, servers: compute + memory, logs, directory })
 }
 
 /// The cluster's directory, if it still exists.
@@ -247,15 +263,58 @@ fn end_servers<'a>(
         let _ = kill_process(server, Signal::TERM);
     }
     let start = Moment::now();
+    let limit_s = STOP_S + data_s(cluster);
+    let mut news = DataNews::new(cluster);
     while !servers.iter().all(|&server| has_exited(server)) {
         ensure!(
-            start.elapsed_s() < STOP_S,
-            "some servers of cluster {} still run after {STOP_S} s; `namdb status` shows their process numbers",
+            start.elapsed_s() < limit_s,
+            "some servers of cluster {} still run after {limit_s} s; `namdb status` shows their process numbers",
             cluster.name
         );
+        news.show();
         sleep_ms(POLL_MS);
     }
     Ok(servers.len())
+}
+
+/// Whether each memory server has written an image.
+fn are_images_written(cluster: &ClusterFile, data: &Path) -> bool {
+    let is_there = |number: usize| data.join(format!("memory-{number}")).join(IMAGE_NAME).exists();
+    (0..cluster.memory.len()).all(is_there)
+}
+
+/// Additional time to start or stop, if memory servers read or write their data.
+fn data_s(cluster: &ClusterFile) -> f64 {
+    cluster.data.as_ref().map_or(0.0, |_| DATA_S)
+}
+
+/// Shows how far the servers of this host are with their data, from their logs.
+struct DataNews {
+    logs: Vec<PathBuf>,
+    shown: Moment,
+}
+
+impl DataNews {
+    fn new(cluster: &ClusterFile) -> Self {
+        let logs = logs(cluster);
+        let servers = 0..cluster.data.as_ref().map_or(0, |_| cluster.memory.len());
+        let logs = servers.map(|number| logs.join(format!("memory-{number}.log"))).collect();
+        Self { logs, shown: Moment::now() }
+    }
+
+    fn show(&mut self) {
+        if self.shown.elapsed_s() < DATA_QUIET_S {
+            return;
+        }
+        self.shown = Moment::now();
+        for (number, log) in self.logs.iter().enumerate() {
+            let text = fs::read_to_string(log).unwrap_or_default();
+            let is_news = |line: &&str| line.contains("ing data");
+            if let Some(line) = text.lines().last().filter(is_news) {
+                crate::output::say(&format!("memory server {number}: {line}"));
+            }
+        }
+    }
 }
 
 /// Whether a process has exited. One that its parent has not waited for still has its number.

@@ -1,16 +1,18 @@
-//! Creates the database on the empty regions, and publishes its root.
+//! Creates the database on the empty regions, or takes over the one that they have from images, and
+//! publishes its root.
 //!
 //! Decisions:
 //! - docs/decisions/0092-the-first-memory-server-creates-the-database.md
 //! - docs/decisions/0105-a-caller-creates-the-database-over-rdma.md
 
+use super::data::ServerData;
 use super::{all_servers, published, replicas, verbs};
 use anyhow::{Context, Result, ensure};
-use fabric::{LocalWorld, run_now};
-use membership::{ClusterFile, ClusterMap, Registry};
+use fabric::{LocalEnv, LocalWorld, run_now};
+use membership::{ClusterFile, ClusterMap, DatabaseRoot, Registry};
 use namdb::host::{Moment, sleep_ms, spawn};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use txn::{Database, Root};
 
@@ -31,16 +33,42 @@ pub enum Founder {
     ByRdma(Box<verbs::Founder>),
 }
 
+impl Founder {
+    /// Reads and writes the region of this process, if its processor can.
+    pub fn region(&self) -> Option<LocalEnv> {
+        match self {
+            Self::Here(world) => Some(world.endpoint()),
+            Self::ByMessages(_) | Self::ByRdma(_) => None,
+        }
+    }
+}
+
+/// The data of the first memory server, where the cluster keeps data.
+#[derive(Clone, Default)]
+pub struct Kept {
+    pub data: Option<Arc<ServerData>>,
+    /// The root of the database whose image the server has read.
+    pub restored: Option<DatabaseRoot>,
+    /// Why the images of the memory servers are no database, once that is known.
+    pub mismatch: Arc<OnceLock<String>>,
+}
+
 /// Creates the database and publishes it once all memory servers have joined, however long that
-/// takes, until `stop` is set.
+/// takes, until `stop` is set. If the images of the memory servers are not of one database, sets
+/// `stop` itself.
 pub fn found(
     founder: Founder,
     cluster: &ClusterFile,
     registry: &Registry,
     stop: &'static AtomicBool,
+    kept: Kept,
 ) -> Result<()> {
     let servers = cluster.memory.len();
     let make: Make = match founder {
+        _ if kept.restored.is_some() => {
+            let root = kept.restored.as_ref().map(namdb::root_of).expect("it was just looked at");
+            Box::new(move |_| Ok(root.clone()))
+        }
         Founder::Here(world) => {
             let config = namdb::database_config(cluster.oracle, cluster.transaction_time_ms);
             let nodes = all_servers(servers);
@@ -52,7 +80,7 @@ pub fn found(
         Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
     };
     let (replicas, registry) = (cluster.replicas, registry.clone());
-    let mut founding = Founding { make, made: None, servers, replicas, registry };
+    let mut founding = Founding { make, made: None, servers, replicas, registry, kept };
     let work = move || founding.announce_until(stop, JOIN_WAIT_MAX, RETRY_TIME);
     spawn("founder", work).context("no thread can be started")?;
     Ok(())
@@ -71,6 +99,7 @@ struct Founding {
     /// Places of each region.
     replicas: u16,
     registry: Registry,
+    kept: Kept,
 }
 
 impl Founding {
@@ -80,9 +109,13 @@ impl Founding {
         while !stop.load(Relaxed) {
             match self.announce(join_wait) {
                 Ok(()) => {
-                    tracing::info!("database created");
+                    match self.kept.restored.is_some() {
+                        true => tracing::info!("database opened with the data of its last run"),
+                        false => tracing::info!("database created"),
+                    }
                     return;
                 }
+                Err(_) if self.kept.mismatch.get().is_some() => stop.store(true, Relaxed),
                 Err(error) => {
                     tracing::warn!("the database is not created yet; retrying: {error:#}")
                 }
@@ -100,12 +133,17 @@ impl Founding {
         let identities: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
         // Fails if a part of an earlier database is still in use.
         map.database()?;
+        self.ensure_one_database(&map)?;
         let root = match self.made.take() {
             Some((root, servers)) if servers == identities => root,
             _ => (self.make)(&map)?,
         };
         let ours = published(&root, identities.clone(), self.replicas);
         self.made = Some((root, identities));
+        // From here on transactions may commit, so the image is old.
+        if let Some(data) = &self.kept.data {
+            data.begin(&ours)?;
+        }
         let announced = self.registry.set_root(&ours)?;
         ensure!(
             announced == ours,
@@ -113,6 +151,33 @@ impl Founding {
              them again"
         );
         Ok(())
+    }
+
+    /// Checks that either all memory servers have the contents of one database from their images,
+    /// or none has any.
+    fn ensure_one_database(&self, map: &ClusterMap) -> Result<()> {
+        let life = self.kept.restored.as_ref().and_then(DatabaseRoot::life);
+        let Some(other) = map.memory_servers().find(|member| member.restored() != life) else {
+            return Ok(());
+        };
+        let number = other.number;
+        let has = match (life, other.restored()) {
+            (Some(_), None) => {
+                format!("memory server 0 has data, and memory server {number} has none")
+            }
+            (None, Some(_)) => {
+                format!("memory server {number} has data, and memory server 0 has none")
+            }
+            _ => {
+                format!("memory servers 0 and {number} have data of different runs of the database")
+            }
+        };
+        let sentence = format!(
+            "{has}: bring the directories in `data` back to one run, or begin with an empty database by `namdb \
+             cluster up --accept-loss`"
+        );
+        let _ = self.kept.mismatch.set(sentence.clone());
+        anyhow::bail!(sentence)
     }
 }
 
@@ -158,7 +223,8 @@ mod tests {
                 Ok(root.clone())
             });
             let registry = self.registry.clone();
-            (Founding { make, made: None, servers: 2, replicas: 1, registry }, made)
+            let kept = Kept::default();
+            (Founding { make, made: None, servers: 2, replicas: 1, registry, kept }, made)
         }
 
         fn begins_at(&self) -> Option<GlobalPtr> {

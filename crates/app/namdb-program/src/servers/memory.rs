@@ -2,10 +2,11 @@
 //!
 //! Decision: docs/decisions/0101-a-memory-server-that-has-run-is-not-restarted.md
 
+use super::data::{Image, ServerData};
 use super::error::ServerError;
 use super::events::{Gone, KnownMembers};
 use super::exposure::check_memory_server;
-use super::founder::{Founder, found};
+use super::founder::{Founder, Kept, found};
 use super::health::Health;
 use super::keys::server_keys;
 use super::lease_watch::{LeaseTime, watch};
@@ -26,7 +27,8 @@ use layout::{NodeId, RegionId};
 use membership::cluster_file::{MemorySettings, RegistryKind};
 use membership::detector::Input;
 use membership::{
-    Addresses, ClusterFile, ClusterMap, Detector, FabricKind, Lease, Member, Registry, Role,
+    Addresses, ClusterFile, ClusterMap, DatabaseRoot, Detector, FabricKind, Lease, Member,
+    Registry, Role,
 };
 use metrics::{Endpoint, sources};
 use namdb::host::{Moment, sleep_ms};
@@ -60,8 +62,16 @@ pub struct MemoryServer {
     locks: Arc<LockWatch>,
     deaths: Arc<Deaths>,
     services: Arc<ServiceCounts>,
+    keeping: Keeping,
     stop: &'static AtomicBool,
     _control: Endpoint,
+}
+
+/// Where the contents of the region go when the server ends.
+struct Keeping {
+    kept: Kept,
+    /// Reads the region.
+    env: Option<LocalEnv>,
 }
 
 impl MemoryServer {
@@ -78,23 +88,20 @@ impl MemoryServer {
         let Role::Memory { region_bytes, .. } = member.role else {
             unreachable!("a memory server has a region")
         };
-        let services = Arc::new(ServiceCounts::new(RegionId(number), region_bytes));
+        let found = FoundData::look(&cluster, number, region_bytes)?;
+        member = member.with_restored(found.life());
+        let services = Arc::new(found.services(number, region_bytes)?);
         let admission = admission(&cluster, &secret, &member, region_bytes);
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let opening = Opening(&cluster, &admission, &services, (&polling, &epoch));
         let opened = open(&opening, &mut member)?;
+        let keeping = found.read(&opened.founder)?;
         let heartbeats = detection::port(&cluster, number)?;
         member.addresses.heartbeats = Some(heartbeats.address()?);
         let told = control::registry(&cluster, &member, &epoch);
         let known = Arc::<sources::LabelNames>::default();
-        let source = sources::MemoryServer {
-            admission: admission.clone(),
-            serving: polling.clone(),
-            services: services.clone(),
-            names: known.clone(),
-        };
-        sources::enter_memory_server(&told, &source);
-        enter_fabric(&told, &cluster, (opened.carrier, opened.connections));
+        let serving = (&polling, &services, &known);
+        enter_sources(&told, &cluster, &admission, serving, (opened.carrier, opened.connections));
         names::follow(&cluster, services.clone(), known, stop)?;
         let locks = watch_locks(&cluster, number, &told, stop)?;
         let state = region_state(services.clone(), region_bytes);
@@ -129,6 +136,7 @@ impl MemoryServer {
             locks,
             deaths,
             services,
+            keeping,
             stop,
             _control,
         })
@@ -146,7 +154,8 @@ impl MemoryServer {
         self.detector.wake(follower.waker());
         let (number, stop) = (self.lease.member().number, self.stop);
         if number == 0 {
-            found(self.founder, &self.cluster, &self.registry, stop)?;
+            let kept = self.keeping.kept.clone();
+            found(self.founder, &self.cluster, &self.registry, stop, kept)?;
         }
         let lease = LeaseTime::new(self.lease.clock(), self.cluster.lease_seconds);
         let is_over = AtomicBool::new(false);
@@ -163,15 +172,24 @@ impl MemoryServer {
             }
             watcher.join().expect("the watcher does not panic")
         });
+        // The server must not react to its own departure.
+        drop(follower);
+        let own = self.lease.member().identity;
+        let is_written = self.keeping.end(&self.services, &self.registry, own);
         if lost {
+            if let Err(error) = is_written {
+                tracing::error!("{error:#}");
+            }
             let (who, eviction) = (format!("memory server {number}"), self.lease.clock());
             let outlook = "its data is lost to the cluster";
             let lost = ServerError::lease_lost(&self.cluster, who, outlook);
             return Err(lost.unless_evicted(eviction.eviction()).into());
         }
-        // The server must not react to its own departure.
-        drop(follower);
         self.lease.leave()?;
+        is_written?;
+        if let Some(mismatch) = self.keeping.kept.mismatch.get() {
+            anyhow::bail!(mismatch.clone());
+        }
         tracing::info!("left the cluster");
         Ok(())
     }
@@ -186,6 +204,7 @@ impl MemoryServer {
         let polling = self.polling.clone();
         let mut fence = self.fence.take();
         let own = self.lease.member().identity;
+        let note_root = self.keeping.note_root(own);
         let news = self.replicating.as_ref().map(|server| server.news().clone());
         let mut known = KnownMembers::default();
         // After a fence that has failed, nothing is recovered.
@@ -195,6 +214,7 @@ impl MemoryServer {
             if map.member(own).is_some() {
                 epoch.store(map.epoch, Relaxed);
             }
+            note_root(map);
             if let Some(news) = &news {
                 news.note(map);
                 // Whether the server has died or left in order, a replica takes its place.
@@ -230,6 +250,67 @@ impl MemoryServer {
             deaths.note();
         }
     }
+}
+
+/// The data of a server that starts.
+struct FoundData {
+    data: Option<Arc<ServerData>>,
+    image: Option<Image>,
+}
+
+impl FoundData {
+    fn look(cluster: &ClusterFile, number: u16, region_bytes: u64) -> Result<Self> {
+        let data = ServerData::open(cluster, number, region_bytes)?.map(Arc::new);
+        let image = data.as_ref().map(|data| data.image(cluster)).transpose()?.flatten();
+        Ok(Self { data, image })
+    }
+
+    /// The run of the database that the image is of.
+    fn life(&self) -> Option<u64> {
+        self.image.as_ref().and_then(|image| image.root.life())
+    }
+
+    fn services(&self, number: u16, region_bytes: u64) -> Result<ServiceCounts> {
+        match &self.image {
+            Some(image) => image.services(number, region_bytes),
+            None => Ok(ServiceCounts::new(RegionId(number), region_bytes)),
+        }
+    }
+
+    /// Reads the contents of the region, which nobody uses yet.
+    fn read(self, founder: &Founder) -> Result<Keeping> {
+        let (Self { data, image }, env) = (self, founder.region());
+        let restored = image.as_ref().map(|image| image.root.clone());
+        if let (Some(data), Some(image), Some(env)) = (&data, image, &env) {
+            data.read(image, env)?;
+        }
+        Ok(Keeping { kept: Kept { data, restored, ..Kept::default() }, env })
+    }
+}
+
+impl Keeping {
+    /// Takes note of the database, from which on the image is old.
+    fn note_root(&self, own: u64) -> impl Fn(&ClusterMap) + Send + 'static {
+        let data = self.kept.data.clone();
+        move |map| {
+            let (Some(data), Some(root)) = (&data, root_with(map, own)) else { return };
+            if let Err(error) = data.begin(&root) {
+                tracing::error!("the image in `data` is old and does not say so: {error:#}");
+            }
+        }
+    }
+
+    /// Writes the contents of the region, if the cluster keeps data and there is a database. The
+    /// server serves nobody any more.
+    fn end(&self, services: &ServiceCounts, registry: &Registry, own: u64) -> Result<()> {
+        let (Some(data), Some(env)) = (&self.kept.data, &self.env) else { return Ok(()) };
+        data.end(env, services, registry.map().ok().map(|map| root_with(&map, own)))
+    }
+}
+
+/// The root of the database with this memory server.
+fn root_with(map: &ClusterMap, own: u64) -> Option<DatabaseRoot> {
+    map.root.clone().filter(|root| root.servers.contains(&own))
 }
 
 /// The server's section of the cluster's file.
@@ -279,12 +360,22 @@ fn region_state(
     }
 }
 
-/// Registers the metrics of the server's fabric.
-fn enter_fabric(
+/// Registers the metrics of the server and of its fabric.
+fn enter_sources(
     told: &metrics::Registry,
     cluster: &ClusterFile,
+    admission: &Arc<Admission>,
+    serving: (&Arc<ServeCounters>, &Arc<ServiceCounts>, &Arc<sources::LabelNames>),
     (carrier, connections): (Option<LocalEnv>, Connections),
 ) {
+    let (polling, services, names) = serving;
+    let source = sources::MemoryServer {
+        admission: admission.clone(),
+        serving: polling.clone(),
+        services: services.clone(),
+        names: names.clone(),
+    };
+    sources::enter_memory_server(told, &source);
     let carried = move || carrier.as_ref().map(|env| env.counters().counts());
     let carried = move || carried().unwrap_or_default();
     sources::enter_fabric(told, cluster.fabric.name(), carried, connections);
@@ -339,6 +430,10 @@ fn recover_dead(
     stop: &'static AtomicBool,
 ) -> Result<Arc<Deaths>> {
     let (deaths, counts) = (Arc::<Deaths>::default(), Arc::default());
+    if member.restored().is_some() {
+        // All compute servers of the last run count as dead.
+        deaths.note();
+    }
     if member.number == 0 || cluster.replicas > 1 {
         sources::enter_recovered(told, &counts);
         recovery::follow(cluster, member.identity, deaths.clone(), counts, stop)?;

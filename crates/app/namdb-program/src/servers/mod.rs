@@ -5,6 +5,7 @@ pub mod cluster_client;
 pub mod cluster_site;
 pub mod compute;
 pub mod control;
+pub mod data;
 pub mod detection;
 pub mod development;
 pub mod error;

@@ -46,6 +46,12 @@ pub struct ClusterFile {
     /// session; without that variable `/tmp/namdb-UID/NAME-ID`. Never empty once the file is read.
     #[serde(default, skip_serializing_if = "is_empty_path")]
     pub directory: PathBuf,
+    /// Directory for the contents of memory servers that run on this host; relative paths start at
+    /// the file. A memory server writes its memory there when it ends, by SIGTERM or because it has
+    /// lost its lease, and has it again when the cluster is started again. Default: none, the data
+    /// ends with its servers. So far `tcp` without replicas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<PathBuf>,
     /// File with the secret that every member and client of the cluster proves; relative paths
     /// start at the file. Only its owner may read it. Default: beside the file, with its name and
     /// the ending `.secret`. Never empty once the file is read.
@@ -364,6 +370,9 @@ impl ClusterFile {
         } else {
             beside.join(&self.directory)
         };
+        if let Some(data) = self.data.as_mut().filter(|data| !is_empty_path(data)) {
+            *data = beside.join(&data);
+        }
         for tls in self.tls.iter_mut().chain(&mut self.registry.tls) {
             for path in [&mut tls.ca, &mut tls.certificate, &mut tls.key] {
                 *path = beside.join(&path);
@@ -390,6 +399,7 @@ impl ClusterFile {
             id: ClusterId::draw(),
             fabric,
             directory: PathBuf::new(),
+            data: None,
             secret: PathBuf::new(),
             allow_unencrypted: false,
             lease_seconds: default_lease_seconds(),

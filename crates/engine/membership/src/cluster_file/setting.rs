@@ -6,11 +6,12 @@ use toml::{Table, Value};
 
 /// Keys of single values, which may be set by variables. Those of servers come after the server's
 /// number: `memory.0.listen`.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "name",
     "id",
     "fabric",
     "directory",
+    "data",
     "secret",
     "allow_unencrypted",
     "lease_seconds",

@@ -8,6 +8,7 @@ name = "dev"
 id = "4f1c0a9be2d37788"
 fabric = "tcp"
 directory = "state"
+data = "kept"
 secret = "dev.key"
 allow_unencrypted = true
 lease_seconds = 5
@@ -54,6 +55,8 @@ control = "10.0.0.2:7600"
 
 const SMALL: &str = "name = \"dev\"\nid = \"4f1c0a9be2d37788\"\n[[memory]]\nbytes = \"1 GiB\"\n";
 
+const TWO: &str = "name = \"dev\"\nid = \"4f1c0a9be2d37788\"\n[[memory]]\nbytes = \"1 GiB\"\n[[memory]]\nbytes = \"1 GiB\"\n";
+
 fn read(
     text: &str,
     variables: &[(&str, &str)],
@@ -80,6 +83,7 @@ fn a_whole_file_is_read_and_paths_start_at_it() {
     assert_eq!(cluster.id, ClusterId(0x4f1c_0a9b_e2d3_7788));
     assert_eq!((cluster.fabric, cluster.oracle), (FabricKind::Tcp, OracleKind::DoubleCollect));
     assert_eq!(cluster.directory, Path::new("/etc/namdb/state"));
+    assert_eq!(cluster.data.as_deref(), Some(Path::new("/etc/namdb/kept")));
     assert_eq!(cluster.secret, Path::new("/etc/namdb/dev.key"));
     assert!(cluster.allow_unencrypted);
     let tls = cluster.tls.as_ref().expect("it is written");
@@ -200,6 +204,13 @@ fn errors_in_the_file_have_a_line() {
     refused(&with("replicas = 2"), &["dev.toml:1:", "`fabric = \"tcp\"`"]);
     let over_tcp = |replicas: u16| format!("replicas = {replicas}\nfabric = \"tcp\"\n{SMALL}");
     refused(&over_tcp(2), &["dev.toml:1:", "2 replicas", "there are 1", "`replicas = 1`"]);
+    refused(
+        &format!("data = \"kept\"\n{}", over_tcp(2).replace(SMALL, TWO)),
+        &["dev.toml:1:", "without replicas"],
+    );
+    refused(&with("fabric = \"verbs\"\ndata = \"kept\""), &["dev.toml:2:", "over `tcp` keep data"]);
+    refused(&with("data = \"\""), &["dev.toml:1:", "write its path"]);
+    refused(&with("data = \"kept\""), &["dev.toml:1:", "`fabric = \"tcp\"`"]);
     refused(&over_tcp(0), &["dev.toml:1:", "1 to 4 replicas, not 0"]);
     refused(&over_tcp(5), &["dev.toml:1:", "1 to 4 replicas, not 5"]);
     let lease = |ms: &str| format!("{SMALL}[detector]\nlease_ms = {ms}\n");

@@ -27,6 +27,7 @@ pub(super) fn problem(cluster: &ClusterFile) -> Option<(String, String)> {
         .or_else(|| of_verbs(cluster))
         .or_else(|| of_memory_servers(cluster))
         .or_else(|| of_replicas(cluster))
+        .or_else(|| of_data(cluster))
         .or_else(|| of_compute_servers(cluster))
 }
 
@@ -173,6 +174,23 @@ fn of_replicas(cluster: &ClusterFile) -> Option<(String, String)> {
         return wrong(path, sentence);
     }
     out_of(1..=REPLICAS_MAX, count, path, "the contents of a memory server have", "replicas")
+}
+
+fn of_data(cluster: &ClusterFile) -> Option<(String, String)> {
+    let data = cluster.data.as_ref()?;
+    if data.as_os_str().is_empty() {
+        return wrong("data", "`data` names a directory; write its path".to_owned());
+    }
+    let sentence = match cluster.fabric {
+        FabricKind::Shm | FabricKind::Verbs => {
+            "so far only clusters over `tcp` keep data; write `fabric = \"tcp\"`, or leave out `data`"
+        }
+        _ if cluster.replicas > 1 => {
+            "so far only clusters without replicas keep data; write `replicas = 1`, or leave out `data`"
+        }
+        _ => return None,
+    };
+    wrong("data", sentence.to_owned())
 }
 
 fn of_compute_servers(cluster: &ClusterFile) -> Option<(String, String)> {

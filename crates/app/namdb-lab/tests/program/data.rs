@@ -1,0 +1,222 @@
+//! Clusters whose memory servers write their memory when they end.
+#![allow(clippy::disallowed_methods, reason = "the plug is pulled at moments of the real clock")]
+
+use super::cluster::Cluster;
+use super::counter::{Counter, count_up};
+use super::support::{namdb, temporary, text};
+use layout::{PhysicalDesign, Storage};
+use membership::ClusterFile;
+use namdb::{Isolation, RecordTable, Retry, Session, TransactionError};
+use namdb_program::servers::left_locks::LeftLocks;
+use rustix::process::{Signal, kill_process, test_kill_process};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const OPTIONS: &str = "--fabric tcp --memory-servers 3 --memory 32M";
+const THREADS: u64 = 3;
+const ROWS: i64 = 100;
+/// How often the power fails.
+const FAILURES: u64 = 4;
+/// Maximal time for servers to end, and for recovery.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder of data, which is removed with its owner.
+struct Data(PathBuf);
+
+impl Data {
+    fn new(name: &str) -> Self {
+        Self(temporary(name))
+    }
+
+    fn cluster(&self, name: &str) -> Cluster {
+        Cluster::up(name, &format!("{OPTIONS} --data {}", self.0.display()))
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A tree with inner nodes on a memory server.
+fn design() -> PhysicalDesign {
+    PhysicalDesign { storage: Storage::Tree, node_bytes: 256, ..PhysicalDesign::default() }
+}
+
+/// How often a row was counted up, and how often it may have been.
+#[derive(Default)]
+struct Counted {
+    surely: AtomicU64,
+    perhaps: AtomicU64,
+}
+
+fn up(cluster: &Cluster, options: &str) -> std::process::Output {
+    namdb(&format!("cluster up --file {} {options}", cluster.file.display()))
+}
+
+fn down(cluster: &Cluster) -> String {
+    let output = namdb(&format!("cluster down --file {}", cluster.file.display()));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stderr)
+}
+
+/// Counts rows up until the power has failed.
+fn work(
+    mut session: Session,
+    table: RecordTable<Counter>,
+    (first, counted): (i64, &[Counted]),
+    has_failed: &AtomicBool,
+) {
+    for number in (0..ROWS).cycle().skip(first as usize) {
+        let row = &counted[number as usize];
+        match count_up(&mut session, table, number) {
+            Ok(()) => drop(row.surely.fetch_add(1, Relaxed)),
+            Err(TransactionError::Unknown) => drop(row.perhaps.fetch_add(1, Relaxed)),
+            Err(_) if has_failed.load(Relaxed) => return,
+            Err(error) => panic!("the power has not failed yet: {error}"),
+        }
+    }
+}
+
+/// Stops all memory servers at one moment, as a host does whose power ends.
+fn pull_the_plug(cluster: &Cluster) {
+    let servers = cluster.processes("memory");
+    for &server in &servers {
+        kill_process(server, Signal::TERM).expect("it runs");
+    }
+    let start = Instant::now();
+    let is_over = |server| test_kill_process(server).is_err();
+    while !servers.iter().all(|server| is_over(*server) || is_zombie(*server)) {
+        assert!(start.elapsed() < PATIENCE, "the servers end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_zombie(process: rustix::process::Pid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    status.map_or(true, |status| status.contains(") Z "))
+}
+
+/// Checks all rows, as a program reads them that has just joined: through the tree, and through the
+/// index.
+fn check(cluster: &Cluster, counted: &[Counted]) {
+    let db = namdb::connect(&cluster.file).expect("the cluster runs");
+    let table = RecordTable::<Counter>::open(&db).expect("it is there");
+    let by_value = Counter::by_value(&db).expect("it is there");
+    let read = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
+        for (number, counted) in (0..ROWS).zip(counted) {
+            let value = txn.get(table, number)?.map_or(0, |row| row.value);
+            let surely = counted.surely.load(Relaxed);
+            let possible = surely..=surely + counted.perhaps.load(Relaxed);
+            let is_possible = possible.contains(&(value as u64));
+            assert!(is_possible, "row {number} is {value}, {possible:?} were counted");
+            let same = txn.index(by_value).get(value)?;
+            assert!(value == 0 || same.iter().any(|row| row.number == number), "{same:?}");
+        }
+        Ok::<_, TransactionError>(())
+    });
+    read.expect("readable");
+}
+
+#[test]
+fn acknowledged_rows_are_there_after_the_power_has_failed() {
+    let data = Data::new("power-data");
+    let cluster = data.cluster("power");
+    let counted: Vec<Counted> = (0..ROWS).map(|_| Counted::default()).collect();
+    for failure in 0..FAILURES {
+        let db = namdb::connect(&cluster.file).expect("the cluster runs");
+        let table = RecordTable::<Counter>::open_or_create(&db, design()).expect("it is usable");
+        let has_failed = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let first = (thread * ROWS as u64 / THREADS) as i64;
+                let (session, rows) = (db.session(), (first, &counted[..]));
+                let has_failed = &has_failed;
+                scope.spawn(move || work(session, table, rows, has_failed));
+            }
+            std::thread::sleep(Duration::from_millis(300 + 37 * failure));
+            has_failed.store(true, Relaxed);
+            pull_the_plug(&cluster);
+        });
+        drop(db);
+        down(&cluster);
+        let again = up(&cluster, "");
+        assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+        check(&cluster, &counted);
+    }
+    let surely: u64 = counted.iter().map(|row| row.surely.load(Relaxed)).sum();
+    let perhaps: u64 = counted.iter().map(|row| row.perhaps.load(Relaxed)).sum();
+    eprintln!("{surely} acknowledged, {perhaps} unknown");
+    assert!(surely > 0);
+    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    let start = Instant::now();
+    while LeftLocks::look(&file).expect("it answers") != Some(0) {
+        assert!(start.elapsed() < PATIENCE, "the dead are recovered");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    check(&cluster, &counted);
+}
+
+/// Counts the rows up once, in a process that leaves in order.
+fn fill(cluster: &Cluster) {
+    let db = namdb::connect(&cluster.file).expect("the cluster runs");
+    let table = RecordTable::<Counter>::open_or_create(&db, design()).expect("it is usable");
+    (0..ROWS).for_each(|row| count_up(&mut db.session(), table, row).expect("nobody disturbs"));
+}
+
+fn is_empty(cluster: &Cluster) -> bool {
+    let db = namdb::connect(&cluster.file).expect("the cluster runs");
+    RecordTable::<Counter>::open(&db).is_err()
+}
+
+#[test]
+fn a_server_that_was_killed_has_no_data_and_says_so() {
+    let data = Data::new("killed-data");
+    let cluster = data.cluster("killed");
+    fill(&cluster);
+    let told = down(&cluster);
+    assert!(told.contains(&format!("Its data is in {}", data.0.display())), "{told}");
+    let refused = up(&cluster, "--accept-loss");
+    assert!(text(&refused.stderr).contains("no data of cluster dev is lost"), "nothing is");
+    assert_eq!(up(&cluster, "").status.code(), Some(0));
+    assert!(!is_empty(&cluster));
+    kill_process(cluster.processes("memory")[1], Signal::KILL).expect("it runs");
+    let told = down(&cluster);
+    assert!(!told.contains("Its data is in"), "{told}");
+    let refused = up(&cluster, "");
+    assert_eq!(refused.status.code(), Some(2));
+    let sentence = text(&refused.stderr);
+    assert!(sentence.contains("the data of memory server 1 is lost"), "{sentence}");
+    assert!(sentence.contains("--accept-loss"), "{sentence}");
+    assert_eq!(up(&cluster, "--accept-loss").status.code(), Some(0));
+    assert!(is_empty(&cluster));
+    assert!(data.0.join("memory-0/lost-image").exists(), "nothing is deleted");
+}
+
+#[test]
+fn images_of_different_runs_are_no_database() {
+    let data = Data::new("mixed-data");
+    let cluster = data.cluster("mixed");
+    let image = data.0.join("memory-2/image");
+    fill(&cluster);
+    down(&cluster);
+    let old = std::fs::read(&image).expect("it was written");
+    assert_eq!(up(&cluster, "").status.code(), Some(0));
+    down(&cluster);
+    std::fs::write(&image, old).expect("it is ours");
+    let refused = up(&cluster, "");
+    assert_eq!(refused.status.code(), Some(2));
+    let sentence = text(&refused.stderr);
+    assert!(sentence.contains("servers 0 and 2 have data of different runs"), "{sentence}");
+    std::fs::write(&image, "no image").expect("it is ours");
+    let refused = text(&up(&cluster, "").stderr);
+    assert!(refused.contains("memory-2/image` is damaged at byte 0"), "{refused}");
+    std::fs::remove_file(&image).expect("it is ours");
+    let refused = text(&up(&cluster, "").stderr);
+    assert!(
+        refused.contains("memory server 0 has data, and memory server 2 has none"),
+        "{refused}"
+    );
+}

@@ -4,6 +4,7 @@ use crate::relations::{self, Relation};
 use crate::world::{TableInfo, ViewInfo, World, quoted};
 use procedure::table_expression;
 use sql::Table;
+use sql::catalog::{Identity, TableColumn};
 use sql::expression::{Expr, ExprKind};
 use sql_session::oid;
 use sql_value::Value;
@@ -122,6 +123,13 @@ impl Filler<'_> {
         self.relation.columns.iter().map(fill).collect()
     }
 
+    /// Changes a value of a row.
+    fn set(&self, row: &mut Row, column: &str, value: Value) {
+        if let Some(at) = self.relation.columns.iter().position(|(name, _)| name == column) {
+            row[at] = value;
+        }
+    }
+
     fn namespaces(&self) -> Vec<Row> {
         let schemas = [
             (PG_CATALOG, "pg_catalog"),
@@ -232,8 +240,13 @@ impl Filler<'_> {
             for (at, column) in columns.iter().enumerate() {
                 let sql_type =
                     (i64::from(oid::of_type(&column.sql_type)), oid::modifier(&column.sql_type));
-                let facts = (!column.nullable, has_default(column.default.as_ref()));
-                rows.push(self.attribute(table.oid, at, &column.name, sql_type, facts));
+                let facts = (!column.nullable, has_default(column));
+                let mut row = self.attribute(table.oid, at, &column.name, sql_type, facts);
+                if let Some(identity) = column.identity {
+                    let form = if identity == Identity::Always { "a" } else { "d" };
+                    self.set(&mut row, "attidentity", text(form));
+                }
+                rows.push(row);
             }
             for index in table.indexes() {
                 for (at, column) in index.columns.iter().enumerate() {
@@ -300,7 +313,7 @@ impl Filler<'_> {
         let mut rows = Vec::new();
         for table in &self.world.tables {
             for (at, column) in table.table.columns.iter().enumerate() {
-                if let Some(default) = column.default.as_ref().filter(|own| has_default(Some(own)))
+                if let Some(default) = column.default.as_ref().filter(|_| has_default(column))
                 {
                     let printed =
                         default_text(&table.table, default, &column.sql_type.base().name());
@@ -598,8 +611,11 @@ pub fn relation_oid(relation: &Relation) -> i64 {
     INFORMATION_SCHEMA + 1 + at as i64
 }
 
-pub(crate) fn has_default(default: Option<&Expr>) -> bool {
-    default.is_some_and(|default| !matches!(default.kind, ExprKind::Null))
+/// Whether a default is shown: that of an identity column is none.
+pub(crate) fn has_default(column: &TableColumn) -> bool {
+    let default = column.default.as_ref();
+    column.identity.is_none()
+        && default.is_some_and(|default| !matches!(default.kind, ExprKind::Null))
 }
 
 /// A default value as PostgreSQL prints it: a text has its type behind it.

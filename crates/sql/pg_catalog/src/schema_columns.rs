@@ -2,7 +2,7 @@
 
 use crate::fill::{default_text, has_default, type_row};
 use crate::world::{World, type_name};
-use sql::catalog::TableColumn;
+use sql::catalog::{Identity, TableColumn};
 use sql::types::Numeric;
 use sql::{SqlType, Table};
 use sql_session::oid;
@@ -23,8 +23,8 @@ pub(crate) fn values(
     table: &Table,
     (at, column): (usize, &TableColumn),
 ) -> Vec<(&'static str, Value)> {
-    let TableColumn { name, sql_type, nullable, .. } = column;
-    let default = column.default.as_ref().filter(|own| has_default(Some(own)));
+    let TableColumn { name, sql_type, nullable, identity, .. } = column;
+    let default = column.default.as_ref().filter(|_| has_default(column));
     let default = default.map(|own| text(default_text(table, own, &sql_type.base().name())));
     let udt = type_row(Some(i64::from(oid::of_type(sql_type))), "").map(|(_, name)| text(name));
     let mut values = vec![
@@ -41,11 +41,24 @@ pub(crate) fn values(
         ("udt_name", udt.unwrap_or(Value::Null)),
         ("dtd_identifier", text((at + 1).to_string())),
         ("is_self_referencing", text("NO")),
-        ("is_identity", text("NO")),
+        ("is_identity", text(if identity.is_some() { "YES" } else { "NO" })),
         ("identity_cycle", text("NO")),
         ("is_generated", text("NEVER")),
         ("is_updatable", text("YES")),
     ];
+    if let Some(identity) = identity {
+        let form = if *identity == Identity::Always { "ALWAYS" } else { "BY DEFAULT" };
+        let most = match sql_type {
+            SqlType::Int2 => i64::from(i16::MAX),
+            SqlType::Int4 => i64::from(i32::MAX),
+            _ => i64::MAX,
+        };
+        values.push(("identity_generation", text(form)));
+        values.push(("identity_start", text("1")));
+        values.push(("identity_increment", text("1")));
+        values.push(("identity_minimum", text("1")));
+        values.push(("identity_maximum", text(most.to_string())));
+    }
     values.extend(sizes(sql_type).into_iter().map(|(name, size)| (name, Value::Int(size))));
     values
 }

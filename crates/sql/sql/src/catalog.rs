@@ -57,6 +57,16 @@ pub struct TableColumn {
     pub nullable: bool,
     /// The default value; null if there is none.
     pub default: Option<Expr>,
+    /// Whether the default is the column's own sequence, by `GENERATED ... AS IDENTITY`.
+    pub identity: Option<Identity>,
+}
+
+/// The forms of an identity column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Identity {
+    /// Statements give no other values, unless they say so.
+    Always,
+    ByDefault,
 }
 
 /// An index, or a unique key other than the primary key.

@@ -42,6 +42,8 @@ pub struct Error {
     pub advice: String,
     /// SQLSTATE and message of PostgreSQL, where they are known.
     pub postgres: Option<Box<PostgresError>>,
+    /// Whether PostgreSQL reports no position.
+    pub is_unplaced: bool,
 }
 
 /// An error as PostgreSQL reports it.
@@ -49,6 +51,8 @@ pub struct Error {
 pub struct PostgresError {
     pub sqlstate: &'static str,
     pub message: String,
+    /// Empty if there is none.
+    pub detail: String,
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -69,6 +73,7 @@ impl Error {
             sentence: sentence.into(),
             advice: String::new(),
             postgres: None,
+            is_unplaced: false,
         }
     }
 
@@ -84,7 +89,22 @@ impl Error {
         sqlstate: &'static str,
         message: impl Into<String>,
     ) -> Self {
-        self.postgres = Some(Box::new(PostgresError { sqlstate, message: message.into() }));
+        let (message, detail) = (message.into(), String::new());
+        self.postgres = Some(Box::new(PostgresError { sqlstate, message, detail }));
+        self
+    }
+
+    /// Adds the detail of PostgreSQL's error.
+    pub(crate) fn detailed(mut self, detail: impl Into<String>) -> Self {
+        if let Some(postgres) = &mut self.postgres {
+            postgres.detail = detail.into();
+        }
+        self
+    }
+
+    /// PostgreSQL reports this error without a position. Files show the statement's.
+    pub(crate) fn unplaced(mut self) -> Self {
+        self.is_unplaced = true;
         self
     }
 

@@ -20,6 +20,7 @@ mod keyword;
 mod lenient;
 pub mod load;
 pub mod near;
+mod overriding;
 mod parse;
 mod plpgsql;
 pub mod procedure;

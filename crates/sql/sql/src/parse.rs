@@ -6,12 +6,14 @@ use crate::depth::check_depth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyword::{keyword_meant, keyword_meant_by, misspelt};
 use crate::lenient::refuse_lenient;
+use crate::overriding::clause;
 use crate::source::Source;
 use crate::token::token_is_word;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
+use std::borrow::Cow;
 
 /// Maximum nesting depth that the parser follows.
 const PARSER_DEPTH: usize = 24;
@@ -26,6 +28,11 @@ pub(crate) fn statement(
     tokens: &[TokenWithSpan],
     place: Span,
 ) -> Result<Statement> {
+    let mut kept = Cow::Borrowed(tokens);
+    if let Some(at) = clause(tokens) {
+        kept.to_mut().drain(at..at + 3);
+    }
+    let tokens = &*kept;
     check_depth(source, tokens)?;
     refuse_lenient(source, tokens)?;
     let mut parser = parser(tokens);

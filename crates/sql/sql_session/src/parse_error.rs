@@ -24,7 +24,9 @@ pub(crate) fn parse_error(error: &Error, text: &str) -> SqlError {
     };
     let mut found = SqlError::new(error.sqlstate(), message);
     found.hint = hint;
-    found.position = position(text, error.line, error.column);
+    let detail = error.postgres.as_ref().map(|postgres| postgres.detail.clone());
+    found.detail = detail.filter(|detail| !detail.is_empty());
+    found.position = position(text, error.line, error.column).filter(|_| !error.is_unplaced);
     found
 }
 

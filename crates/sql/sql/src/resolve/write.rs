@@ -4,8 +4,10 @@ use super::coerce::Context;
 use super::from::FromClause;
 use super::scope::Scope;
 use super::{Resolver, ident_name, object_parts, object_span};
-use crate::error::{ErrorKind, Result};
+use crate::catalog::{Identity, TableColumn};
+use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
+use crate::overriding::{Overriding, overriding};
 use crate::query::{
     ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Output, Query, Update,
 };
@@ -67,7 +69,7 @@ impl Resolver<'_> {
         };
         let table = self.table(name)?;
         let columns = self.insert_columns(table, &insert.columns)?;
-        let source = match &insert.source {
+        let mut source = match &insert.source {
             None => InsertSource::Values(vec![Vec::new()]),
             Some(query) => match &*query.body {
                 SetExpr::Values(values) if query.with.is_none() => {
@@ -81,6 +83,7 @@ impl Resolver<'_> {
             InsertSource::Select(_, values) => values.len(),
         };
         let columns = columns[..given.min(columns.len())].to_vec();
+        self.check_identities(table, &columns, &mut source)?;
         let alias = self.insert_alias(insert)?;
         let on_conflict = self.on_conflict(table, alias.as_deref(), insert.on.as_ref(), span)?;
         let returning = self.returning_of(table, alias, insert.returning.as_deref(), span)?;
@@ -217,6 +220,50 @@ impl Resolver<'_> {
             values.push(self.convert(value, wanted, Context::Assignment, span)?);
         }
         Ok(InsertSource::Select(Box::new(select), values))
+    }
+
+    /// Values for identity columns are refused, or replaced by those of their sequences.
+    fn check_identities(
+        &self,
+        table: usize,
+        columns: &[usize],
+        source: &mut InsertSource,
+    ) -> Result<()> {
+        let table = &self.catalog.tables[table];
+        let own = |&at: &usize| table.columns[at].identity.is_some();
+        if !columns.iter().any(own) {
+            return Ok(());
+        }
+        let overriding = overriding(self.source, self.place);
+        for (at, &column) in columns.iter().enumerate() {
+            let TableColumn { name, identity, default, .. } = &table.columns[column];
+            let Some(identity) = identity else { continue };
+            match source {
+                _ if overriding == Overriding::System => {}
+                InsertSource::Values(rows) if overriding == Overriding::User => {
+                    rows.iter_mut().for_each(|row| row[at] = None);
+                }
+                InsertSource::Select(_, values) if overriding == Overriding::User => {
+                    values[at] = default.clone().expect("an identity column has its sequence");
+                }
+                InsertSource::Values(rows) if rows.iter().all(|row| row[at].is_none()) => {}
+                _ if *identity == Identity::ByDefault => {}
+                _ => {
+                    let message =
+                        format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+                    let error = self.generated_always(name, message);
+                    return Err(error.advise("Use OVERRIDING SYSTEM VALUE to override."));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn generated_always(&self, column: &str, message: String) -> Error {
+        let detail =
+            format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.");
+        let error = self.type_error(self.place, &*message).in_postgres("428C9", message);
+        error.detailed(detail).unplaced()
     }
 
     fn on_conflict(
@@ -379,6 +426,11 @@ impl Resolver<'_> {
             let value = self.with_aggregates(Some("in UPDATE"), |resolver| {
                 resolver.column_value(scope, table, column, node)
             })?;
+            let TableColumn { name, identity, .. } = &self.catalog.tables[table].columns[column];
+            if value.is_some() && *identity == Some(Identity::Always) {
+                let message = format!("column \"{name}\" can only be updated to DEFAULT");
+                return Err(self.generated_always(name, message));
+            }
             assignments.push((column, value));
         }
         Ok(())

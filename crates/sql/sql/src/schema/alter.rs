@@ -7,7 +7,7 @@
 use super::SchemaReader;
 use super::draft::{Draft, refusal};
 use super::statement::exists;
-use crate::catalog::{Catalog, ForeignKey};
+use crate::catalog::{Catalog, ForeignKey, Identity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::resolve::Resolver;
@@ -72,12 +72,17 @@ impl SchemaReader<'_> {
         let column = self.column_of(table)?;
         let span = self.cursor.span();
         if self.cursor.accept_words(&["SET", "DEFAULT"]) {
+            self.refuse_identity(table, column, span)?;
             self.drafts[table].columns[column].default = None;
             self.default(table, column)?;
-        } else if self.cursor.accept_words(&["DROP", "DEFAULT"])
-            || self.cursor.accept_words(&["DROP", "IDENTITY"])
-        {
+        } else if self.cursor.accept_words(&["DROP", "DEFAULT"]) {
+            self.refuse_identity(table, column, span)?;
             self.drafts[table].columns[column].default = None;
+        } else if self.cursor.is_words(&["DROP", "IDENTITY"])
+            || self.cursor.is_words(&["SET", "GENERATED"])
+            || self.cursor.is_words(&["ADD", "GENERATED"])
+        {
+            self.alter_identity(table, column, span)?;
         } else if self.cursor.accept_words(&["SET", "NOT", "NULL"]) {
             self.drafts[table].columns[column].nullable = false;
         } else if self.cursor.accept_words(&["DROP", "NOT", "NULL"]) {
@@ -99,8 +104,66 @@ impl SchemaReader<'_> {
         {
             self.cursor.next();
         } else {
-            let advice = "write SET or DROP DEFAULT, SET or DROP NOT NULL, or TYPE";
+            let advice =
+                "write SET or DROP DEFAULT, SET or DROP NOT NULL, TYPE, or ADD or SET GENERATED";
             return Err(self.cursor.outside(span, "this change of a column", advice));
+        }
+        Ok(())
+    }
+
+    /// Refuses a default of an identity column.
+    fn refuse_identity(&self, table: usize, column: usize, span: Span) -> Result<()> {
+        let draft = &self.drafts[table];
+        let column = &draft.columns[column];
+        if column.identity.is_none() {
+            return Ok(());
+        }
+        let (name, of) = (&column.name, &draft.name);
+        let message = format!("column \"{name}\" of relation \"{of}\" is an identity column");
+        let error = self.cursor.error(span, ErrorKind::Type, &*message);
+        Err(error
+            .in_postgres("42601", message)
+            .advise("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."))
+    }
+
+    /// `ADD` and `SET GENERATED ...`, and `DROP IDENTITY [IF EXISTS]`.
+    fn alter_identity(&mut self, table: usize, column: usize, span: Span) -> Result<()> {
+        let draft = &self.drafts[table];
+        let own = &draft.columns[column];
+        let of = format!("column \"{}\" of relation \"{}\"", own.name, draft.name);
+        let (is_identity, is_nullable) = (own.identity.is_some(), own.nullable);
+        let refuse = |reader: &Self, problem: &str| {
+            let message = format!("{of} {problem}");
+            reader.cursor.error(span, ErrorKind::Type, &*message).in_postgres("55000", message)
+        };
+        if self.cursor.accept_words(&["ADD", "GENERATED"]) {
+            if is_identity {
+                return Err(refuse(self, "is already an identity column"));
+            }
+            if is_nullable {
+                return Err(refuse(self, "must be declared NOT NULL before identity can be added"));
+            }
+            if self.drafts[table].columns[column].default.is_some() {
+                return Err(refuse(self, "already has a default value"));
+            }
+            return self.identity(table, column, span);
+        }
+        if self.cursor.accept_words(&["SET", "GENERATED"]) {
+            if !is_identity {
+                return Err(refuse(self, "is not an identity column"));
+            }
+            let form: Identity = self.identity_form()?;
+            self.drafts[table].columns[column].identity = Some(form);
+            return Ok(());
+        }
+        self.cursor.accept_words(&["DROP", "IDENTITY"]);
+        let may_lack = self.cursor.accept_words(&["IF", "EXISTS"]);
+        if !is_identity && !may_lack {
+            return Err(refuse(self, "is not an identity column"));
+        }
+        if is_identity {
+            let column = &mut self.drafts[table].columns[column];
+            (column.default, column.identity) = (None, None);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::SchemaReader;
 use super::draft::refusal;
-use crate::catalog::{Catalog, TableColumn};
+use crate::catalog::{Catalog, Identity, TableColumn};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::function::Function;
@@ -131,11 +131,8 @@ impl SchemaReader<'_> {
     }
 
     /// `GENERATED ... AS IDENTITY`, behind its first word.
-    fn identity(&mut self, table: usize, column: usize, span: Span) -> Result<()> {
-        if !self.cursor.accept_word("ALWAYS") {
-            self.cursor.expect_word("BY")?;
-            self.cursor.expect_word("DEFAULT")?;
-        }
+    pub(super) fn identity(&mut self, table: usize, column: usize, span: Span) -> Result<()> {
+        let identity = self.identity_form()?;
         self.cursor.expect_word("AS")?;
         if !self.cursor.accept_word("IDENTITY") {
             let advice = "compute the value where the row is inserted";
@@ -149,7 +146,18 @@ impl SchemaReader<'_> {
         let default = self.next_value(table, &name, &sql_type, span)?;
         let column = &mut self.drafts[table].columns[column];
         (column.default, column.nullable) = (Some(default), false);
+        column.identity = Some(identity);
         Ok(())
+    }
+
+    /// `ALWAYS` or `BY DEFAULT`
+    pub(super) fn identity_form(&mut self) -> Result<Identity> {
+        if self.cursor.accept_word("ALWAYS") {
+            return Ok(Identity::Always);
+        }
+        self.cursor.expect_word("BY")?;
+        self.cursor.expect_word("DEFAULT")?;
+        Ok(Identity::ByDefault)
     }
 
     fn say_nullable(&self, said: &mut Option<bool>, nullable: bool, span: Span) -> Result<()> {

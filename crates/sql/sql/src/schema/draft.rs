@@ -64,7 +64,14 @@ impl Draft {
         let is_taken = !is_first || self.stored_names.contains(&name);
         let stored = if is_taken { format!("{name}.{number}") } else { name.clone() };
         self.stored_names.push(stored);
-        self.columns.push(TableColumn { name, number, sql_type, nullable, default });
+        self.columns.push(TableColumn {
+            name,
+            number,
+            sql_type,
+            nullable,
+            default,
+            identity: None,
+        });
     }
 
     pub(super) fn column(&self, name: &str) -> Option<usize> {

@@ -24,12 +24,12 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// `INSERT INTO table (columns) VALUES ($1, ...)`
+/// `INSERT INTO table (columns) VALUES ($1, ...)`, also for identity columns.
 pub(super) fn insert_text(table: &Table, columns: &[usize]) -> String {
     let names = columns.iter().map(|&column| quoted(&table.columns[column].name));
     let values = (1..=columns.len()).map(|number| format!("${number}"));
     format!(
-        "INSERT INTO {} ({}) VALUES ({})",
+        "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
         quoted(&table.name),
         names.collect::<Vec<_>>().join(", "),
         values.collect::<Vec<_>>().join(", ")

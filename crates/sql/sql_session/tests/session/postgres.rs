@@ -5,6 +5,7 @@ use postgres_plan::{CollectError, Server, ServerChoice};
 use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("script.sql");
+const IDENTITY: &str = include_str!("identity.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 4] = [
     include_str!("types/bytes.sql"),
@@ -73,6 +74,11 @@ fn ours(statements: &[&str]) -> Vec<String> {
 #[test]
 fn statements_have_the_results_of_postgresql() {
     compare(SCRIPT);
+}
+
+#[test]
+fn identity_columns_are_those_of_postgresql() {
+    compare(IDENTITY);
 }
 
 #[test]

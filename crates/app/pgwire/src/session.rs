@@ -12,6 +12,7 @@ pub use sql_session::{
 };
 use sql_session::{Host, SqlDatabase, SqlSession};
 use sql_value::Value;
+use sql_value::style::Style;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,10 @@ pub trait Session: Send + 'static {
     fn take_notices(&mut self) -> Vec<Notice>;
     fn take_changed_settings(&mut self) -> Vec<(String, String)>;
     fn setting(&self, name: &str) -> Option<String>;
+    /// See [`SqlSession::style`].
+    fn style(&self) -> Option<Arc<Style>> {
+        None
+    }
     /// See [`SqlSession::copy_data`].
     fn copy_data(&mut self, data: &[u8]) -> Result<()>;
     /// See [`SqlSession::copy_done`].
@@ -246,6 +251,10 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
 
     fn setting(&self, name: &str) -> Option<String> {
         self.setting(name)
+    }
+
+    fn style(&self) -> Option<Arc<Style>> {
+        self.style()
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<()> {

@@ -79,6 +79,8 @@ pub enum Function {
     Extract,
     /// Truncates a time to a unit.
     DateTrunc,
+    /// The local time of a zone, or the time of such a local time.
+    AtTimeZone,
     /// The length of a dimension; null for an empty array.
     ArrayLength,
     Cardinality,
@@ -268,6 +270,8 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("clock_timestamp", Function::ClockTimestamp, &[], Gives::TimestampTz),
     of("date_trunc", Function::DateTrunc, &[Takes::Text, Takes::Timestamp], Gives::Timestamp),
     of("date_trunc", Function::DateTrunc, &[Takes::Text, Takes::TimestampTz], Gives::TimestampTz),
+    of("timezone", Function::AtTimeZone, &[Takes::Text, Takes::TimestampTz], Gives::Timestamp),
+    of("timezone", Function::AtTimeZone, &[Takes::Text, Takes::Timestamp], Gives::TimestampTz),
     of("array_length", Function::ArrayLength, &[Takes::Array, Takes::Int4], Gives::Int4),
     of("array_upper", Function::ArrayUpper, &[Takes::Array, Takes::Int4], Gives::Int4),
     of("array_lower", Function::ArrayLower, &[Takes::Array, Takes::Int4], Gives::Int4),

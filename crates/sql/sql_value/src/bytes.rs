@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, sqlstate};
 use crate::text::check_count;
-use compact_str::CompactString;
+use compact_str::{CompactString, format_compact};
 use std::fmt::Write;
 
 /// Letters of base 64, in order of their values.
@@ -20,6 +20,19 @@ pub fn text(bytes: &[u8]) -> CompactString {
     let mut text = CompactString::with_capacity(2 + 2 * bytes.len());
     text.push_str("\\x");
     append_digits(bytes, &mut text);
+    text
+}
+
+/// Prints bytes as characters, with escapes.
+pub fn escaped(bytes: &[u8]) -> CompactString {
+    let mut text = CompactString::default();
+    for &byte in bytes {
+        match byte {
+            b'\\' => text.push_str("\\\\"),
+            b' '..=b'~' => text.push(char::from(byte)),
+            _ => text.push_str(&format_compact!("\\{byte:03o}")),
+        }
+    }
     text
 }
 

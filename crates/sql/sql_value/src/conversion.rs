@@ -8,6 +8,7 @@ use crate::output;
 use crate::text;
 use crate::timestamp;
 use crate::value::{Decimal, Value};
+use crate::zone;
 use crate::{date, float, json, real};
 use sql::expression::CastKind;
 use sql::types::{Numeric, SqlType};
@@ -58,6 +59,9 @@ pub enum Conversion {
     /// Midnight at the beginning of the day.
     DateToTimestamp,
     TimestampToDate,
+    /// From a timestamp with a zone to the local time of the session, and back.
+    ZonedToLocal,
+    LocalToZoned,
     /// To text, as PostgreSQL casts it.
     ToText(SqlType),
     /// To text, as PostgreSQL prints it; differs from `ToText` for `boolean` and `character`.
@@ -150,14 +154,21 @@ impl Conversion {
             (from, SqlType::Numeric(_)) if from.is_integer() => Self::IntToNumeric,
             (SqlType::Numeric(_), SqlType::Float8) => Self::NumericToFloat,
             (SqlType::Float8, SqlType::Numeric(_)) => Self::FloatToNumeric,
-            (SqlType::Date, SqlType::Timestamp | SqlType::TimestampTz) => Self::DateToTimestamp,
-            (SqlType::Timestamp | SqlType::TimestampTz, SqlType::Date) => Self::TimestampToDate,
+            (SqlType::Date, SqlType::Timestamp) => Self::DateToTimestamp,
+            (SqlType::Timestamp, SqlType::Date) => Self::TimestampToDate,
+            (SqlType::Date, SqlType::TimestampTz) => {
+                Self::Steps(Box::new([Self::DateToTimestamp, Self::LocalToZoned]))
+            }
+            (SqlType::TimestampTz, SqlType::Date) => {
+                Self::Steps(Box::new([Self::ZonedToLocal, Self::TimestampToDate]))
+            }
+            (SqlType::TimestampTz, SqlType::Timestamp) => Self::ZonedToLocal,
+            (SqlType::Timestamp, SqlType::TimestampTz) => Self::LocalToZoned,
             (from, to) => match (width(from), from, width(to)) {
                 (Some(from), _, Some(to)) if from <= to => Self::Nothing,
                 (Some(_), _, Some(width)) => Self::IntToInt(width),
                 (None, SqlType::Numeric(_), Some(width)) => Self::NumericToInt(width),
                 (None, SqlType::Float4 | SqlType::Float8, Some(width)) => Self::FloatToInt(width),
-                // Timestamps with and without zone are the same, since the zone is UTC.
                 _ => Self::Nothing,
             },
         }
@@ -211,6 +222,8 @@ impl Conversion {
             (Self::TimestampToDate, Value::Timestamp(time)) => {
                 Value::Date(timestamp::to_date(time))
             }
+            (Self::ZonedToLocal, Value::Timestamp(time)) => Value::Timestamp(zone::to_local(time)?),
+            (Self::LocalToZoned, Value::Timestamp(time)) => Value::Timestamp(zone::to_utc(time)?),
             (Self::ToText(_), Value::Bool(truth)) => {
                 Value::text(if truth { "true" } else { "false" })
             }

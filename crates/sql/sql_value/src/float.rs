@@ -97,6 +97,27 @@ pub fn text(number: f64) -> CompactString {
     format_compact!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
+/// Prints the float rounded to a number of digits, at least one, as `%g` of C.
+pub fn rounded(number: f64, digits: i32) -> CompactString {
+    if !number.is_finite() {
+        return text(number);
+    }
+    let digits = digits.max(1);
+    let exponential = format_compact!("{number:.*e}", digits as usize - 1);
+    let (mantissa, exponent) = exponential.split_once('e').unwrap_or((&exponential, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let trimmed = |text: &str| match text.contains('.') {
+        true => CompactString::from(text.trim_end_matches('0').trim_end_matches('.')),
+        false => CompactString::from(text),
+    };
+    if (PLAIN_EXPONENT_MIN..digits).contains(&exponent) {
+        let decimals = (digits - 1 - exponent).max(0) as usize;
+        return trimmed(&format_compact!("{number:.decimals$}"));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format_compact!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
+}
+
 /// Returns the fewest digits that are closer to this float than to any other. A text exactly
 /// halfway between two floats would still parse as one of them, but PostgreSQL does not rely on
 /// that.

@@ -8,6 +8,7 @@
 //! integer, numeric, float, text, like, format, date, timestamp, interval
 //!                   functions and operators, also called by generated code
 //! input, output     values from text and as text; time_input, interval_input
+//! style, zone       how a session writes values, and its time zone
 //! ```
 #![forbid(unsafe_code)]
 
@@ -32,11 +33,13 @@ pub mod output;
 pub mod real;
 pub mod row;
 pub mod scope;
+pub mod style;
 pub mod text;
 mod time_input;
 pub mod timestamp;
 pub mod uuid;
 pub mod value;
+pub mod zone;
 
 pub use aggregate::Accumulator;
 pub use conversion::Conversion;

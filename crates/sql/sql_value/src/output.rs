@@ -1,7 +1,9 @@
 //! Prints values, as PostgreSQL does.
 
 use crate::value::Value;
-use crate::{bytes, date, float, integer, interval, json, numeric, real, text, timestamp, uuid};
+use crate::{
+    bytes, date, float, integer, interval, json, numeric, real, style, text, timestamp, uuid,
+};
 use compact_str::CompactString;
 use sql::types::SqlType;
 
@@ -12,11 +14,20 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
         (Value::Bool(truth), _) => CompactString::const_new(if *truth { "t" } else { "f" }),
         (Value::Int(number), _) => integer::text(*number),
         (Value::Numeric(number), _) => numeric::text(*number),
-        (Value::Float(number), SqlType::Float4) => real::text(*number),
-        (Value::Float(number), _) => float::text(*number),
+        (Value::Float(number), SqlType::Float4) => match float_digits() {
+            None => real::text(*number),
+            Some(extra) => float::rounded(*number, f32::DIGITS as i32 + extra),
+        },
+        (Value::Float(number), _) => match float_digits() {
+            None => float::text(*number),
+            Some(extra) => float::rounded(*number, f64::DIGITS as i32 + extra),
+        },
         (Value::Text(text), SqlType::Char(Some(length))) => text::filled(text, *length),
         (Value::Text(text), _) => text.clone(),
-        (Value::Bytes(bytes), _) => bytes::text(bytes),
+        (Value::Bytes(bytes), _) => match style::with(|style| style.escapes_bytes.then_some(())) {
+            None => bytes::text(bytes),
+            Some(()) => bytes::escaped(bytes),
+        },
         (Value::Json(json), _) => json::text(json),
         (Value::Uuid(uuid), _) => uuid::text(uuid),
         (Value::Date(days), _) => date::text(*days),
@@ -32,6 +43,11 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
         }
         (Value::Row(values), _) => row(values.iter().map(|value| (value, &SqlType::Unknown))),
     }
+}
+
+/// `extra_float_digits`, if floats are not printed with the fewest digits.
+fn float_digits() -> Option<i32> {
+    style::with(|style| (style.float_digits < 1).then_some(style.float_digits))
 }
 
 fn array(values: &[Value], element: &SqlType) -> CompactString {

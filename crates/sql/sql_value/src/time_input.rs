@@ -2,14 +2,15 @@
 //!
 //! The accepted formats are those that ISO 8601 and PostgreSQL itself write, with PostgreSQL's
 //! special values: `2024-02-29`, `2024-02-29 13:00:05.5+02`, `20240229T130005`, `infinity`,
-//! `epoch`. Names of months, other orders of the fields, names of zones except UTC, and words such
-//! as `now` are refused as if they were not dates.
+//! `epoch`. Names of months, other orders of the fields, abbreviations of zones, and words such as
+//! `now` are refused as if they were not dates.
 //!
 //! Decision: docs/decisions/0173-the-zone-is-utc-and-relative-time-words-are-refused.md
 
 use crate::date;
 use crate::error::{Error, Result, sqlstate};
 use crate::timestamp::{self, DAY, EPOCH_DAYS, Fields, HOUR, SECOND, days_of, month_days};
+use crate::zone::{self, Zone};
 
 /// Why the text is not a time.
 enum Fault {
@@ -20,6 +21,7 @@ enum Fault {
     /// Month or day is out of range.
     MonthOrDay,
     Zone,
+    UnknownZone,
 }
 
 type Parsed<T> = std::result::Result<T, Fault>;
@@ -39,6 +41,11 @@ impl Fault {
             Self::MonthOrDay => {
                 out_of_range().hint("Perhaps you need a different \"datestyle\" setting.")
             }
+            Self::UnknownZone => {
+                let name = text.trim().rsplit(' ').next().unwrap_or_default().to_lowercase();
+                let message = format!("time zone \"{name}\" not recognized");
+                Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+            }
             Self::Zone => {
                 let message = format!("time zone displacement out of range: \"{text}\"");
                 Error::new("22009", message)
@@ -47,15 +54,19 @@ impl Fault {
     }
 }
 
+/// The zone behind a time.
+enum WrittenZone {
+    None,
+    /// Microseconds east of UTC.
+    Offset(i64),
+    Named(Zone),
+}
+
 enum Written {
     Infinity,
     MinusInfinity,
     Epoch,
-    Time {
-        fields: Fields,
-        /// Offset of its zone east of UTC, in microseconds.
-        zone: i64,
-    },
+    Time { fields: Fields, zone: WrittenZone },
 }
 
 /// Parses a date; a time after it is ignored.
@@ -87,9 +98,13 @@ pub fn timestamp(text: &str, zoned: bool) -> Result<i64> {
         Written::MinusInfinity => Ok(timestamp::MINUS_INFINITY),
         Written::Epoch => Ok(-EPOCH_DAYS * DAY),
         Written::Time { fields, zone } => {
-            let time = fields.timestamp().and_then(|time| {
-                time.checked_sub(if zoned { zone } else { 0 })
-                    .filter(|time| timestamp::is_valid(*time))
+            let time = fields.timestamp().and_then(|time| match zone {
+                _ if !zoned => Some(time),
+                WrittenZone::None => zone::to_utc(time).ok(),
+                WrittenZone::Named(zone) => zone.to_utc(time).ok(),
+                WrittenZone::Offset(zone) => {
+                    time.checked_sub(zone).filter(|time| timestamp::is_valid(*time))
+                }
             });
             time.ok_or_else(|| {
                 let message = format!("timestamp out of range: \"{text}\"");
@@ -166,10 +181,10 @@ fn date_part(text: &str) -> Parsed<(&str, i64, i64, &str)> {
 }
 
 /// Returns microseconds of the day, and of the zone.
-fn time_part(text: &str) -> Parsed<(i64, i64)> {
+fn time_part(text: &str) -> Parsed<(i64, WrittenZone)> {
     let trimmed = text.trim_start();
     if trimmed.is_empty() {
-        return Ok((0, 0));
+        return Ok((0, WrittenZone::None));
     }
     let marked = trimmed.strip_prefix('t');
     if marked.is_none() && trimmed.len() == text.len() && !trimmed.starts_with(['+', 'z']) {
@@ -181,7 +196,12 @@ fn time_part(text: &str) -> Parsed<(i64, i64)> {
     }
     let (hours, minutes, seconds, rest) = clock_part(trimmed)?;
     let rest = rest.trim_start();
-    let (hours, rest) = match (rest.strip_prefix("am"), rest.strip_prefix("pm")) {
+    let half = |word| {
+        let behind = rest.strip_prefix(word)?;
+        // Names of zones may begin with these letters.
+        (!behind.starts_with(|letter: char| letter.is_ascii_alphabetic())).then_some(behind)
+    };
+    let (hours, rest) = match (half("am"), half("pm")) {
         (None, None) => (hours, rest),
         _ if hours > 12 => return Err(Fault::Field),
         (Some(rest), _) => (hours % 12, rest),
@@ -233,14 +253,18 @@ pub(crate) fn fraction_of(digits: &str) -> i64 {
     (fraction * SECOND as f64).round_ties_even() as i64
 }
 
-/// Parses `z`, `utc`, `+02`, `-05:30` or `+0530`.
-fn zone_part(text: &str) -> Parsed<i64> {
+/// Parses `z`, `utc`, `+02`, `-05:30`, `+0530` or the name of a zone.
+fn zone_part(text: &str) -> Parsed<WrittenZone> {
     let negative = match text.as_bytes().first() {
-        None => return Ok(0),
+        None => return Ok(WrittenZone::None),
         Some(b'+') => false,
         Some(b'-') => true,
-        _ if matches!(text, "z" | "utc" | "gmt" | "zulu" | "ut") => return Ok(0),
-        _ => return Err(Fault::Syntax),
+        _ if matches!(text, "z" | "utc" | "gmt" | "zulu" | "ut") => {
+            return Ok(WrittenZone::Offset(0));
+        }
+        // Names without a slash could be words of other formats.
+        _ if !text.contains('/') => return Err(Fault::Syntax),
+        _ => return Zone::named(text).map(WrittenZone::Named).ok_or(Fault::UnknownZone),
     };
     let (found, mut rest) = digits(&text[1..]);
     let (hours, mut minutes) = match found.len() {
@@ -265,5 +289,5 @@ fn zone_part(text: &str) -> Parsed<i64> {
         return Err(Fault::Zone);
     }
     let zone = hours * HOUR + (minutes * 60 + seconds) * SECOND;
-    Ok(if negative { -zone } else { zone })
+    Ok(WrittenZone::Offset(if negative { -zone } else { zone }))
 }

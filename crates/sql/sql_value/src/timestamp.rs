@@ -1,13 +1,16 @@
 //! Timestamps and the calendar [PostgreSQL 15, `src/backend/utils/adt/timestamp.c` and
 //! `datetime.c`].
 //!
-//! The session's zone is UTC, so there is no daylight saving time, and timestamps with and without
-//! zone are computed alike.
+//! Timestamps with a zone are times of UTC. Functions of the calendar compute with the local time
+//! of the session's zone, see [`crate::zone`].
 //!
-//! Decision: docs/decisions/0173-the-zone-is-utc-and-relative-time-words-are-refused.md
+//! Decisions:
+//! - docs/decisions/0173-the-zone-is-utc-and-relative-time-words-are-refused.md
+//! - docs/decisions/0345-values-are-written-in-the-style-of-a-session.md
 
 use crate::error::{Error, Result, sqlstate};
 use crate::value::{Decimal, Interval};
+use crate::zone;
 use compact_str::{CompactString, format_compact};
 
 /// Microseconds per second.
@@ -18,6 +21,9 @@ pub const HOUR: i64 = 3600 * SECOND;
 pub const DAY: i64 = 24 * HOUR;
 pub const INFINITY: i64 = i64::MAX;
 pub const MINUS_INFINITY: i64 = i64::MIN;
+
+/// The type's name in errors.
+const ZONED: &str = "timestamp with time zone";
 
 /// First time that PostgreSQL supports (4714-11-24 BC).
 const FIRST: i64 = -211_813_488_000_000_000;
@@ -169,15 +175,28 @@ pub(crate) fn seconds_text(microseconds: i64) -> CompactString {
     text
 }
 
-/// Prints the timestamp, with its zone if `zoned`.
+/// An offset from Greenwich, with minutes and seconds if there are some.
+fn offset_text(offset: i64) -> CompactString {
+    let sign = if offset < 0 { '-' } else { '+' };
+    let seconds = offset.abs() / SECOND;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (minutes, seconds) {
+        (0, 0) => format_compact!("{sign}{hours:02}"),
+        (_, 0) => format_compact!("{sign}{hours:02}:{minutes:02}"),
+        _ => format_compact!("{sign}{hours:02}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// Prints the timestamp, with the session's zone if `zoned`.
 pub fn text(time: i64, zoned: bool) -> CompactString {
     match time {
         INFINITY => return CompactString::const_new("infinity"),
         MINUS_INFINITY => return CompactString::const_new("-infinity"),
         _ => {}
     }
-    let fields = Fields::of(time);
-    let zone = if zoned { "+00" } else { "" };
+    let offset = if zoned { zone::offset(time) } else { 0 };
+    let fields = Fields::of(time.saturating_add(offset));
+    let zone = if zoned { offset_text(offset) } else { CompactString::default() };
     let (hours, rest) = (fields.time / HOUR, fields.time % HOUR);
     let seconds = seconds_text(rest % (60 * SECOND));
     let date = date_text(fields.year, fields.month, fields.day);
@@ -212,6 +231,48 @@ pub fn extract(unit: &str, time: i64, type_name: &str) -> Result<Option<Decimal>
             None => return Err(unknown_unit(unit, type_name)),
         },
     }))
+}
+
+/// As [`extract`], of the local time of a timestamp with a zone.
+///
+/// # Errors
+/// As [`extract`].
+pub fn extract_zoned(unit: &str, time: i64) -> Result<Option<Decimal>> {
+    let offset = || zone::offset(time) / SECOND;
+    match unit {
+        "timezone" | "timezone_hour" | "timezone_minute" if is_infinite(time) => Ok(None),
+        "timezone" => Ok(Some(Decimal::from_int(offset()))),
+        "timezone_hour" => Ok(Some(Decimal::from_int(offset() / 3600))),
+        "timezone_minute" => Ok(Some(Decimal::from_int(offset() / 60 % 60))),
+        "epoch" => extract(unit, time, ZONED),
+        unit => extract(unit, zone::to_local(time)?, ZONED),
+    }
+}
+
+/// As [`trunc`], to a unit of the session's zone.
+///
+/// # Errors
+/// As [`trunc`].
+pub fn trunc_zoned(unit: &str, time: i64) -> Result<i64> {
+    let local = zone::to_local(time)?;
+    let cut = trunc(unit, local, ZONED)?;
+    match cut % DAY == 0 && !is_infinite(time) {
+        true => zone::to_utc(cut),
+        // Within an hour that occurs twice, the time stays in its half.
+        false => Ok(time - (local - cut)),
+    }
+}
+
+/// `time + interval`, where days and months are those of the session's zone.
+///
+/// # Errors
+/// 22008 if the result is out of range.
+pub fn add_zoned(time: i64, interval: Interval) -> Result<i64> {
+    if interval.months == 0 && interval.days == 0 {
+        return add(time, interval);
+    }
+    let local = add(zone::to_local(time)?, Interval { microseconds: 0, ..interval })?;
+    add(zone::to_utc(local)?, Interval { months: 0, days: 0, ..interval })
 }
 
 /// Returns a field of a day.

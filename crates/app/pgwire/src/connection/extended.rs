@@ -11,6 +11,7 @@ use crate::session::{
 use crate::value::decode::decode;
 use crate::value::{Format, formats};
 use sql_value::Value;
+use sql_value::style::enter;
 use std::sync::Arc;
 
 /// Statements and portals of a connection at most: more are a leak of the client.
@@ -80,10 +81,12 @@ impl<S: Session> Connection<S> {
         }
         let parameter_formats = formats(&bind.parameter_formats, given, "parameter")?;
         let mut parameters = Vec::with_capacity(given);
+        let entered = enter(self.session.style());
         for (at, (bytes, oid)) in bind.parameters.iter().zip(&statement.parameters).enumerate() {
             let format = parameter_formats.get(at).copied().unwrap_or(Format::Text);
             parameters.push(decode(*bytes, *oid, format)?);
         }
+        drop(entered);
         let width = statement.columns.as_ref().map_or(0, Vec::len);
         let formats = match width {
             // Formats for rows that a statement does not have are ignored, as in PostgreSQL.

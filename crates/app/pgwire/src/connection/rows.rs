@@ -8,6 +8,7 @@ use crate::message::writer::Writer;
 use crate::session::{OpenQuery, ROWS_AT_A_TIME, RowSet, Session};
 use crate::value::Format;
 use crate::value::encode::encode;
+use sql_value::style::enter;
 use std::ops::Range;
 
 impl<S: Session> Connection<S> {
@@ -19,6 +20,7 @@ impl<S: Session> Connection<S> {
         columns: &[Column],
         formats: &[Format],
     ) -> Result<()> {
+        let _entered = enter(self.session.style());
         for at in range {
             let output = &mut self.stream.output;
             let start = output.len();

@@ -253,7 +253,9 @@ impl Resolver<'_> {
     /// Refuses an unsupported function before its arguments are resolved.
     pub(super) fn check_function(&self, name: &str, span: Span) -> Result<()> {
         let is_here = |one: &&Signature| {
-            one.name == name && (self.names.is_session || !one.function.is_of_session())
+            one.name == name
+                && (self.names.is_session
+                    || !one.function.is_of_session() && one.function != Function::AtTimeZone)
         };
         let is_any = ANY_TYPES.contains(&name) || JsonFunction::named(name).is_some();
         if is_any || SIGNATURES.iter().any(|one| is_here(&one)) {

@@ -25,6 +25,7 @@ pub(super) fn name_of(node: &ast::Expr) -> String {
         Node::Interval(_) => "interval",
         Node::Array(_) => "array",
         Node::Extract { .. } => "extract",
+        Node::AtTimeZone { .. } => "timezone",
         Node::Ceil { .. } => "ceil",
         Node::Floor { .. } => "floor",
         Node::Position { .. } => "position",

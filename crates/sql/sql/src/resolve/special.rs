@@ -35,6 +35,9 @@ impl Resolver<'_> {
                 let value = self.literal(&typed.value)?;
                 self.cast(value, &typed.data_type, span)
             }
+            Node::AtTimeZone { timestamp, time_zone } if self.names.is_session => {
+                self.call_named(scope, "timezone", &[time_zone, timestamp], span)
+            }
             Node::Interval(interval) => self.interval(interval, span),
             Node::Like { negated, any, expr, pattern, escape_char } => {
                 let plain = !any && escape_char.is_none();
@@ -174,6 +177,7 @@ impl Resolver<'_> {
             "year" | "month" | "day" | "hour" | "minute" | "dow" | "doy" | "quarter" | "isodow" => {
                 0
             }
+            "timezone" | "timezone_hour" | "timezone_minute" if self.names.is_session => 0,
             "second" | "epoch" => 6,
             _ => {
                 let advice = "write YEAR, QUARTER, MONTH, DAY, HOUR, MINUTE, SECOND, DOW, ISODOW, DOY or EPOCH";

@@ -45,7 +45,8 @@ impl Parser<'_> {
             self.accept("SESSION");
         }
         let name = if self.accept_all(&["TIME", "ZONE"]) {
-            "timezone".to_owned()
+            let value = self.zone()?;
+            return Ok(Command::Set { is_local, name: "timezone".to_owned(), value });
         } else if self.accept("NAMES") {
             "client_encoding".to_owned()
         } else if self.accept("ROLE") {
@@ -58,6 +59,31 @@ impl Parser<'_> {
             name
         };
         Ok(Command::Set { is_local, name, value: self.value()? })
+    }
+
+    /// The value of `SET TIME ZONE`: an interval counts hours east of Greenwich.
+    fn zone(&mut self) -> Result2<Option<String>> {
+        if self.accept("LOCAL") {
+            return Ok(None);
+        }
+        if !self.accept("INTERVAL") {
+            return self.value();
+        }
+        let text = self.value()?.unwrap_or_default();
+        if self.accept("HOUR") && self.accept("TO") {
+            self.accept("MINUTE");
+        }
+        let read = sql_value::input::read(&text, &sql::SqlType::Interval);
+        match read.map_err(|error| SqlError::from(*error))? {
+            sql_value::Value::Interval(span) if span.months == 0 && span.days == 0 => {
+                Ok(Some((span.microseconds as f64 / 3.6e9).to_string()))
+            }
+            _ => {
+                let message = format!("invalid value for parameter \"TimeZone\": \"{text}\"");
+                let error = SqlError::new("22023", message);
+                Err(error.detail("Cannot specify months or days in time zone interval."))
+            }
+        }
     }
 
     pub(super) fn dotted(&mut self) -> Result2<String> {

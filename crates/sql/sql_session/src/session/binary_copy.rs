@@ -8,6 +8,7 @@ use crate::host::Host;
 use crate::outcome::RowSet;
 use sql::SqlType;
 use sql::expression::CastKind;
+use sql_value::style::within;
 use sql_value::{Conversion, Value, input, output};
 
 impl<H: Host> SqlSession<H> {
@@ -50,6 +51,11 @@ impl<H: Host> SqlSession<H> {
     /// # Errors
     /// As [`SqlSession::copy_data`].
     pub async fn copy_row(&mut self, values: Vec<Value>) -> Result<(), SqlError> {
+        let style = self.settings.style();
+        within(style, self.copy_row_now(values)).await
+    }
+
+    async fn copy_row_now(&mut self, values: Vec<Value>) -> Result<(), SqlError> {
         let Some(Copying::In(mut copy)) = self.copying.take() else { return Err(no_copy()) };
         let taken = match assigned(values, copy.types()) {
             Ok(values) => self.take_row(&mut copy, values).await,

@@ -11,9 +11,11 @@
 use super::{Prepared, StatementKind};
 use crate::lexer::{Kind, Token, tokens};
 use sql::SqlType;
+use sql_value::style::Style;
 use sql_value::{Value, input};
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Number of statements that a session keeps.
 const STATEMENTS_MAX: usize = 256;
@@ -26,6 +28,8 @@ const UNKNOWN: u32 = 0;
 /// The kept statements, by text and declared types, with the version of the catalog.
 #[derive(Default)]
 pub(super) struct Cache {
+    /// The style in which their constants were read.
+    style: Option<Arc<Style>>,
     statements: HashMap<(String, Vec<u32>), (u64, Prepared)>,
 }
 
@@ -47,6 +51,18 @@ impl Cache {
             self.statements.clear();
         }
         self.statements.insert((text.to_owned(), types.to_vec()), (version, prepared.clone()));
+    }
+
+    /// Forgets statements whose constants were read in another style.
+    pub fn keep_style(&mut self, style: &Option<Arc<Style>>) {
+        let is_same = match (&self.style, style) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        if !is_same {
+            self.style = style.clone();
+            self.clear();
+        }
     }
 
     pub fn clear(&mut self) {

@@ -18,6 +18,7 @@ use crate::outcome::{CopyDirection, CopyFormat, Outcome, RowSet};
 use crate::planned::compile_text;
 use interpreter::{Rows, SingleStatement};
 use sql::SqlType;
+use sql_value::style::within;
 use sql_value::{Value, output};
 use std::sync::Arc;
 
@@ -108,6 +109,11 @@ impl<H: Host> SqlSession<H> {
     /// # Errors
     /// No such copy is in progress.
     pub async fn copy_out(&mut self, data: &mut Vec<u8>) -> Result<Option<String>, SqlError> {
+        let style = self.settings.style();
+        within(style, self.copy_out_now(data)).await
+    }
+
+    async fn copy_out_now(&mut self, data: &mut Vec<u8>) -> Result<Option<String>, SqlError> {
         let Some(Copying::Out(mut out)) = self.copying.take() else { return Err(no_copy()) };
         if let Some(header) = out.header.take() {
             encode_row(&out.options, header.iter().map(Some), data);
@@ -214,6 +220,11 @@ impl<H: Host> SqlSession<H> {
     /// # Errors
     /// A row is malformed or violates a constraint. The copy has then ended.
     pub async fn copy_data(&mut self, data: &[u8]) -> Result<(), SqlError> {
+        let style = self.settings.style();
+        within(style, self.copy_data_now(data)).await
+    }
+
+    async fn copy_data_now(&mut self, data: &[u8]) -> Result<(), SqlError> {
         let Some(Copying::In(mut copy)) = self.copying.take() else { return Err(no_copy()) };
         let taken = match copy.decoder.push(data) {
             Ok(()) => self.take_rows(&mut copy, false).await,
@@ -233,6 +244,11 @@ impl<H: Host> SqlSession<H> {
     /// # Errors
     /// As [`SqlSession::copy_data`], and those of the commit.
     pub async fn copy_done(&mut self) -> Result<String, SqlError> {
+        let style = self.settings.style();
+        within(style, self.copy_done_now()).await
+    }
+
+    async fn copy_done_now(&mut self) -> Result<String, SqlError> {
         let Some(Copying::In(mut copy)) = self.copying.take() else { return Err(no_copy()) };
         let mut taken = self.take_rows(&mut copy, true).await;
         if taken.is_ok() {

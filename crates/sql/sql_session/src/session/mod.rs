@@ -18,6 +18,7 @@
 //! analyze       ANALYZE
 //! advisory      advisory locks
 //! settings      SET, SHOW, RESET; units: their durations and sizes
+//! style         settings of the forms of values
 //! timeouts      limits of statements, waits and silence
 //! view          tables and settings for the system catalog
 //! ```
@@ -38,6 +39,7 @@ mod query;
 mod replay;
 mod rewrite;
 pub(crate) mod settings;
+mod style;
 mod timeouts;
 mod transaction;
 mod units;
@@ -68,6 +70,7 @@ use interpreter::{Interrupt, Rows, Runner};
 use prepared::Constants;
 use settings::Settings;
 use sql_value::Value;
+use sql_value::style::{Style, enter, within};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -191,7 +194,12 @@ impl<H: Host> SqlSession<H> {
     /// Those that PostgreSQL reports for Parse, and `0A000` for SQL that namdb does not support. A
     /// transaction block has then failed.
     pub async fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Prepared, SqlError> {
-        let prepared = self.prepare_now(text, types);
+        let prepared = {
+            let style = self.settings.style();
+            self.cache.keep_style(&style);
+            let _entered = enter(style);
+            self.prepare_now(text, types)
+        };
         self.noted(prepared)
     }
 
@@ -243,6 +251,15 @@ impl<H: Host> SqlSession<H> {
     /// # Errors
     /// Those of the statement, and of the commit. A transaction block has then failed.
     pub async fn execute(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, SqlError> {
+        let style = self.settings.style();
+        within(style, self.execute_now(prepared, parameters)).await
+    }
+
+    async fn execute_now(
         &mut self,
         prepared: &Prepared,
         parameters: &[Value],
@@ -308,6 +325,11 @@ impl<H: Host> SqlSession<H> {
     /// their new values.
     pub fn take_changed_settings(&mut self) -> Vec<(String, String)> {
         self.settings.take_changed()
+    }
+
+    /// The style in which the session's values are written, for [`enter`].
+    pub fn style(&self) -> Option<Arc<Style>> {
+        self.settings.style()
     }
 
     /// The value of a setting, as `SHOW` prints it; `None` if there is no such setting.

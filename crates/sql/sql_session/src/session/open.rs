@@ -16,6 +16,7 @@ use crate::outcome::{Outcome, RowSet};
 use crate::planned::{Planned, PlannedAction};
 use fabric::Env;
 use interpreter::{Paused, Rows};
+use sql_value::style::within;
 use sql_value::{GroupKey, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -127,7 +128,8 @@ impl<H: Host> SqlSession<H> {
     /// Those of the query, and of the commit if it is a transaction of its own. The query is then
     /// closed, and a transaction block has failed.
     pub async fn fetch(&mut self, query: OpenQuery, most: usize) -> Result<Fetched, SqlError> {
-        let fetched = self.fetch_now(query, most).await;
+        let style = self.settings.style();
+        let fetched = within(style, self.fetch_now(query, most)).await;
         self.noted(fetched)
     }
 

@@ -1,13 +1,16 @@
 //! Settings of a session: `SET`, `SHOW`, `RESET`.
 //!
 //! Few of them have an effect: the isolation levels, `synchronous_commit`, the time-outs,
-//! `work_mem`, and the names that a client shows. The others are accepted because drivers send
-//! them; text is always UTF-8, and times are always UTC.
+//! `work_mem`, the style of values, and the names that a client shows. The others are accepted
+//! because drivers send them; text is always UTF-8.
 
+use super::style;
 use super::units::{MEMORY, TIME};
 use crate::command::IsolationLevel;
 use crate::error::SqlError;
+use sql_value::style::Style;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A setting with its default, and whether servers report changes of it to their clients.
 struct Known {
@@ -152,6 +155,8 @@ pub(crate) struct Settings {
     /// Names of reported settings that have changed.
     changed: Vec<&'static str>,
     effects: Effects,
+    /// How values are written, if not in the default style.
+    style: Option<Arc<Style>>,
 }
 
 impl Settings {
@@ -194,7 +199,10 @@ impl Settings {
         }
         let start = self.start.get(&lower).cloned();
         let value = match value {
-            Some(value) => Some(accepted(&lower, value)?),
+            Some(value) => Some(match style::accepted(&lower, &value, self)? {
+                Some(shown) => shown,
+                None => accepted(&lower, value)?,
+            }),
             None => start,
         };
         let list = if is_local { &mut self.local } else { &mut self.session };
@@ -208,6 +216,10 @@ impl Settings {
     }
 
     fn take_effect(&mut self) {
+        let style = style::style(self);
+        if style != self.style {
+            self.style = style;
+        }
         let level = self.get("default_transaction_isolation").and_then(IsolationLevel::named);
         let ms = |name| {
             let value = self.get(name).unwrap_or_default();
@@ -286,6 +298,10 @@ impl Settings {
         self.effects.is_synchronous
     }
 
+    pub fn style(&self) -> Option<Arc<Style>> {
+        self.style.clone()
+    }
+
     pub fn effects(&self) -> &Effects {
         &self.effects
     }
@@ -302,12 +318,15 @@ fn is_planner_setting(lower: &str) -> bool {
         .any(|prefix| lower.starts_with(prefix))
 }
 
+/// The error of a value that a setting cannot have.
+pub(super) fn invalid(lower: &str, value: &str) -> SqlError {
+    let name = find(lower).map_or(lower, |known| known.name);
+    SqlError::new("22023", format!("invalid value for parameter \"{name}\": \"{value}\""))
+}
+
 /// The value as it is shown afterwards.
 fn accepted(lower: &str, value: String) -> Result<String, SqlError> {
-    let refuse = || {
-        let message = format!("invalid value for parameter \"{lower}\": \"{value}\"");
-        SqlError::new("22023", message)
-    };
+    let refuse = || invalid(lower, &value);
     Ok(match lower {
         "client_encoding" => {
             let plain = value.trim_matches('\'').to_lowercase().replace(['-', '_'], "");
@@ -324,11 +343,6 @@ fn accepted(lower: &str, value: String) -> Result<String, SqlError> {
         "default_transaction_isolation" => {
             IsolationLevel::named(&value).ok_or_else(refuse)?.name().to_owned()
         }
-        // Times are shown in UTC, and dates in ISO's order.
-        "timezone" => "UTC".to_owned(),
-        "datestyle" => "ISO, MDY".to_owned(),
-        "intervalstyle" => "postgres".to_owned(),
-        "bytea_output" => "hex".to_owned(),
         "default_transaction_read_only" | "synchronous_commit" => match &*value.to_lowercase() {
             "on" | "true" | "1" | "yes" => "on".to_owned(),
             "off" | "false" | "0" | "no" => "off".to_owned(),

@@ -75,6 +75,29 @@ fn rows_are_copied_in_and_out() {
 }
 
 #[test]
+fn copies_have_the_zone_of_the_session_and_fill_identity_columns() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, z timestamptz, b bytea)");
+    client.run("SET timezone = 'Europe/Berlin'; SET bytea_output = 'escape'");
+    let rows = "7\t2024-07-01 12:00:00\tA\n8\t2024-07-01 12:00:00+00\t\\\\x00\n";
+    assert_eq!(copy_in(&mut client, "COPY t FROM STDIN", rows), "COPY 2");
+    let own = "7\t2024-07-01 12:00:00+02\tA\n8\t2024-07-01 14:00:00+02\t\\\\000\nCOPY 2";
+    assert_eq!(copy_out(&mut client, "COPY t TO STDOUT"), own);
+    client.run("RESET ALL");
+    let own = "7\t2024-07-01 10:00:00+00\t\\\\x41\n8\t2024-07-01 12:00:00+00\t\\\\x00\nCOPY 2";
+    assert_eq!(copy_out(&mut client, "COPY t TO STDOUT"), own);
+    let error = client.query("INSERT INTO t (id) VALUES (9)").expect_err("it is refused");
+    assert_eq!(error.message, "cannot insert a non-DEFAULT value into column \"id\"");
+    let detail = "Column \"id\" is an identity column defined as GENERATED ALWAYS.";
+    assert_eq!(error.detail.as_deref(), Some(detail));
+    assert_eq!(error.hint.as_deref(), Some("Use OVERRIDING SYSTEM VALUE to override."));
+    assert_eq!(error.position, None);
+    let error = client.query("UPDATE t SET id = 9").expect_err("it is refused");
+    assert_eq!(error.message, "column \"id\" can only be updated to DEFAULT");
+    assert_eq!(error.detail.as_deref(), Some(detail));
+}
+
+#[test]
 fn many_rows_are_copied_into_new_storage() {
     let database = new_database();
     let (mut client, mut other) = (Client::of(&database), Client::of(&database));

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("script.sql");
 const IDENTITY: &str = include_str!("identity.sql");
+const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 4] = [
     include_str!("types/bytes.sql"),
@@ -79,6 +80,11 @@ fn statements_have_the_results_of_postgresql() {
 #[test]
 fn identity_columns_are_those_of_postgresql() {
     compare(IDENTITY);
+}
+
+#[test]
+fn values_are_written_in_the_styles_of_postgresql() {
+    compare(STYLES);
 }
 
 #[test]

@@ -62,6 +62,7 @@ impl Client {
         let outcome = run_now(self.session.execute(&prepared, parameters))?;
         Ok(match outcome {
             Outcome::Rows { rows, tag } => {
+                let _entered = sql_value::style::enter(self.session.style());
                 let columns = prepared.columns().expect("it returns rows");
                 let types: Vec<_> = columns.iter().map(|column| &column.sql_type).collect();
                 shown(&rows, &types) + &tag

@@ -187,6 +187,16 @@ fn with_interval(operator: BinaryOperator, left: &SqlType, right: &SqlType) -> O
         (BinaryOperator::Divide, SqlType::Interval, SqlType::Float8) => {
             |a, b| Ok(Value::Interval(interval::divide(interval_of(a)?, float_of(b)?)?))
         }
+        (BinaryOperator::Add, SqlType::Interval, SqlType::TimestampTz) => {
+            |a, b| Ok(Value::Timestamp(timestamp::add_zoned(time_of(b)?, interval_of(a)?)?))
+        }
+        (BinaryOperator::Add, SqlType::TimestampTz, SqlType::Interval) => {
+            |a, b| Ok(Value::Timestamp(timestamp::add_zoned(time_of(a)?, interval_of(b)?)?))
+        }
+        (BinaryOperator::Subtract, SqlType::TimestampTz, SqlType::Interval) => |a, b| {
+            let moved = timestamp::add_zoned(time_of(a)?, interval::negate(interval_of(b)?)?)?;
+            Ok(Value::Timestamp(moved))
+        },
         (BinaryOperator::Add, SqlType::Interval, _) => {
             |a, b| Ok(Value::Timestamp(timestamp::add(time_of(b)?, interval_of(a)?)?))
         }

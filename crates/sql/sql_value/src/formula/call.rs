@@ -7,7 +7,7 @@ use super::{Binary, Many, Unary};
 use crate::error::{Error, Result, sqlstate};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Value};
-use crate::{array, bytes, date, float, format, interval, numeric, text, timestamp};
+use crate::{array, bytes, date, float, format, interval, numeric, text, timestamp, zone};
 use compact_str::CompactString;
 use sql::function::Function;
 use sql::types::SqlType;
@@ -183,7 +183,6 @@ fn concatenated(values: &[Value]) -> Result<Value> {
 }
 
 fn of_times(function: Function, types: &[SqlType]) -> Option<Chosen> {
-    const ZONED: &str = "timestamp with time zone";
     const PLAIN: &str = "timestamp without time zone";
     let of = |sql_type: &SqlType| types.get(1) == Some(sql_type);
     Some(Two(match function {
@@ -193,12 +192,21 @@ fn of_times(function: Function, types: &[SqlType]) -> Option<Chosen> {
         Function::Extract if of(&SqlType::Interval) => {
             |unit, value| Ok(interval::extract(text_of(unit)?, interval_of(value)?)?.into())
         }
+        Function::Extract if of(&SqlType::TimestampTz) => {
+            |unit, value| Ok(timestamp::extract_zoned(text_of(unit)?, time_of(value)?)?.into())
+        }
         Function::Extract => {
             |unit, value| Ok(timestamp::extract(text_of(unit)?, time_of(value)?, PLAIN)?.into())
         }
         Function::DateTrunc if of(&SqlType::TimestampTz) => |unit, value| {
-            Ok(Value::Timestamp(timestamp::trunc(text_of(unit)?, time_of(value)?, ZONED)?))
+            Ok(Value::Timestamp(timestamp::trunc_zoned(text_of(unit)?, time_of(value)?)?))
         },
+        Function::AtTimeZone if of(&SqlType::TimestampTz) => |zone, value| {
+            Ok(Value::Timestamp(zone::find(text_of(zone)?)?.to_local(time_of(value)?)?))
+        },
+        Function::AtTimeZone => {
+            |zone, value| Ok(Value::Timestamp(zone::find(text_of(zone)?)?.to_utc(time_of(value)?)?))
+        }
         Function::DateTrunc => |unit, value| {
             Ok(Value::Timestamp(timestamp::trunc(text_of(unit)?, time_of(value)?, PLAIN)?))
         },

@@ -223,7 +223,8 @@ impl Compiler<'_> {
             Function::Least => {
                 return Node::Extreme { operands: self.list(arguments), greatest: false };
             }
-            Function::Now | Function::LocalTimestamp => return Node::Moment(Moment::Transaction),
+            Function::Now => return Node::Moment(Moment::Transaction),
+            Function::LocalTimestamp => return Node::Moment(Moment::Local),
             Function::ClockTimestamp => return Node::Moment(Moment::Clock),
             Function::CurrentDate => return Node::Moment(Moment::Today),
             Function::Random => return Node::Moment(Moment::Random),

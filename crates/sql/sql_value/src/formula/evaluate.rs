@@ -9,6 +9,7 @@ use crate::like;
 use crate::order::{equal, order};
 use crate::scope::{Scope, Stop};
 use crate::value::Value;
+use crate::{timestamp, zone};
 use compact_str::CompactString;
 use sql::expression::{BinaryOperator, Test};
 use std::borrow::Cow;
@@ -212,11 +213,17 @@ fn among<'v>(
     Ok(found)
 }
 
+/// The local time of the session; the clock is far from the end of time.
+fn local(now: i64) -> i64 {
+    zone::to_local(now).unwrap_or(now)
+}
+
 fn moment_in<S: Scope + ?Sized>(scope: &S, moment: Moment) -> Value {
     match moment {
         Moment::Transaction => Value::Timestamp(scope.now()),
         Moment::Clock => Value::Timestamp(scope.clock()),
-        Moment::Today => Value::Date(scope.now().div_euclid(crate::timestamp::DAY) as i32),
+        Moment::Local => Value::Timestamp(local(scope.now())),
+        Moment::Today => Value::Date(timestamp::to_date(local(scope.now()))),
         Moment::Random => Value::Float(scope.random()),
     }
 }

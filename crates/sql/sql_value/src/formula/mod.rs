@@ -281,6 +281,8 @@ enum Wanted {
 enum Moment {
     Transaction,
     Clock,
+    /// The transaction's start, as the local time of the session.
+    Local,
     Today,
     Random,
 }

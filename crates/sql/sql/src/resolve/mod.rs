@@ -57,11 +57,24 @@ pub(crate) struct Resolver<'a> {
     pub(crate) used_views: Vec<usize>,
     /// Types that uses have given to variables without a type, in the order of resolution.
     pub(crate) deduced: RefCell<Vec<(usize, SqlType)>>,
+    /// The types of outputs without one, of the query that is resolved next.
+    untyped: Untyped,
     /// Whether the statement uses a table.
     pub(crate) reads_tables: bool,
     /// The reason why aggregates are not allowed here, if they are not.
     no_aggregates: Option<&'static str>,
     depth: u32,
+}
+
+/// The types of a query's outputs that are literals, nulls or parameters without a type.
+#[derive(Clone, Default, Debug)]
+enum Untyped {
+    #[default]
+    Text,
+    /// The other side of the union decides.
+    Open,
+    /// Those of the columns that `INSERT` fills.
+    Columns(Rc<[SqlType]>),
 }
 
 /// A use of a variable in the text.
@@ -89,6 +102,7 @@ impl<'a> Resolver<'a> {
             references: Vec::new(),
             named_queries: Vec::new(),
             deduced: RefCell::default(),
+            untyped: Untyped::Text,
             reads_tables: false,
             used_views: Vec::new(),
             no_aggregates: Some("here"),

@@ -4,7 +4,7 @@ use super::coerce::Context;
 use super::from::FromClause;
 use super::label::name_of;
 use super::scope::Scope;
-use super::{Resolver, ident_name};
+use super::{Resolver, Untyped, ident_name};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
 use crate::query::{OrderBy, OrderKey, Output, Plain, RowLock, Select, SelectBody};
@@ -36,7 +36,9 @@ impl Resolver<'_> {
     fn select_here(&mut self, parent: Option<&Scope<'_>>, query: &ast::Query) -> Result<Select> {
         let span = query.span();
         let named = self.named_queries.len();
+        let untyped = std::mem::take(&mut self.untyped);
         self.name_queries(query)?;
+        self.untyped = untyped;
         let select = self.select_with(parent, query, span);
         self.named_queries.truncate(named);
         select
@@ -136,13 +138,19 @@ impl Resolver<'_> {
         order_by: Option<&ast::OrderBy>,
     ) -> Result<(SelectBody, Vec<OrderKey>)> {
         let span = select.span();
+        let mut untyped = std::mem::take(&mut self.untyped);
+        if select.distinct.is_some() {
+            // Rows are compared before anything else decides.
+            untyped = Untyped::Text;
+        }
         self.refuse_clauses(select, span)?;
         let mut clause = FromClause::within(parent);
         self.sources(&mut clause, &select.from)?;
         let FromClause { scope, sources, joins } = clause;
         let filter = self.condition(&scope, select.selection.as_ref(), Some("in WHERE"))?;
-        let outputs = self
-            .with_aggregates(None, |resolver| resolver.outputs(&scope, &select.projection, span))?;
+        let outputs = self.with_aggregates(None, |resolver| {
+            resolver.typed_outputs(&scope, &select.projection, span, &untyped)
+        })?;
         let group = self.group(&scope, &select.group_by, &outputs, span)?;
         let having = self.condition(&scope, select.having.as_ref(), None)?;
         let order =
@@ -218,24 +226,35 @@ impl Resolver<'_> {
         self.truth(condition, node.span()).map(Some)
     }
 
-    /// The output columns of a query, or of `RETURNING`.
+    /// The output columns of `RETURNING`.
     pub(super) fn outputs(
         &mut self,
         scope: &Scope<'_>,
         items: &[SelectItem],
         span: Span,
     ) -> Result<Vec<Output>> {
+        self.typed_outputs(scope, items, span, &Untyped::Text)
+    }
+
+    /// The output columns of a query.
+    fn typed_outputs(
+        &mut self,
+        scope: &Scope<'_>,
+        items: &[SelectItem],
+        span: Span,
+        untyped: &Untyped,
+    ) -> Result<Vec<Output>> {
         let mut outputs = Vec::new();
         for item in items {
             match item {
                 SelectItem::UnnamedExpr(node) => {
-                    let expr = self.output(scope, node)?;
+                    let expr = self.output(scope, node, untyped, outputs.len())?;
                     outputs.push(Output { name: name_of(node), expr });
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
                     self.check_quotes(alias)?;
-                    outputs
-                        .push(Output { name: ident_name(alias), expr: self.output(scope, expr)? });
+                    let expr = self.output(scope, expr, untyped, outputs.len())?;
+                    outputs.push(Output { name: ident_name(alias), expr });
                 }
                 SelectItem::ExprWithAliases { .. } => {
                     self.refuse_foreign(true, span, "column with several aliases")?;
@@ -279,11 +298,24 @@ impl Resolver<'_> {
         self.refuse_foreign(foreign, span, "such option of *")
     }
 
-    fn output(&mut self, scope: &Scope<'_>, node: &ast::Expr) -> Result<Expr> {
+    fn output(
+        &mut self,
+        scope: &Scope<'_>,
+        node: &ast::Expr,
+        untyped: &Untyped,
+        at: usize,
+    ) -> Result<Expr> {
         let expr = self.expr(scope, node)?;
-        let sql_type =
-            if expr.sql_type == SqlType::Unknown { SqlType::Text } else { expr.sql_type.clone() };
-        self.convert(expr, &sql_type, Context::Implicit, node.span())
+        if expr.sql_type != SqlType::Unknown {
+            return Ok(expr);
+        }
+        let column = match untyped {
+            Untyped::Open => return Ok(expr),
+            Untyped::Text => None,
+            Untyped::Columns(types) => types.get(at),
+        };
+        let sql_type = column.unwrap_or(&SqlType::Text);
+        self.convert(expr, sql_type, Context::Assignment, node.span())
     }
 
     fn all_columns(&self, scope: &Scope<'_>, outputs: &mut Vec<Output>, span: Span) -> Result<()> {

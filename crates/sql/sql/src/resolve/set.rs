@@ -1,11 +1,11 @@
 //! Queries other than plain `SELECT`: unions and `VALUES`.
 
-use super::Resolver;
-use super::coerce::common_type;
+use super::coerce::{Context, common_type};
 use super::scope::Scope;
+use super::{Resolver, Untyped};
 use crate::error::{ErrorKind, Result};
 use crate::query::{Select, SelectBody, field};
-use crate::types::Field;
+use crate::types::{Field, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use sqlparser::tokenizer::Span;
 
@@ -18,6 +18,7 @@ impl Resolver<'_> {
     ) -> Result<SelectBody> {
         match body {
             SetExpr::Values(values) => {
+                self.untyped = Untyped::Text;
                 self.refuse_foreign(
                     values.explicit_row || values.value_keyword,
                     span,
@@ -37,7 +38,9 @@ impl Resolver<'_> {
                         ));
                     }
                 };
+                self.untyped = Untyped::Open;
                 let left = self.side(parent, left, span)?;
+                self.untyped = Untyped::Open;
                 let right = self.side(parent, right, span)?;
                 self.union(all, left, right, span)
             }
@@ -65,7 +68,25 @@ impl Resolver<'_> {
         self.nested(|| span, inside)
     }
 
-    fn union(&self, all: bool, left: Select, right: Select, span: Span) -> Result<SelectBody> {
+    /// Gives the outputs of a side that have no type the union's type.
+    fn settle(&self, side: &mut Select, columns: &[Field], span: Span) -> Result<()> {
+        let SelectBody::Plain(plain) = &mut side.body else { return Ok(()) };
+        for (output, column) in plain.outputs.iter_mut().zip(columns) {
+            if output.expr.sql_type == SqlType::Unknown {
+                let expr = output.expr.clone();
+                output.expr = self.convert(expr, &column.sql_type, Context::Implicit, span)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn union(
+        &self,
+        all: bool,
+        mut left: Select,
+        mut right: Select,
+        span: Span,
+    ) -> Result<SelectBody> {
         let (ours, theirs) = (left.fields(), right.fields());
         if ours.len() != theirs.len() {
             return Err(
@@ -84,6 +105,8 @@ impl Resolver<'_> {
             Ok(Field { name: ours.name.clone(), sql_type })
         };
         let columns = ours.iter().zip(&theirs).map(common).collect::<Result<Vec<_>>>()?;
+        self.settle(&mut left, &columns, span)?;
+        self.settle(&mut right, &columns, span)?;
         Ok(SelectBody::Union { columns, all, left: Box::new(left), right: Box::new(right) })
     }
 

@@ -3,7 +3,7 @@
 use super::coerce::Context;
 use super::from::FromClause;
 use super::scope::Scope;
-use super::{Resolver, ident_name, object_parts, object_span};
+use super::{Resolver, Untyped, ident_name, object_parts, object_span};
 use crate::catalog::{Identity, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
@@ -186,10 +186,15 @@ impl Resolver<'_> {
             return Ok(None);
         }
         let value = self.expr(scope, node)?;
+        self.assigned(value, table, column, node.span()).map(Some)
+    }
+
+    /// Converts a value to the type of the column that it is assigned to.
+    fn assigned(&self, value: Expr, table: usize, column: usize, span: Span) -> Result<Expr> {
         let column = &self.catalog.tables[table].columns[column];
         let found = value.sql_type.base();
-        let converted = self.convert(value, &column.sql_type, Context::Assignment, node.span());
-        converted.map(Some).map_err(|error| match error.postgres {
+        let converted = self.convert(value, &column.sql_type, Context::Assignment, span);
+        converted.map_err(|error| match error.postgres {
             None => error.in_postgres(
                 "42804",
                 format!(
@@ -209,6 +214,8 @@ impl Resolver<'_> {
         query: &ast::Query,
     ) -> Result<InsertSource> {
         let span = query.span();
+        let of = |&column: &usize| self.catalog.tables[table].columns[column].sql_type.clone();
+        self.untyped = Untyped::Columns(columns.iter().map(of).collect());
         let select = self.select(None, query)?;
         let fields = select.fields();
         self.check_width(fields.len(), columns.len(), span)?;
@@ -216,8 +223,7 @@ impl Resolver<'_> {
         for (at, (field, &column)) in fields.iter().zip(columns).enumerate() {
             let kind = ExprKind::Column(ColumnRef { level: 0, source: 0, column: at });
             let value = Expr::new(kind, field.sql_type.clone());
-            let wanted = &self.catalog.tables[table].columns[column].sql_type;
-            values.push(self.convert(value, wanted, Context::Assignment, span)?);
+            values.push(self.assigned(value, table, column, span)?);
         }
         Ok(InsertSource::Select(Box::new(select), values))
     }

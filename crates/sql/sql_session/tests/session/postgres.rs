@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("script.sql");
 const IDENTITY: &str = include_str!("identity.sql");
+const UNTYPED: &str = include_str!("untyped.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 4] = [
@@ -85,6 +86,11 @@ fn identity_columns_are_those_of_postgresql() {
 #[test]
 fn values_are_written_in_the_styles_of_postgresql() {
     compare(STYLES);
+}
+
+#[test]
+fn values_without_a_type_have_the_types_of_postgresql() {
+    compare(UNTYPED);
 }
 
 #[test]

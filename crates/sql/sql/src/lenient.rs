@@ -11,8 +11,18 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 /// Reserved words that are values or end a value.
 const VALUES: [&str; 4] = ["NULL", "TRUE", "FALSE", "END"];
 
-/// Refuses a star in parentheses that is not an argument, and `NOT NULL` after a value.
+/// Refuses a star in parentheses that is not an argument, `NOT NULL` after a value, and `INSERT`
+/// and `DELETE` without the word that follows them.
 pub(crate) fn refuse_lenient(source: &Source, tokens: &[TokenWithSpan]) -> Result<()> {
+    for (first, second) in [("INSERT", "INTO"), ("DELETE", "FROM")] {
+        if let [one, two, ..] = tokens
+            && token_is_word(&one.token, first)
+            && !token_is_word(&two.token, second)
+        {
+            let sentence = format!("{first} must be followed by {second}");
+            return Err(Error::at(source, two.span, ErrorKind::Syntax, sentence));
+        }
+    }
     for (at, part) in tokens.windows(3).enumerate() {
         let [first, second, third] = part else { continue };
         let before = at.checked_sub(1).map(|at| &tokens[at].token);
@@ -23,6 +33,14 @@ pub(crate) fn refuse_lenient(source: &Source, tokens: &[TokenWithSpan]) -> Resul
             let sentence = "a star in parentheses may only follow the name of a function";
             let error = Error::at(source, second.span, ErrorKind::Syntax, sentence);
             return Err(error.advise("write the star without parentheses"));
+        }
+        let value = first.token == Token::RParen
+            && token_is_word(&second.token, "VALUE")
+            && third.token == Token::LParen;
+        if value && tokens.first().is_some_and(|one| token_is_word(&one.token, "INSERT")) {
+            let sentence = "VALUE is no keyword";
+            let error = Error::at(source, second.span, ErrorKind::Syntax, sentence);
+            return Err(error.advise("write VALUES"));
         }
         let test = token_is_word(&second.token, "NOT") && token_is_word(&third.token, "NULL");
         if test && is_value(&first.token) {

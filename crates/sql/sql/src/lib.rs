@@ -6,6 +6,7 @@
 //! [`load`]). PostgreSQL 15 runs the first two unchanged.
 #![forbid(unsafe_code)]
 
+mod blame;
 mod built_in;
 pub mod catalog;
 mod depth;

@@ -2,6 +2,7 @@
 //!
 //! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
+use crate::blame::blamed;
 use crate::depth::check_depth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyword::{keyword_meant, keyword_meant_by, misspelt};
@@ -36,9 +37,12 @@ pub(crate) fn statement(
     check_depth(source, tokens)?;
     refuse_lenient(source, tokens)?;
     let mut parser = parser(tokens);
-    let statement = parser.parse_statement().map_err(|error| located(source, &error, place))?;
-    expect_end(source, tokens, &parser, place)?;
-    Ok(statement)
+    let parsed = parser.parse_statement().map_err(|error| located(source, &error, place));
+    let parsed = parsed.and_then(|statement| {
+        expect_end(source, tokens, &parser, place)?;
+        Ok(statement)
+    });
+    parsed.map_err(|error| blamed(source, tokens, error))
 }
 
 /// Parses one expression from all `tokens`; `place` is their position.

@@ -10,6 +10,22 @@ pub struct StatementText<'t> {
     pub text: &'t str,
     /// Characters of the whole text before it; error positions of the statement grow by this.
     pub characters_before: u32,
+    /// The character of the whole text at which its semicolon is, from 1; `None` without one.
+    pub semicolon: Option<u32>,
+}
+
+impl StatementText<'_> {
+    /// An error of the statement, as one of the whole text.
+    pub fn placed(semicolon: Option<u32>, characters_before: u32, mut error: SqlError) -> SqlError {
+        error.position = error.position.map(|position| position + characters_before);
+        if error.message == "syntax error at end of input"
+            && let Some(semicolon) = semicolon
+        {
+            "syntax error at or near \";\"".clone_into(&mut error.message);
+            error.position = Some(semicolon);
+        }
+        error
+    }
 }
 
 /// Splits a text at the semicolons between its statements. Semicolons in quotes, comments, dollar
@@ -35,20 +51,25 @@ pub fn statements(text: &str) -> Result<Vec<StatementText<'_>>, SqlError> {
             Kind::Word if blocks > 0 && token.is_word("CASE") => blocks += 1,
             Kind::Word if token.is_word("END") => blocks = blocks.saturating_sub(1),
             Kind::Sign(';') if parentheses == 0 && blocks == 0 => {
-                found.extend(statement(text, &tokens[from..at]));
+                found.extend(statement(text, &tokens[from..at], Some(token.at)));
                 from = at + 1;
             }
             _ => {}
         }
     }
-    found.extend(statement(text, &tokens[from..]));
+    found.extend(statement(text, &tokens[from..], None));
     Ok(found)
 }
 
-fn statement<'t>(text: &'t str, tokens: &[Token<'_>]) -> Option<StatementText<'t>> {
+fn statement<'t>(
+    text: &'t str,
+    tokens: &[Token<'_>],
+    semicolon: Option<usize>,
+) -> Option<StatementText<'t>> {
     let (first, last) = (tokens.first()?, tokens.last()?);
     let characters_before = characters(text, first.at);
-    Some(StatementText { text: &text[first.at..last.end()], characters_before })
+    let semicolon = semicolon.map(|at| characters(text, at) + 1);
+    Some(StatementText { text: &text[first.at..last.end()], characters_before, semicolon })
 }
 
 #[cfg(test)]

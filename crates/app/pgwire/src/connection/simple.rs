@@ -4,7 +4,7 @@ use super::copy::Origin;
 use super::{Connection, Next};
 use crate::error::{Result, SqlError};
 use crate::message::backend;
-use crate::session::{CopyFormat, Outcome, Prepared, ROWS_AT_A_TIME, Session};
+use crate::session::{CopyFormat, Outcome, Prepared, ROWS_AT_A_TIME, Session, StatementText};
 use crate::value::Format;
 use std::collections::VecDeque;
 
@@ -13,6 +13,7 @@ pub(super) struct Waiting {
     pub text: String,
     /// Characters of the query in front of it, for error positions.
     pub characters_before: u32,
+    pub semicolon: Option<u32>,
 }
 
 /// Whether a statement has ended.
@@ -20,6 +21,11 @@ enum Ran {
     Whole,
     /// It waits for the client's rows.
     Copies(CopyFormat),
+}
+
+/// Where a statement is in its query: its semicolon, and the characters in front of it.
+fn place(statement: &StatementText<'_>) -> (Option<u32>, u32) {
+    (statement.semicolon, statement.characters_before)
 }
 
 impl<S: Session> Connection<S> {
@@ -34,7 +40,7 @@ impl<S: Session> Connection<S> {
         match statements.as_slice() {
             [] => backend::empty_query_response(&mut self.stream.output),
             // Most queries: no copy of the text.
-            [statement] => match self.run(statement.text, statement.characters_before) {
+            [statement] => match self.run(statement.text, place(statement)) {
                 Ok(Ran::Whole) => {}
                 Ok(Ran::Copies(format)) => return self.await_copy(&format, VecDeque::new()),
                 Err(failure) => return self.fail_query(failure),
@@ -45,6 +51,7 @@ impl<S: Session> Connection<S> {
                 let waiting = statements.iter().map(|statement| Waiting {
                     text: statement.text.to_owned(),
                     characters_before: statement.characters_before,
+                    semicolon: statement.semicolon,
                 });
                 return self.go_on(waiting.collect());
             }
@@ -55,7 +62,8 @@ impl<S: Session> Connection<S> {
     /// Runs the rest of a query.
     pub(super) fn go_on(&mut self, mut waiting: VecDeque<Waiting>) -> Next {
         while let Some(statement) = waiting.pop_front() {
-            match self.run(&statement.text, statement.characters_before) {
+            let place = (statement.semicolon, statement.characters_before);
+            match self.run(&statement.text, place) {
                 Ok(Ran::Whole) => {}
                 Ok(Ran::Copies(format)) => return self.await_copy(&format, waiting),
                 Err(failure) => return self.fail_query(failure),
@@ -89,14 +97,11 @@ impl<S: Session> Connection<S> {
         Next::Message
     }
 
-    fn run(&mut self, text: &str, characters_before: u32) -> Result<Ran> {
+    fn run(&mut self, text: &str, place: (Option<u32>, u32)) -> Result<Ran> {
         let watch = self.watch();
         let ran = self.run_statement(text);
         Self::log_slow(watch, "statement", text);
-        ran.map_err(|mut failure| {
-            failure.position = failure.position.map(|position| position + characters_before);
-            failure
-        })
+        ran.map_err(|failure| StatementText::placed(place.0, place.1, failure))
     }
 
     fn run_statement(&mut self, text: &str) -> Result<Ran> {

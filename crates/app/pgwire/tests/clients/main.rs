@@ -7,4 +7,5 @@ mod pgbench;
 mod programs;
 mod psql;
 mod python;
+mod syntax;
 mod types;

@@ -177,7 +177,8 @@ impl Session for ToySession {
         for part in text.split(';') {
             let characters_before = (before + part.len() - part.trim_start().len()) as u32;
             if !part.trim().is_empty() {
-                statements.push(StatementText { text: part.trim(), characters_before });
+                let semicolon = None;
+                statements.push(StatementText { text: part.trim(), characters_before, semicolon });
             }
             before += part.len() + 1;
         }

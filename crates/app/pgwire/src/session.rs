@@ -162,6 +162,8 @@ fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
     World {
         tables: tables.collect(),
         views: views.collect(),
+        routines: session.catalog().routines().map(|(oid, _)| i64::from(oid)).collect(),
+        comments: session.comments(),
         user: session.options().user.clone(),
         database: session.options().database.clone(),
         settings: session.settings(),

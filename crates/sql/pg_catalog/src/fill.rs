@@ -1,5 +1,6 @@
 //! Rows of the relations. Those without rows here are empty.
 
+use crate::comments::Description;
 use crate::relations::{self, Relation};
 use crate::world::{TableInfo, ViewInfo, World, quoted};
 use procedure::table_expression;
@@ -41,6 +42,7 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
         ("pg_catalog", "pg_index") => filler.indexes(),
         ("pg_catalog", "pg_constraint") => filler.constraints(),
         ("pg_catalog", "pg_type") => types().to_vec(),
+        ("pg_catalog", "pg_description") => filler.descriptions(),
         ("pg_catalog", "pg_am") => filler.access_methods(),
         ("pg_catalog", "pg_collation") => filler.collations(),
         ("pg_catalog", "pg_database") => filler.databases(),
@@ -309,12 +311,23 @@ impl Filler<'_> {
         ])
     }
 
+    fn descriptions(&self) -> Vec<Row> {
+        let row = |one: Description<'_>| {
+            self.row(&[
+                ("objoid", Value::Int(one.object)),
+                ("classoid", Value::Int(one.class)),
+                ("objsubid", Value::Int(one.column)),
+                ("description", text(one.text)),
+            ])
+        };
+        self.world.descriptions().into_iter().map(row).collect()
+    }
+
     fn defaults(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         for table in &self.world.tables {
             for (at, column) in table.table.columns.iter().enumerate() {
-                if let Some(default) = column.default.as_ref().filter(|_| has_default(column))
-                {
+                if let Some(default) = column.default.as_ref().filter(|_| has_default(column)) {
                     let printed =
                         default_text(&table.table, default, &column.sql_type.base().name());
                     rows.push(self.row(&[

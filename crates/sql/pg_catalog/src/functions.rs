@@ -80,6 +80,8 @@ pub fn without_parentheses(name: &str, world: &World) -> Option<Value> {
 /// Calls a function that returns one value.
 pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError> {
     let text = |at: usize| values.get(at).and_then(text_of);
+    let number = |at: usize| values.get(at).and_then(int_of);
+    let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
     Ok(match name {
         "current_database" | "current_catalog" => Value::text(&world.database),
         "current_user" | "session_user" | "user" => Value::text(&world.user),
@@ -88,6 +90,13 @@ pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlErr
             let implicit = values.first().and_then(bool_of) == Some(true);
             let schemas = if implicit { &["pg_catalog", "public"][..] } else { &["public"] };
             Value::Array(schemas.iter().map(|schema| Value::text(schema)).collect())
+        }
+        "obj_description" => {
+            texts(number(0).and_then(|oid| world.comment(oid, text(1).as_deref(), 0)))
+        }
+        "col_description" => {
+            let place = number(0).zip(number(1));
+            texts(place.and_then(|(oid, at)| world.comment(oid, Some("pg_class"), at)))
         }
         "version" => {
             let version = world.settings.iter().find(|(name, _)| name == "server_version");
@@ -196,9 +205,7 @@ fn constant(name: &str, values: &[Value]) -> Result<Value, SqlError> {
         | "pg_indexes_size"
         | "pg_tablespace_size" => Value::Int(0),
         "pg_size_pretty" => texts(number(0).map(|bytes| format!("{bytes} bytes"))),
-        "obj_description"
-        | "col_description"
-        | "shobj_description"
+        "shobj_description"
         | "pg_get_ruledef"
         | "pg_get_triggerdef"
         | "pg_get_functiondef"

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod comments;
 mod evaluate;
 mod fill;
 mod from;

@@ -2,13 +2,17 @@
 
 use procedure::table_expression;
 use sql::{SqlType, Table, View};
-use sql_session::TableStatistics;
+use sql_session::{CommentPart, TableStatistics};
 
 /// A database with its session.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     pub tables: Vec<TableInfo>,
     pub views: Vec<ViewInfo>,
+    /// Numbers of the functions and procedures.
+    pub routines: Vec<i64>,
+    /// Comments: the number of the commented object, the part of it, and the text.
+    pub comments: Vec<(i64, CommentPart, String)>,
     pub user: String,
     pub database: String,
     /// Settings with their values.

@@ -50,7 +50,7 @@ pub use interpreter::Interrupt;
 pub use outcome::{ColumnDescription, CopyDirection, CopyFormat, Notice, Outcome, RowSet};
 pub use planner::{ColumnStatistics, Constant, TableStatistics};
 pub use session::{
-    Fetched, OpenQuery, Prepared, ROWS_AT_A_TIME, SessionOptions, SilenceLimit, SqlSession,
-    StatementKind, TransactionStatus,
+    CommentPart, Fetched, OpenQuery, Prepared, ROWS_AT_A_TIME, SessionOptions, SilenceLimit,
+    SqlSession, StatementKind, TransactionStatus,
 };
 pub use statement::{StatementText, statements};

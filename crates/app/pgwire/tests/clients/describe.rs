@@ -2,7 +2,7 @@
 
 use crate::programs::{Reference, World};
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 24] = [
     "create table town (id int primary key, name varchar(30) not null, \
      since date, wealth numeric(12,2) default 0, note char(5) default 'x')",
     "create unique index town_by_name on town (name)",
@@ -23,10 +23,19 @@ const TABLES: [&str; 15] = [
     "create table typed (id uuid primary key default '00000000-0000-0000-0000-000000000001', \
      data bytea default '\\x00', r real default 1.5, doc jsonb default '{}', raw json, \
      tags text[] not null default '{}', prices numeric(6, 2)[], names varchar(5)[], span interval default '1 day')",
+    "comment on table town is 'where people live'",
+    "comment on column town.name is 'first'",
+    "comment on column town.name is 'as on the sign'",
+    "comment on view rich is 'few'",
+    "comment on column rich.twice is 'of the wealth'",
+    "comment on index town_by_name is 'no two alike'",
+    "comment on constraint citizen_town_fkey on citizen is 'no nomads'",
+    "comment on column moved.b is 'gone soon'",
+    "comment on column moved.b is null",
 ];
 
 /// Commands with equal output, apart from what namdb does not have.
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 39] = [
     "\\d",
     "\\d town",
     "\\d citizen",
@@ -60,6 +69,15 @@ const COMMANDS: [&str; 32] = [
     "\\det",
     "\\des",
     "\\dD",
+    "\\d+ town",
+    "\\dt+ town",
+    "\\dv+",
+    "select obj_description('town'::regclass), obj_description('town'::regclass, 'pg_class'), \
+     obj_description('town'::regclass, 'pg_proc'), col_description('town'::regclass, 2)",
+    "select c.relname, d.objsubid, d.description from pg_description d join pg_class c on c.oid = d.objoid \
+     where c.relnamespace = 2200 order by 1, 2",
+    "comment on table rich is 'a view'",
+    "comment on column town.nothing is 'x'",
 ];
 
 #[test]
@@ -84,6 +102,7 @@ fn drivers_find_types_tables_and_settings() {
     let world = World::new();
     let Some(created) = world.psql(&TABLES) else { return };
     assert!(!created.contains("ERROR"), "{created}");
+    world.psql(&["create table counted (id int generated always as identity, n serial)"]);
     let one = |query: &str| world.psql(&["\\pset format unaligned", "\\pset tuples_only", query]);
     let answer = |query: &str| {
         let text = one(query).expect("psql has run before");
@@ -114,6 +133,16 @@ fn drivers_find_types_tables_and_settings() {
             "town\nnumber",
         ),
         ("select setting from pg_settings where name = 'server_encoding'", "UTF8"),
+        (
+            "select attname, attidentity, atthasdef from pg_attribute \
+             where attrelid = 'counted'::regclass and attnum > 0 order by attnum",
+            "id|a|f\nn||t",
+        ),
+        (
+            "select column_name, is_identity, identity_generation from information_schema.columns \
+             where table_name = 'counted' order by ordinal_position",
+            "id|YES|ALWAYS\nn|NO|",
+        ),
         (
             "select nspname from pg_namespace where nspname !~ '^pg_' order by nspname",
             "information_schema\npublic",

@@ -32,12 +32,21 @@ pub(crate) enum DefinitionKind {
     Routine = 4,
     Sequence = 5,
     View = 6,
+    /// A comment on the definition `table`, or on a part of it.
+    Comment = 7,
 }
 
 impl DefinitionKind {
     pub fn of_number(number: i64) -> Option<Self> {
-        let all =
-            [Self::Table, Self::Index, Self::Constraint, Self::Routine, Self::Sequence, Self::View];
+        let all = [
+            Self::Table,
+            Self::Index,
+            Self::Constraint,
+            Self::Routine,
+            Self::Sequence,
+            Self::View,
+            Self::Comment,
+        ];
         all.into_iter().find(|kind| *kind as i64 == number)
     }
 }
@@ -48,7 +57,8 @@ pub(crate) struct Definition {
     /// From [`FIRST_OID`] on; later definitions have larger numbers.
     pub id: i64,
     pub kind: DefinitionKind,
-    /// The table that it belongs to; itself for a table, 0 for a routine.
+    /// The table that it belongs to; itself for a table, 0 for a routine. The commented object of a
+    /// comment.
     pub table: i64,
     pub name: String,
     /// The engine's name of a table. It changes when the table is rewritten.

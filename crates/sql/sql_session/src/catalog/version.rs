@@ -61,7 +61,10 @@ impl Parsed {
         let is_of_schema = |one: &&Definition| {
             !matches!(
                 one.kind,
-                DefinitionKind::Routine | DefinitionKind::Sequence | DefinitionKind::View
+                DefinitionKind::Routine
+                    | DefinitionKind::Sequence
+                    | DefinitionKind::View
+                    | DefinitionKind::Comment
             )
         };
         for definition in definitions.iter().filter(is_of_schema) {

@@ -1,11 +1,13 @@
 //! Recognises the commands that are no queries.
 
 mod advisory;
+mod comment;
 mod definition;
 mod maintenance;
 mod setting;
 
 pub(crate) use advisory::{AdvisoryCall, AdvisoryFunction, Argument};
+pub(crate) use comment::Commented;
 
 use crate::copy::{CopyStatement, parse_copy};
 use crate::cursor::{parse_close, parse_declare, parse_fetch};
@@ -74,6 +76,11 @@ pub(crate) enum Command {
     CreateRoutine {
         name: String,
         replaces: bool,
+    },
+    Comment {
+        on: Commented,
+        /// `None` removes the comment.
+        text: Option<String>,
     },
     CreateSequence {
         name: String,
@@ -330,6 +337,14 @@ impl<'t> Parser<'t> {
         self.name()
     }
 
+    /// A text in quotes.
+    pub fn text(&mut self) -> Result2<String> {
+        let token = self.peek().filter(|token| token.kind == Kind::Text);
+        let text = token.and_then(|token| token.string()).ok_or_else(|| self.unexpected())?;
+        self.at += 1;
+        Ok(text)
+    }
+
     pub fn relations(&mut self) -> Result2<Vec<String>> {
         let mut names = Vec::new();
         loop {
@@ -439,9 +454,8 @@ impl<'t> Parser<'t> {
     /// Commands that are accepted without effect, or unknown.
     fn others(&mut self, word: &str) -> Result2<Command> {
         match word {
-            "GRANT" | "REVOKE" | "COMMENT" | "CHECKPOINT" | "CLUSTER" | "REINDEX" => {
-                Ok(ignored(word))
-            }
+            "COMMENT" => self.comment(),
+            "GRANT" | "REVOKE" | "CHECKPOINT" | "CLUSTER" | "REINDEX" => Ok(ignored(word)),
             "LOCK" => self.lock_table(),
             "LISTEN" | "UNLISTEN" | "NOTIFY" | "MOVE" | "DO" | "MERGE" | "REFRESH" | "IMPORT"
             | "LOAD" | "REASSIGN" | "SECURITY" => {

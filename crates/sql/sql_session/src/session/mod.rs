@@ -51,6 +51,7 @@ pub use open::{Fetched, OpenQuery, ROWS_AT_A_TIME};
 pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
 pub use timeouts::SilenceLimit;
+pub use view::CommentPart;
 
 use crate::advisory::HeldAdvisory;
 use crate::catalog::Version;

@@ -8,6 +8,17 @@ use planner::TableStatistics;
 use procedure::view_text;
 use sql::{Table, View};
 
+/// The part of a table, or of another object, that a comment is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CommentPart {
+    Whole,
+    /// The column with this number, see [`sql::catalog::TableColumn::number`]; of a view, its
+    /// position from 1.
+    Column(u32),
+    Index(String),
+    Constraint(String),
+}
+
 impl<H: Host> SqlSession<H> {
     /// The tables that the session sees, with the numbers of their definitions.
     pub fn tables(&self) -> Vec<(i64, Table)> {
@@ -32,6 +43,15 @@ impl<H: Host> SqlSession<H> {
             Some((one.id, view.clone(), query))
         });
         views.collect()
+    }
+
+    /// The comments: the number of the commented definition, the part of it, and the text.
+    pub fn comments(&self) -> Vec<(i64, CommentPart, String)> {
+        let version = self.version();
+        let comments = version.definitions.iter().filter(|one| one.kind == DefinitionKind::Comment);
+        let comments = comments
+            .filter_map(|one| Some((one.table, CommentPart::of(&one.name)?, one.body.clone())));
+        comments.collect()
     }
 
     /// All settings with their values.

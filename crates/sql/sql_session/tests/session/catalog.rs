@@ -121,6 +121,46 @@ fn storage_of_a_crashed_transaction_is_dropped() {
 }
 
 #[test]
+fn comments_stay_and_go_with_what_they_are_about() {
+    let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+    let engine = open(&config).expect("the memory is there");
+    let first = run_now(SqlDatabase::open(LocalHost::new(engine.for_thread()))).expect("it opens");
+    let mut client = Client::of(&first);
+    client.run("CREATE TABLE t (a int, b int); CREATE TABLE u (a int); CREATE INDEX i ON t (b)");
+    client.run("CREATE SEQUENCE s; CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'");
+    for statement in [
+        "COMMENT ON TABLE public.t IS 'it''s a table'",
+        "COMMENT ON COLUMN t.b IS 'of t'",
+        "COMMENT ON INDEX i IS 'by b'",
+        "COMMENT ON SEQUENCE s IS 'counts'",
+        "COMMENT ON FUNCTION f() IS 'one'",
+        "COMMENT ON TABLE u IS 'of u'",
+    ] {
+        assert_eq!(client.run(statement), "COMMENT", "{statement}");
+    }
+    client.run("BEGIN; COMMENT ON TABLE u IS 'undone'; ROLLBACK");
+    client.run("ALTER TABLE t DROP COLUMN a; ALTER TABLE t RENAME TO v");
+    client.run("ALTER INDEX i RENAME TO j; DROP SEQUENCE s");
+    client.run("CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 2'");
+    let second = run_now(SqlDatabase::open(LocalHost::new(engine.for_thread()))).expect("it opens");
+    let mut client = Client::of(&second);
+    let texts = |client: &Client| {
+        let mut texts: Vec<String> =
+            client.session.comments().into_iter().map(|(_, _, text)| text).collect();
+        texts.sort();
+        texts
+    };
+    assert_eq!(texts(&client), ["by b", "it's a table", "of t", "of u", "one"]);
+    client.run("DROP INDEX j; DROP FUNCTION f; DROP TABLE v");
+    assert_eq!(texts(&client), ["of u"]);
+    assert_eq!(client.run("COMMENT ON TABLE u IS NULL"), "COMMENT");
+    assert_eq!(texts(&client), [""; 0]);
+    assert_eq!(client.run("COMMENT ON TABLE t IS 'x'"), "42P01: relation \"t\" does not exist");
+    let refused = "0A000: COMMENT ON DATABASE is not supported";
+    assert_eq!(client.run("COMMENT ON DATABASE postgres IS 'x'"), refused);
+}
+
+#[test]
 fn another_start_finds_the_catalog() {
     let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
     let engine = open(&config).expect("the memory is there");

@@ -109,6 +109,12 @@ impl<H: Host> SqlSession<H> {
         let owner = version.definition_of(table).clone();
         self.lock_table(block, &owner)?;
         let is_it = |one: &&mut Definition| one.kind == DefinitionKind::Index && one.name == *name;
+        let comment = |one: &&mut Definition| {
+            one.kind == DefinitionKind::Comment && one.name == format!("index {name}")
+        };
+        if let Some(comment) = definitions.iter_mut().find(comment) {
+            comment.name = format!("index {to}");
+        }
         match definitions.iter_mut().rfind(is_it) {
             Some(index) => {
                 index.body = renamed(&index.body, to)?;

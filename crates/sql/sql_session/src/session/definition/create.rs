@@ -164,9 +164,14 @@ pub(super) fn create_routine(
         let hint = "namdb has one function of each name; write CREATE OR REPLACE.";
         return Err(SqlError::new("42723", message).hint(hint));
     }
-    definitions.retain(|one| !is_it(one));
+    let id = version.next_id();
+    if let Some(old) = definitions.iter().position(is_it) {
+        let old = definitions.remove(old).id;
+        let is_of = |one: &&mut Definition| one.kind == DefinitionKind::Comment && one.table == old;
+        definitions.iter_mut().filter(is_of).for_each(|comment| comment.table = id);
+    }
     definitions.push(Definition {
-        id: version.next_id(),
+        id,
         kind: DefinitionKind::Routine,
         table: 0,
         name: name.to_owned(),

@@ -53,6 +53,12 @@ impl<H: Host> SqlSession<H> {
                 self.drop_views(version, &mut definitions, &depends, &what, cascade)?;
             } else {
                 definitions.remove(at);
+                let comment = format!("index {name}");
+                definitions.retain(|one| {
+                    one.kind != DefinitionKind::Comment
+                        || kind != DropKind::Index
+                        || one.name != comment
+                });
                 let uses = |view: &View| {
                     kind == DropKind::View
                         && view.views.contains(name)
@@ -144,6 +150,7 @@ fn without_tables(
         return rest;
     }
     let mut kept = definitions;
+    kept.retain(|one| one.kind != DefinitionKind::Comment || !is_of(one));
     for one in kept.iter_mut().filter(|one| is_of(one)) {
         one.kind = DefinitionKind::Constraint;
         (one.name, one.physical) = (String::new(), String::new());

@@ -12,6 +12,7 @@
 //! create   CREATE TABLE, INDEX, SEQUENCE, FUNCTION
 //! alter    ALTER TABLE
 //! drop     DROP, TRUNCATE
+//! comment  COMMENT ON
 //! view     CREATE VIEW, and what views depend on
 //! apply    tables and indexes of the engine
 //! ```
@@ -20,6 +21,7 @@
 
 mod alter;
 mod apply;
+mod comment;
 mod create;
 mod drop;
 mod view;
@@ -33,6 +35,7 @@ use crate::command::Command;
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::outcome::Outcome;
+use comment::{comment, forget_comments};
 use create::create_routine;
 use fabric::Env;
 use std::sync::Arc;
@@ -107,7 +110,7 @@ impl<H: Host> SqlSession<H> {
         }
         self.begin_change(block).await?;
         let version = block.version.clone().expect("a change has a version");
-        let edited = match command {
+        let mut edited = match command {
             Command::CreateTable { name, if_not_exists } => {
                 self.create_table(&version, name, *if_not_exists, text)?
             }
@@ -132,11 +135,13 @@ impl<H: Host> SqlSession<H> {
             Command::CreateSequence { name, if_not_exists } => {
                 self.create_sequence(&version, name, *if_not_exists, text)?
             }
+            Command::Comment { on, text } => comment(&version, on, text.as_deref())?,
             Command::CreateRoutine { name, replaces } => {
                 create_routine(&version, name, *replaces, text)?
             }
             _ => return Err(SqlError::unsupported("this command is not supported")),
         };
+        forget_comments(&mut edited.definitions);
         let tag = edited.tag;
         if edited.definitions != version.definitions {
             if block.keeps_transaction() && !edited.only_adds(&version) {

@@ -1,0 +1,73 @@
+//! Comments on the user's objects, as `pg_description` shows them.
+
+use crate::world::World;
+use sql_session::CommentPart;
+
+/// Numbers of the relations whose rows are commented.
+const PG_CLASS: i64 = 1259;
+const PG_CONSTRAINT: i64 = 2606;
+const PG_PROC: i64 = 1255;
+
+/// A row of `pg_description`.
+pub(crate) struct Description<'w> {
+    pub object: i64,
+    pub class: i64,
+    /// The position of a column; 0 for the object itself.
+    pub column: i64,
+    pub text: &'w str,
+}
+
+impl World {
+    /// The comments on objects that are there.
+    pub(crate) fn descriptions(&self) -> Vec<Description<'_>> {
+        let comments = self.comments.iter();
+        comments.filter_map(|(owner, part, text)| self.description(*owner, part, text)).collect()
+    }
+
+    fn description<'w>(
+        &self,
+        owner: i64,
+        part: &CommentPart,
+        text: &'w str,
+    ) -> Option<Description<'w>> {
+        let table = self.table(owner);
+        let (object, class, column) = match part {
+            CommentPart::Whole if self.routines.contains(&owner) => (owner, PG_PROC, 0),
+            CommentPart::Whole => (owner, PG_CLASS, 0),
+            CommentPart::Column(number) => {
+                let at = match table {
+                    Some(table) => {
+                        let mut columns = table.table.columns.iter();
+                        columns.position(|column| column.number == *number)? as i64 + 1
+                    }
+                    None => i64::from(*number),
+                };
+                (owner, PG_CLASS, at)
+            }
+            CommentPart::Index(name) => {
+                let indexes = table?.indexes();
+                (indexes.iter().find(|index| index.name == name)?.oid, PG_CLASS, 0)
+            }
+            CommentPart::Constraint(name) => {
+                let constraints = table?.constraints();
+                (constraints.iter().find(|one| one.name == *name)?.oid, PG_CONSTRAINT, 0)
+            }
+        };
+        Some(Description { object, class, column, text })
+    }
+
+    /// The comment on an object, or on a column of it; in any relation, if none is given.
+    pub(crate) fn comment(&self, object: i64, class: Option<&str>, column: i64) -> Option<String> {
+        let class = match class {
+            None => None,
+            Some("pg_class") => Some(PG_CLASS),
+            Some("pg_constraint") => Some(PG_CONSTRAINT),
+            Some("pg_proc") => Some(PG_PROC),
+            Some(_) => return None,
+        };
+        let is_it = |one: &Description<'_>| {
+            one.object == object && one.column == column && class.is_none_or(|own| own == one.class)
+        };
+        self.descriptions().into_iter().find(is_it).map(|one| one.text.to_owned())
+    }
+}

@@ -169,7 +169,11 @@ impl Prepared {
                 parameters = advisory_parameters(call, declared);
                 (StatementKind::Rows, Some(vec![advisory_column(call)]))
             }
-            Command::Explain { .. } => (StatementKind::Rows, Some(vec![text_column("QUERY PLAN")])),
+            Command::Explain { options, .. } => {
+                let sql_type = if options.is_json { SqlType::Json } else { SqlType::Text };
+                let column = ColumnDescription { sql_type, ..text_column("QUERY PLAN") };
+                (StatementKind::Rows, Some(vec![column]))
+            }
             _ => (StatementKind::Utility, None),
         };
         let inner = PreparedInner {

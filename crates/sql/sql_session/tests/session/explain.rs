@@ -139,6 +139,12 @@ fn the_json_format_has_postgresqls_fields() {
         (&sort["Parent Relationship"], &sort["Sort Space Type"]),
         (&"Outer".into(), &"Memory".into())
     );
+    let types = |client: &mut Client, text: &str| {
+        let prepared = fabric::run_now(client.session.prepare(text, &[])).expect("it is fine");
+        prepared.columns().expect("it has rows")[0].sql_type.clone()
+    };
+    assert_eq!(types(&mut client, "EXPLAIN (FORMAT JSON) SELECT 1"), sql::SqlType::Json);
+    assert_eq!(types(&mut client, "EXPLAIN SELECT 1"), sql::SqlType::Text);
     let plain = client.run(&format!("EXPLAIN (FORMAT JSON, COSTS off) {text}"));
     assert!(!plain.contains("Cost") && !plain.contains("Actual"), "{plain}");
     serde_json::from_str::<serde_json::Value>(plain.trim_end_matches("EXPLAIN")).expect("JSON");

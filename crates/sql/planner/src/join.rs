@@ -79,9 +79,10 @@ impl<'s, 'p> Step<'s, 'p> {
             Some(unit) => self.solver.looped(unit, &self.joined),
             None => Vec::new(),
         };
+        let is_lateral = self.is_lateral();
         for outer in outers {
             let costs = (self.equal_first(outer, inner), self.equal_cost(outer, inner));
-            if self.may_help(costs, outer, paths) {
+            if !is_lateral && self.may_help(costs, outer, paths) {
                 add(paths, self.equal(outer, inner));
             }
             for inner in &looped {
@@ -100,9 +101,18 @@ impl<'s, 'p> Step<'s, 'p> {
             || !known.iter().any(|known| known.cost <= cost && known.first <= first)
     }
 
+    /// Whether the inner unit is a function of columns of the outer rows.
+    fn is_lateral(&self) -> bool {
+        let solver = self.solver;
+        self.unit.is_some_and(|unit| solver.planner.is_lateral(solver.unit(unit)))
+    }
+
     /// The inner unit, if its rows can be found with the values of an outer row.
     pub fn can_loop(&self) -> Option<usize> {
         let unit = self.unit?;
+        if self.is_lateral() {
+            return Some(unit);
+        }
         let can_use = match &self.solver.unit(unit).input {
             Input::Relation(relation) => self.solver.planner.is_table(*relation),
             Input::Nested(_) => true,

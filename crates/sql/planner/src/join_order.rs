@@ -163,8 +163,7 @@ impl<'s> Solver<'s> {
     /// Whether the units can be joined on their own.
     fn is_complete(&self, mask: Mask) -> bool {
         let relations = self.relations(mask);
-        self.members(mask)
-            .all(|unit| unit.is_inner() || unit.required.is_in(relations.without(unit.relations)))
+        self.members(mask).all(|unit| unit.required.is_in(relations.without(unit.relations)))
     }
 
     fn members(&self, mask: Mask) -> impl Iterator<Item = &'s Unit> {
@@ -286,7 +285,8 @@ impl<'s> Solver<'s> {
         if !self.is_complete(outer) {
             return false;
         }
-        let is_right_side = inner.count_ones() == 1 && self.members(inner).any(|u| !u.is_inner());
+        let needs_outer = |unit: &Unit| !unit.is_inner() || !unit.required.is_empty();
+        let is_right_side = inner.count_ones() == 1 && self.members(inner).any(needs_outer);
         match is_right_side {
             true => self.is_complete(outer | inner),
             false => self.is_complete(inner),

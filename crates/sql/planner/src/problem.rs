@@ -39,7 +39,8 @@ pub(crate) struct Unit {
     pub kind: JoinKind,
     /// The condition of the join, unless it is inner.
     pub on: Conditions,
-    /// The relations that must be joined before, unless it is inner.
+    /// The relations that must be joined before: those of the condition, and those whose columns a
+    /// function takes.
     pub required: RelationSet,
 }
 
@@ -70,6 +71,9 @@ impl Planner<'_> {
         let Flat { units, mut exprs, .. } = flat;
         let mut problem = Problem { units, ..Problem::default() };
         let inside = problem.relations();
+        for unit in &mut problem.units {
+            unit.required = unit.required.and(self.arguments(unit).common(inside));
+        }
         problem.classes = self.classes(&problem.units, &mut exprs);
         for expr in exprs {
             let mut conjunct = self.conjunct(expr);
@@ -196,6 +200,23 @@ impl Planner<'_> {
             [Item::Relation(relation)] => Input::Relation(*relation),
             _ => Input::Nested(self.problem(list)),
         }
+    }
+
+    /// The relations whose columns a unit takes as arguments, if it is a function.
+    fn arguments(&self, unit: &Unit) -> RelationSet {
+        let Input::Relation(relation) = unit.input else { return RelationSet::EMPTY };
+        match self.logical.relations[relation].kind {
+            RelationKind::Unnest(_) | RelationKind::Series(_) => {
+                self.logical.free_of_relation(relation)
+            }
+            _ => RelationSet::EMPTY,
+        }
+    }
+
+    /// Whether a unit is a function of the columns of other units, which is called for each of
+    /// their rows.
+    pub(crate) fn is_lateral(&self, unit: &Unit) -> bool {
+        self.arguments(unit).meets(unit.required)
     }
 
     /// Whether a relation is a table.

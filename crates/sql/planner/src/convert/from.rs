@@ -21,7 +21,7 @@ impl Converter {
         let mut meanings = Vec::with_capacity(sources.len());
         let mut items = Vec::with_capacity(sources.len());
         for (at, source) in sources.iter().enumerate() {
-            let (meaning, item) = self.source(source, nullable.contains(&at))?;
+            let (meaning, item) = self.source(source, nullable.contains(&at), &meanings)?;
             meanings.push(meaning);
             items.push(Some(item));
         }
@@ -40,7 +40,7 @@ impl Converter {
         let mut meanings = vec![Meaning::Exprs(Vec::new())];
         let mut items = vec![None];
         for (at, source) in sources.iter().enumerate().skip(1) {
-            let (meaning, item) = self.source(source, nullable.contains(&at))?;
+            let (meaning, item) = self.source(source, nullable.contains(&at), &meanings)?;
             meanings.push(meaning);
             items.push(Some(item));
         }
@@ -48,7 +48,14 @@ impl Converter {
         Ok((meanings, List { items: trees, filter: Vec::new() }))
     }
 
-    fn source(&mut self, source: &From, is_nullable: bool) -> Result<(Meaning, Item)> {
+    /// Converts a source. Functions see the sources `before` them; sub-selects see the columns of
+    /// enclosing queries only.
+    fn source(
+        &mut self,
+        source: &From,
+        is_nullable: bool,
+        before: &[Meaning],
+    ) -> Result<(Meaning, Item)> {
         let types: Vec<SqlType> =
             source.columns.iter().map(|field| field.sql_type.clone()).collect();
         let kind = match &source.kind {
@@ -60,13 +67,12 @@ impl Converter {
                 }
                 RelationKind::Query(block)
             }
-            // Functions see the columns of enclosing queries only, as sub-selects in FROM do.
             FromKind::Unnest(arrays) => {
-                let arrays = self.within(Vec::new(), |converter| converter.exprs(arrays))?;
+                let arrays = self.within(before.to_vec(), |converter| converter.exprs(arrays))?;
                 RelationKind::Unnest(arrays)
             }
             FromKind::Series(bounds) => {
-                let bounds = self.within(Vec::new(), |converter| converter.exprs(bounds))?;
+                let bounds = self.within(before.to_vec(), |converter| converter.exprs(bounds))?;
                 RelationKind::Series(bounds)
             }
         };

@@ -14,8 +14,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Builds the graph of units. A unit that is a right side is connected with the units that it
-    /// requires.
+    /// Builds the graph of units. A unit that is a right side, or a function of columns, is
+    /// connected with the units that it requires.
     pub fn new(units: &[Unit], conditions: &[&Conditions]) -> Self {
         let of_set = |set: RelationSet| -> Mask {
             let inside = units.iter().enumerate().filter(|(_, unit)| unit.relations.meets(set));
@@ -33,7 +33,7 @@ impl Graph {
             connect(of_set(condition.relations));
         }
         for (at, unit) in units.iter().enumerate() {
-            connect(of_set(unit.required) | if unit.is_inner() { 0 } else { 1 << at });
+            connect(of_set(unit.required) | if unit.required.is_empty() { 0 } else { 1 << at });
         }
         let mut graph = Self { adjacent, components: Vec::new() };
         let mut rest: Mask = (1 << units.len()) - 1;

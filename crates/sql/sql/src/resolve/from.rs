@@ -80,6 +80,9 @@ impl Resolver<'_> {
             }
         };
         let right = self.factor(clause, &join.relation)?;
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            self.refuse_lateral(clause, middle, span)?;
+        }
         let condition = match constraint {
             JoinConstraint::On(node) => {
                 let scope = only(&clause.scope, first);
@@ -97,6 +100,36 @@ impl Resolver<'_> {
             }
         };
         Ok(paired(left, right, kind, Some(condition)))
+    }
+
+    /// Refuses functions of the left side's columns on the right side of a join that keeps all rows
+    /// of that.
+    fn refuse_lateral(&self, clause: &FromClause<'_>, middle: usize, span: Span) -> Result<()> {
+        for source in &clause.sources[middle..] {
+            let (FromKind::Unnest(values) | FromKind::Series(values)) = &source.kind else {
+                continue;
+            };
+            let mut referenced = None;
+            values.iter().for_each(|value| {
+                value.visit(&mut |part| match part.kind {
+                    ExprKind::Column(column) if column.level == 0 && column.source < middle => {
+                        referenced = Some(column.source);
+                    }
+                    _ => {}
+                });
+            });
+            if let Some(referenced) = referenced {
+                let name = &clause.sources[referenced].alias;
+                let message =
+                    format!("invalid reference to FROM-clause entry for table \"{name}\"");
+                let error = self.error(span, ErrorKind::Name, &*message);
+                let error = error.in_postgres("42P10", message);
+                return Err(error.detailed(
+                    "The combining JOIN type must be INNER or LEFT for a LATERAL reference.",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Resolves `USING`: columns of the same name are compared and merged into one.
@@ -161,17 +194,12 @@ impl Resolver<'_> {
             }
             TableFactor::Table { name, alias, args: Some(arguments), with_ordinality, .. } => {
                 self.refuse(*with_ordinality, span, "WITH ORDINALITY", "count in a loop")?;
-                let function = self.function_name(name, span)?;
-                let nodes = arguments.args.iter().map(|argument| match argument {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(node)) => Ok(node),
-                    _ => Err(self.outside(
-                        span,
-                        "this kind of argument",
-                        "write the arguments in order",
-                    )),
-                });
-                let nodes = nodes.collect::<Result<Vec<_>>>()?;
-                self.function_source(clause, &function, &nodes, alias.as_ref(), span)
+                self.call_source(clause, (name, &arguments.args), alias.as_ref(), span)
+            }
+            // A function sees the sources before it with and without the word LATERAL.
+            TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                self.refuse(*with_ordinality, span, "WITH ORDINALITY", "count in a loop")?;
+                self.call_source(clause, (name, args), alias.as_ref(), span)
             }
             TableFactor::UNNEST { alias, array_exprs, with_offset, with_ordinality, .. } => {
                 let extra = *with_offset || *with_ordinality;
@@ -278,6 +306,26 @@ impl Resolver<'_> {
         })
     }
 
+    /// A call of a function.
+    fn call_source(
+        &mut self,
+        clause: &mut FromClause<'_>,
+        (name, arguments): (&ObjectName, &[FunctionArg]),
+        alias: Option<&TableAlias>,
+        span: Span,
+    ) -> Result<Join> {
+        let function = self.function_name(name, span)?;
+        let nodes = arguments.iter().map(|argument| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(node)) => Ok(node),
+            _ => {
+                let advice = "write the arguments in order";
+                Err(self.outside(span, "this kind of argument", advice))
+            }
+        });
+        let nodes = nodes.collect::<Result<Vec<_>>>()?;
+        self.function_source(clause, &function, &nodes, alias, span)
+    }
+
     fn function_source(
         &mut self,
         clause: &mut FromClause<'_>,
@@ -294,12 +342,14 @@ impl Resolver<'_> {
         let (kind, columns) = match function {
             "unnest" if !values.is_empty() => {
                 let name = if values.len() == 1 { single } else { "unnest".to_owned() };
-                let element =
-                    |value: &Expr| match &value.sql_type {
-                        SqlType::Array(element) => Ok(field(&name, (**element).clone())),
-                        other => Err(self
-                            .type_error(span, format!("unnest needs arrays, but this is {other}"))),
-                    };
+                let element = |value: &Expr| match &value.sql_type {
+                    SqlType::Array(element) => Ok(field(&name, (**element).clone())),
+                    other => {
+                        let sentence = format!("unnest needs arrays, but this is {other}");
+                        let message = format!("function unnest({}) does not exist", other.base());
+                        Err(self.type_error(span, sentence).in_postgres("42883", message))
+                    }
+                };
                 let columns = values.iter().map(element).collect::<Result<Vec<_>>>()?;
                 (FromKind::Unnest(values), columns)
             }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 const SCRIPT: &str = include_str!("script.sql");
 const IDENTITY: &str = include_str!("identity.sql");
 const UNTYPED: &str = include_str!("untyped.sql");
+const LATERAL: &str = include_str!("lateral.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 4] = [
@@ -91,6 +92,11 @@ fn values_are_written_in_the_styles_of_postgresql() {
 #[test]
 fn values_without_a_type_have_the_types_of_postgresql() {
     compare(UNTYPED);
+}
+
+#[test]
+fn functions_see_the_rows_beside_them_as_in_postgresql() {
+    compare(LATERAL);
 }
 
 #[test]

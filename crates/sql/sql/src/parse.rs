@@ -152,7 +152,7 @@ mod tests {
             problem("DELETE FROM t SELECT"),
             "f:1:15: at `SELECT`: this does not continue the statement"
         );
-        assert!(problem("SELECT (1").starts_with("f:1:1: at `SELECT (1`: expected is )"));
+        assert!(problem("SELECT (1").starts_with("f:1:10: expected is )"));
     }
 
     #[test]

@@ -7,5 +7,6 @@ mod pgbench;
 mod programs;
 mod psql;
 mod python;
+mod styles;
 mod syntax;
 mod types;

@@ -351,7 +351,7 @@ pub(crate) fn text_column(name: &str) -> ColumnDescription {
 fn shown_columns(name: &str) -> Vec<ColumnDescription> {
     match name {
         "all" => ["name", "setting", "description"].map(text_column).into(),
-        name => vec![text_column(name)],
+        name => vec![text_column(super::settings::shown_name(name))],
     }
 }
 

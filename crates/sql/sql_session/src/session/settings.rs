@@ -311,6 +311,11 @@ fn find(lower: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(lower))
 }
 
+/// The name of a setting as PostgreSQL writes it.
+pub(crate) fn shown_name(name: &str) -> &str {
+    find(&name.to_lowercase()).map_or(name, |known| known.name)
+}
+
 /// Settings of PostgreSQL's planner and executor, which have no effect.
 fn is_planner_setting(lower: &str) -> bool {
     ["enable_", "jit", "max_parallel", "geqo", "random_page", "seq_page", "cpu_", "plan_cache"]

@@ -3,6 +3,7 @@
 //! Decision: docs/decisions/0093-a-death-concerns-only-the-dead-member.md
 
 use crate::cluster_file::{ClusterId, FabricKind};
+use crate::detector::machine::Rule;
 use crate::error::RegistryError;
 use crate::eviction::Eviction;
 use crate::member::Member;
@@ -134,6 +135,37 @@ impl ClusterMap {
         root.servers.iter().find_map(|identity| self.member(*identity))
     }
 
+    /// Which evidence evicts a member: silence, unless part of the database would be lost with it.
+    pub fn rule(&self, member: &Member) -> Rule {
+        let is_last = || self.last_replicas(member).next().is_some();
+        match member.is_memory_server() && (self.has_one_replica() || is_last()) {
+            true => Rule::Proof,
+            false => Rule::Lease,
+        }
+    }
+
+    /// Whether all that memory servers have is there once.
+    fn has_one_replica(&self) -> bool {
+        self.root.as_ref().is_none_or(|root| root.replicas == 1)
+    }
+
+    /// The regions of the database that no other memory server has.
+    pub fn last_replicas(&self, member: &Member) -> impl Iterator<Item = RegionId> {
+        let map = self.root.as_ref().filter(|root| root.servers.contains(&member.identity));
+        let map = map.map(|root| self.address_map(root));
+        let regions = map.into_iter().flat_map(|before| {
+            let mut after = before.clone();
+            after.lose(member.node());
+            let is_there = |map: &AddressMap, region| {
+                map.place(region).is_some() || map.replicas(region).next().is_some()
+            };
+            let is_last =
+                |region: &RegionId| is_there(&before, *region) && !is_there(&after, *region);
+            (0..before.server_count()).map(RegionId).filter(is_last).collect::<Vec<_>>()
+        });
+        regions
+    }
+
     /// Checks that each region of a database is on a living memory server.
     ///
     /// # Errors
@@ -174,6 +206,18 @@ mod tests {
         ClusterMap { cluster: ClusterId(1), epoch: 1, members, left, evicted, root: None, drained }
     }
 
+    fn root(servers: Vec<u64>) -> DatabaseRoot {
+        DatabaseRoot {
+            oracle: GlobalPtr::new(RegionId(0), 4096),
+            slots: 8,
+            snapshots: OracleKind::Frozen,
+            transaction_time_ms: 1000,
+            servers,
+            replicas: 1,
+            promoted: BTreeMap::new(),
+        }
+    }
+
     fn owners(memory: &[&str], compute: &[(&str, bool)]) -> Vec<Option<u16>> {
         let map = map(memory, compute);
         map.owners(FabricKind::Tcp).iter().map(|owner| owner.map(|one| one.number)).collect()
@@ -208,15 +252,7 @@ mod tests {
     fn a_database_is_lost_unless_all_its_memory_servers_left_in_order() {
         let mut map = map(&["a", "a"], &[]);
         let servers: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
-        map.root = Some(DatabaseRoot {
-            oracle: GlobalPtr::new(RegionId(0), 4096),
-            slots: 8,
-            snapshots: OracleKind::Frozen,
-            transaction_time_ms: 1000,
-            servers: servers.clone(),
-            replicas: 1,
-            promoted: BTreeMap::new(),
-        });
+        map.root = Some(root(servers.clone()));
         assert_eq!(map.loss(), None);
         map.members.pop();
         let lost = |lost: &str| Some(RegistryError::DatabaseLost { lost: lost.to_owned() });
@@ -225,5 +261,30 @@ mod tests {
         assert_eq!((map.loss(), map.database()), (lost("0, 1"), Ok(None)));
         map.left = servers;
         assert_eq!(map.loss(), None, "it was ended in order");
+    }
+
+    #[test]
+    fn silence_evicts_memory_servers_unless_part_of_the_database_goes_with_them() {
+        let mut map = map(&["a", "a", "a"], &[("a", true)]);
+        let all = map.clone();
+        let rules = |map: &ClusterMap| -> Vec<Rule> {
+            map.members.iter().map(|member| map.rule(member)).collect()
+        };
+        use Rule::{Lease, Proof};
+        assert_eq!(rules(&map), [Proof, Proof, Proof, Lease], "there is no database");
+        let servers = map.memory_servers().map(|member| member.identity).collect();
+        map.root = Some(DatabaseRoot { replicas: 2, ..root(servers) });
+        assert_eq!(rules(&map), [Lease; 4]);
+        map.members.remove(1);
+        assert_eq!(rules(&map), [Proof, Proof, Lease], "each has the last replica of a region");
+        let regions = |number: usize| -> Vec<u16> {
+            map.last_replicas(&map.members[number]).map(|region| region.0).collect()
+        };
+        assert_eq!([regions(0), regions(1)], [[0], [1]]);
+        map.root.as_mut().expect("it is set").replicas = 3;
+        assert_eq!(rules(&map), [Lease; 3]);
+        map.root.as_mut().expect("it is set").replicas = 1;
+        map.members = all.members;
+        assert_eq!(rules(&map), [Proof, Proof, Proof, Lease]);
     }
 }

@@ -113,6 +113,15 @@ pub enum RegistryError {
         /// Numbers of the memory servers.
         lost: String,
     },
+    /// A silent memory server is not evicted, since its part of the database would be lost.
+    #[error(
+        "{member} has the last replica of region {regions}: it stays a member until its process has ended"
+    )]
+    LastReplica {
+        member: String,
+        /// Numbers of the regions.
+        regions: String,
+    },
     /// The root names a memory server that is not a member.
     #[error(
         "cannot create a database on memory server {number}, which is no longer in the cluster"

@@ -10,6 +10,7 @@ use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};
 use crate::cluster_map::ClusterMap;
 use crate::detector::Evidence;
+use crate::detector::machine::Rule;
 use crate::error::RegistryError;
 use crate::etcd_store::EtcdStore;
 use crate::eviction::Eviction;
@@ -175,17 +176,20 @@ impl Registry {
 
     /// Makes a member that the failure detector considers dead a former one, by one
     /// compare-and-swap: of many that try, one succeeds. Returns whether it was this one; false if
-    /// it is no member any more. The epoch of `eviction`
-    /// is filled in here.
+    /// it is no member any more. The epoch of `eviction` is filled in here.
     ///
     /// # Errors
-    /// The registry is unreachable; the member may be evicted nevertheless.
+    /// The registry is unreachable; the member may be evicted nevertheless. Or its silence is not
+    /// enough to evict it.
     pub fn evict(&self, eviction: &Eviction) -> Result<bool, RegistryError> {
         for attempt in 0..CHANGE_ATTEMPTS_MAX {
             // Read without recording ended leases, which would remove the member without a reason.
             let seen = self.read()?;
             if !seen.has(eviction.identity) {
                 return Ok(false);
+            }
+            if eviction.evidence == Evidence::Silence {
+                ensure_spare(&seen, eviction)?;
             }
             // Without a lease it has no entry any more.
             let entry = seen.member(eviction.identity).map(Member::entry);
@@ -476,6 +480,20 @@ impl Registry {
         let place = self.place().to_owned();
         RegistryError::Contended { place, attempts: CHANGE_ATTEMPTS_MAX }
     }
+}
+
+/// Refuses to evict a silent memory server whose part of the database would be lost with it: others
+/// may have been evicted since it was judged.
+fn ensure_spare(seen: &Seen, eviction: &Eviction) -> Result<(), RegistryError> {
+    let map = seen.map();
+    let Some(member) = map.member(eviction.identity) else { return Ok(()) };
+    if map.rule(member) == Rule::Lease {
+        return Ok(());
+    }
+    let regions: Vec<String> =
+        map.last_replicas(member).map(|region| region.0.to_string()).collect();
+    let (member, regions) = (member.to_string(), regions.join(", "));
+    Err(RegistryError::LastReplica { member, regions })
 }
 
 /// The next step of a change.

@@ -63,7 +63,7 @@ impl Timing {
 pub enum Rule {
     /// Silence for a lease, and unanswered probes: survivors can finish what it was doing.
     Lease,
-    /// Only proof that its process has ended: nobody can take its place, so a pause must not be
+    /// Only proof that its process has ended: nobody has what it has, so a pause must not be
     /// mistaken for a death.
     Proof,
 }
@@ -152,10 +152,11 @@ impl Machine {
         Self { timing, observed_ns: 0, now_ns, watched, steps }
     }
 
-    /// Starts watching a member. No effect if it is watched already.
+    /// Starts watching a member. If it is watched already, the rule is replaced.
     pub fn watch(&mut self, member: u64, rule: Rule) {
         let (heard_ns, sign_ns) = (self.observed_ns, self.now_ns);
-        self.watched.entry(member).or_insert(Watched {
+        let watched = self.watched.entry(member).and_modify(|watched| watched.rule = rule);
+        watched.or_insert(Watched {
             rule,
             heard_ns,
             sign_ns,

@@ -175,6 +175,16 @@ fn a_member_without_a_substitute_is_evicted_by_proof_only() {
 }
 
 #[test]
+fn a_member_that_nobody_can_replace_any_more_is_not_evicted_by_silence() {
+    let mut observer = Observer::of(Rule::Lease);
+    observer.pass(LEASE);
+    observer.machine.watch(MEMBER, Rule::Proof);
+    assert_eq!(evictions(&observer.pass(100 * LEASE)), []);
+    observer.machine.watch(MEMBER, Rule::Lease);
+    assert_eq!(evictions(&observer.pass(TICK)).len(), 1, "it is still silent");
+}
+
+#[test]
 fn an_observer_that_was_suspended_blames_nobody_else() {
     for gap in [LEASE, 100 * LEASE, 1_000_000 * LEASE] {
         let mut observer = Observer::of(Rule::Lease);

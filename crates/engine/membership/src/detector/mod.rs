@@ -166,6 +166,7 @@ fn known(map: &ClusterMap) -> Vec<KnownMember> {
     let known = |member: &crate::Member| KnownMember {
         member: member.clone(),
         address: member.addresses.heartbeats.as_ref().and_then(address),
+        rule: map.rule(member),
     };
     map.members.iter().map(known).collect()
 }

@@ -30,6 +30,7 @@ const BUFFER_BYTES: usize = MESSAGE_BYTES + 1;
 pub(super) struct KnownMember {
     pub member: Member,
     pub address: Option<SocketAddr>,
+    pub rule: Rule,
 }
 
 /// The process that the detector runs in.
@@ -271,12 +272,13 @@ impl Observer {
             .collect();
         self.peers.retain(|identity, _| members.contains_key(identity));
         self.machine.retain(|identity| members.contains_key(&identity));
-        for (identity, KnownMember { member, address }) in members {
+        for (identity, KnownMember { member, address, rule }) in members {
+            // One compute server that does not reach a memory server must not end it for all.
+            let rule = if is_observer { rule } else { Rule::Proof };
+            self.machine.watch(identity, rule);
             if self.peers.contains_key(&identity) {
                 continue;
             }
-            let rule = if member.is_memory_server() { Rule::Proof } else { Rule::Lease };
-            self.machine.watch(identity, rule);
             let process = match member.process.find(member.pid) {
                 Found::Running(descriptor) => Some(descriptor),
                 Found::Ended => {

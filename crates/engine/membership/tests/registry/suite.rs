@@ -6,9 +6,10 @@ use crate::world::{
 };
 use layout::{GlobalPtr, NodeId, RegionId};
 use membership::cluster_file::RegistryKind;
+use membership::detector::Evidence;
 use membership::{
-    Addresses, ClusterFile, ClusterId, ClusterMap, DatabaseRoot, FabricKind, Lease, Member,
-    OracleKind, Program, Registry, RegistryError, Role,
+    Addresses, ClusterFile, ClusterId, ClusterMap, DatabaseRoot, Eviction, FabricKind, Lease,
+    Member, OracleKind, Program, Registry, RegistryError, Role,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier, Mutex};
@@ -275,6 +276,30 @@ pub fn a_database_with_replicas_outlives_a_memory_server(world: &World) {
     program.leave().expect("it may leave");
     assert!(map().drained.is_empty(), "it is no member any more");
     third.leave().expect("it may leave");
+}
+
+pub fn a_silent_memory_server_with_the_last_replica_of_a_region_stays(world: &World) {
+    let registry = world.open();
+    let leases = [0, 1, 2].map(|number| join(&registry, memory_server(number)));
+    let [first, second, _] = &leases;
+    let made = DatabaseRoot { replicas: 2, ..root(&[first, second, &leases[2]], 4096) };
+    registry.set_root(&made).expect("it answers");
+    let evict = |lease: &Lease, evidence| {
+        registry.evict(&Eviction {
+            identity: lease.member().identity,
+            member: lease.member().to_string(),
+            epoch: 0,
+            by: "memory server 2".to_owned(),
+            evidence,
+            silent_ms: 1250,
+        })
+    };
+    // Both were judged before one was evicted.
+    assert_eq!(evict(second, Evidence::Silence), Ok(true));
+    let refused = refusal(evict(first, Evidence::Silence));
+    assert!(refused.contains("has the last replica of region 0"), "{refused}");
+    assert!(registry.map().expect("it answers").member(first.member().identity).is_some());
+    assert_eq!(evict(first, Evidence::ProcessEnded), Ok(true));
 }
 
 pub fn memory_servers_are_waited_for(world: &World) {

@@ -3,10 +3,11 @@
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
+pub use memory::FencedEpoch;
 use memory::message::{Reader, Writer};
 use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
 use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService, Need, Usage};
-use memory::{FENCE_SERVICE, FenceService, FencedEpoch};
+use memory::{FENCE_SERVICE, FenceService};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! Counts the locks that processes have left when they died, for the metrics of memory server 0.
+//! Counts the locks that processes have left when they died, for the metrics of the first memory
+//! server that lives.
 //! Other members keep the words that they lock in many places, so a short visit to all memory
 //! servers reads the tables.
 
@@ -18,6 +19,8 @@ const REPEAT_S: f64 = 60.0;
 
 /// The deaths of members, and the locks that they have left.
 pub struct LockWatch {
+    /// Whether this server is the one that counts.
+    counts: AtomicBool,
     deaths: AtomicU64,
     /// `None` if the tables are too large to count them.
     count: Mutex<Option<u64>>,
@@ -25,7 +28,8 @@ pub struct LockWatch {
 
 impl Default for LockWatch {
     fn default() -> Self {
-        Self { deaths: AtomicU64::new(0), count: Mutex::new(Some(0)) }
+        let counts = AtomicBool::new(false);
+        Self { counts, deaths: AtomicU64::new(0), count: Mutex::new(Some(0)) }
     }
 }
 
@@ -35,8 +39,16 @@ impl LockWatch {
         self.deaths.fetch_add(1, Relaxed);
     }
 
-    /// The locks of the last count; `None` if the tables are too large.
+    /// Whether this server is the first one that lives.
+    pub fn note_first(&self, is_first: bool) {
+        self.counts.store(is_first, Relaxed);
+    }
+
+    /// The locks of the last count; `None` if the tables are too large, or another server counts.
     pub fn count(&self) -> Option<u64> {
+        if !self.counts.load(Relaxed) {
+            return None;
+        }
         *self.count.lock().expect("no holder panics")
     }
 }
@@ -52,7 +64,7 @@ pub fn follow(
         let mut last = LastCount::default();
         while !stop.load(Relaxed) {
             let deaths = watch.deaths.load(Relaxed);
-            if last.is_outdated(deaths) {
+            if watch.counts.load(Relaxed) && last.is_outdated(deaths) {
                 let found = LeftLocks::look(&cluster);
                 if let Err(error) = &found {
                     tracing::debug!("locks of dead members are not counted: {error:#}");
@@ -96,6 +108,16 @@ impl LastCount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_first_server_that_lives_tells_a_count() {
+        let watch = LockWatch::default();
+        assert_eq!(watch.count(), None);
+        watch.note_first(true);
+        assert_eq!(watch.count(), Some(0));
+        watch.note_first(false);
+        assert_eq!(watch.count(), None);
+    }
 
     #[test]
     fn locks_are_counted_after_deaths_only() {

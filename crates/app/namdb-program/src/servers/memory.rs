@@ -6,6 +6,7 @@ use super::data::{Image, ServerData};
 use super::error::ServerError;
 use super::events::{Gone, KnownMembers};
 use super::exposure::check_memory_server;
+use super::fencing::Fencing;
 use super::founder::{Founder, Kept, found};
 use super::health::Health;
 use super::keys::server_keys;
@@ -30,6 +31,7 @@ use membership::{
     Addresses, ClusterFile, ClusterMap, DatabaseRoot, Detector, FabricKind, Lease, Member,
     Registry, Role,
 };
+use metrics::sources::RecoveredCounts;
 use metrics::{Endpoint, sources};
 use namdb::host::{Moment, sleep_ms};
 use std::sync::Arc;
@@ -61,6 +63,7 @@ pub struct MemoryServer {
     health: Arc<Health>,
     locks: Arc<LockWatch>,
     deaths: Arc<Deaths>,
+    recovered: Arc<RecoveredCounts>,
     services: Arc<ServiceCounts>,
     keeping: Keeping,
     stop: &'static AtomicBool,
@@ -119,7 +122,7 @@ impl MemoryServer {
         health.joined(LeaseTime::new(lease.clock(), cluster.lease_seconds));
         events::joined(&cluster, lease.member().identity);
         let _control = control;
-        let deaths = recover_dead(&cluster, lease.member(), &told, stop)?;
+        let (deaths, recovered) = recover_dead(&cluster, lease.member(), &told, stop)?;
         Ok(Self {
             cluster,
             ports: opened.port.into_iter().collect(),
@@ -135,6 +138,7 @@ impl MemoryServer {
             health,
             locks,
             deaths,
+            recovered,
             services,
             keeping,
             stop,
@@ -181,7 +185,10 @@ impl MemoryServer {
                 tracing::error!("{error:#}");
             }
             let (who, eviction) = (format!("memory server {number}"), self.lease.clock());
-            let outlook = "its data is lost to the cluster";
+            let outlook = match self.cluster.replicas {
+                1 => "its data is lost to the cluster",
+                _ => "and the database goes on with the replicas of its data",
+            };
             let lost = ServerError::lease_lost(&self.cluster, who, outlook);
             return Err(lost.unless_evicted(eviction.eviction()).into());
         }
@@ -200,7 +207,9 @@ impl MemoryServer {
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
         let (health, locks) = (self.health.clone(), self.locks.clone());
-        let (deaths, fenced) = (self.deaths.clone(), self.services.fenced.clone());
+        let (deaths, recovered) = (self.deaths.clone(), self.recovered.clone());
+        let calls = self.replicating.as_ref().map(|server| server.calls().clone());
+        let fencing = Fencing::new(self.services.fenced.clone(), calls);
         let polling = self.polling.clone();
         let mut fence = self.fence.take();
         let own = self.lease.member().identity;
@@ -218,33 +227,37 @@ impl MemoryServer {
             if let Some(news) = &news {
                 news.note(map);
                 // Whether the server has died or left in order, a replica takes its place.
-                if is_any_closed(map) {
+                recovered.closed.store(closed_count(map), Relaxed);
+                if closed_count(map) > 0 {
                     deaths.note();
                 }
             }
             health.note_database(map.database().map(drop));
-            let Gone { dead, has_unseen } = known.update(map);
-            if dead.is_empty() && !has_unseen {
+            if let Some(first) = map.root.as_ref().and_then(|root| map.coordinator(root)) {
+                locks.note_first(first.identity == own);
+            }
+            let gone = known.update(map);
+            let members = map.members.iter().map(|member| member.identity).collect();
+            if !is_fence_due(&gone, news.is_some() && closed_count(map) > 0) {
                 if !is_unfenced {
-                    fenced.raise(map.epoch);
+                    fencing.raise(map.epoch, &members);
                 }
                 return;
             }
             if let Some(fence) = &mut fence
-                && let Err(error) = fence(map, &dead)
+                && let Err(error) = fence(map, &gone.dead)
             {
                 tracing::error!("a process that was considered dead may still write: {error:#}");
                 is_unfenced = true;
             }
-            let members = map.members.iter().map(|member| member.identity).collect();
-            admission.advance(map.epoch, members);
+            admission.advance(map.epoch, members.clone());
             // A request of the dead that was admitted before may be under way.
             if !polling.await_round(FENCE_TIME) {
                 tracing::error!("a request of a dead process may still be under way");
                 is_unfenced = true;
             }
             if !is_unfenced {
-                fenced.raise(map.epoch);
+                fencing.raise(map.epoch, &members);
             }
             locks.note_deaths();
             deaths.note();
@@ -343,9 +356,16 @@ fn open_registry(cluster: &ClusterFile, number: u16) -> Result<Registry> {
     }
 }
 
-/// Whether a region waits for its replica.
-fn is_any_closed(map: &ClusterMap) -> bool {
-    map.root.as_ref().is_some_and(|root| map.address_map(root).closed().next().is_some())
+/// Whether members are gone that may still have something under way. Those that left in order have
+/// not, except a memory server whose region is closed now: its handlers may have posted writes to
+/// replicas, which must not follow those of the promoted one.
+fn is_fence_due(gone: &Gone, has_closed: bool) -> bool {
+    !gone.dead.is_empty() || gone.has_unseen || has_closed
+}
+
+/// Number of regions that wait for their replica.
+fn closed_count(map: &ClusterMap) -> u64 {
+    map.root.as_ref().map_or(0, |root| map.address_map(root).closed().count() as u64)
 }
 
 /// Adds the region to the server's JSON.
@@ -406,7 +426,7 @@ fn admission(
     })
 }
 
-/// Counts the locks of dead members on memory server 0, for its metrics.
+/// Counts the locks of dead members on the first memory server that lives, for its metrics.
 fn watch_locks(
     cluster: &ClusterFile,
     number: u16,
@@ -414,7 +434,8 @@ fn watch_locks(
     stop: &'static AtomicBool,
 ) -> Result<Arc<LockWatch>> {
     let locks = Arc::<LockWatch>::default();
-    if number == 0 {
+    locks.note_first(number == 0);
+    if number == 0 || cluster.replicas > 1 {
         let counted = locks.clone();
         sources::enter_left_locks(told, move || counted.count());
         lock_watch::follow(cluster, locks.clone(), stop)?;
@@ -428,17 +449,20 @@ fn recover_dead(
     member: &Member,
     told: &metrics::Registry,
     stop: &'static AtomicBool,
-) -> Result<Arc<Deaths>> {
-    let (deaths, counts) = (Arc::<Deaths>::default(), Arc::default());
+) -> Result<(Arc<Deaths>, Arc<RecoveredCounts>)> {
+    let (deaths, counts) = (Arc::<Deaths>::default(), Arc::<RecoveredCounts>::default());
+    if cluster.replicas > 1 {
+        sources::enter_promotions(told, &counts);
+    }
     if member.restored().is_some() {
         // All compute servers of the last run count as dead.
         deaths.note();
     }
     if member.number == 0 || cluster.replicas > 1 {
         sources::enter_recovered(told, &counts);
-        recovery::follow(cluster, member.identity, deaths.clone(), counts, stop)?;
+        recovery::follow(cluster, member.identity, deaths.clone(), counts.clone(), stop)?;
     }
-    Ok(deaths)
+    Ok((deaths, counts))
 }
 
 /// Rejects a region that exceeds the host's memory: it would be reserved, and the server killed
@@ -629,4 +653,17 @@ pub fn world(
     })?;
     events::started(cluster, bytes, pages, None);
     Ok(world)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_memory_server_with_replicas_has_posted_is_fenced_though_it_left_in_order() {
+        let gone = |dead: &[u64], has_unseen| Gone { dead: dead.to_vec(), has_unseen };
+        assert!(is_fence_due(&gone(&[7], false), false) && is_fence_due(&gone(&[], true), false));
+        assert!(!is_fence_due(&gone(&[], false), false), "a compute server has nothing under way");
+        assert!(is_fence_due(&gone(&[], false), true));
+    }
 }

@@ -64,7 +64,7 @@ pub fn follow(
             match recover(&cluster, recoverer, &mut finished) {
                 Ok(done) => {
                     (recovered, pause_ms) = (noticed, RETRY_MS);
-                    done.count(&counts);
+                    done.count(&counts, began.elapsed_s());
                     done.log(began.elapsed_s());
                 }
                 Err(error) => {
@@ -133,11 +133,15 @@ struct Done {
 }
 
 impl Done {
-    fn count(&self, counts: &RecoveredCounts) {
+    fn count(&self, counts: &RecoveredCounts, seconds: f64) {
         let Recovered { slots, completed, released } = self.recovered;
         counts.slots.fetch_add(u64::from(slots), Relaxed);
         counts.completed.fetch_add(u64::from(completed), Relaxed);
         counts.released.fetch_add(u64::from(released), Relaxed);
+        if !self.regions.is_empty() {
+            counts.promotions.fetch_add(self.regions.len() as u64, Relaxed);
+            counts.promotion_ns.store((seconds * 1e9) as u64, Relaxed);
+        }
     }
 
     fn log(&self, seconds: f64) {

@@ -14,7 +14,7 @@ use fabric::identity::Admission;
 use fabric::local::Replicas;
 use fabric::patience::Patience;
 use fabric::port::{Counted, ServeCounters};
-use fabric::tcp::{TcpConfig, TcpPort, TcpTransport, TlsKeys};
+use fabric::tcp::{CallsUnderWay, TcpConfig, TcpPort, TcpTransport, TlsKeys};
 use fabric::{AddressMap, DynEnv, Engine, Env, LocalEnv, ServerAddress, SharedAddressMap};
 use membership::{ClusterFile, ClusterMap, FabricKind};
 use std::net::TcpListener;
@@ -46,6 +46,7 @@ pub fn total_bytes(cluster: &ClusterFile, number: u16) -> u64 {
 pub struct ReplicatingServer {
     engine: Engine<TcpTransport>,
     news: Arc<News>,
+    calls: CallsUnderWay,
 }
 
 /// The other memory servers, as the cluster's map has them.
@@ -104,10 +105,10 @@ pub fn open(
     let port = TcpPort::of_replicas(listener, world, admission.clone(), keys, handlers);
     let port = port.map_err(refused)?;
     let (address, connections) = (port.address()?.to_string(), port.connections().clone());
-    let carrier = port.endpoint().clone();
+    let (carrier, calls) = (port.endpoint().clone(), port.under_way().clone());
     engine.attach(Counted::new(port, counters.clone()));
     let news = Arc::new(News { identity, servers: Mutex::default(), addresses });
-    let server = ReplicatingServer { engine, news };
+    let server = ReplicatingServer { engine, news, calls };
     Ok(Opened { server, address, connections, carrier })
 }
 
@@ -115,6 +116,11 @@ impl ReplicatingServer {
     /// Where the cluster's maps go.
     pub fn news(&self) -> &Arc<News> {
         &self.news
+    }
+
+    /// The calls whose handlers run.
+    pub fn calls(&self) -> &CallsUnderWay {
+        &self.calls
     }
 
     /// Serves until `is_over` is set.

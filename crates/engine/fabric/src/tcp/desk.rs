@@ -16,8 +16,9 @@ use crate::tcp::carry::{
 use crate::tcp::frame::{self, kind};
 use crate::tcp::message::{self, Request};
 use crate::tcp::request::Malformed;
+use crate::tcp::under_way::CallsUnderWay;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub struct Desk<E: Env> {
     env: E,
     services: Services<E>,
     record: AnswerRecord,
-    under_way: BTreeSet<CallId>,
+    under_way: CallsUnderWay,
     ended: Rc<RefCell<VecDeque<Ended>>>,
 }
 
@@ -41,8 +42,13 @@ struct Ended {
 
 impl<E: Env> Desk<E> {
     pub(super) fn new(admission: Arc<Admission>, env: E, services: Services<E>) -> Self {
-        let (record, under_way) = (AnswerRecord::default(), BTreeSet::new());
-        Self { admission, env, services, record, under_way, ended: Rc::default() }
+        let (record, under_way, ended) = Default::default();
+        Self { admission, env, services, record, under_way, ended }
+    }
+
+    /// The calls whose handlers run.
+    pub(super) fn under_way(&self) -> &CallsUnderWay {
+        &self.under_way
     }
 
     /// The answer, if it is recorded; otherwise starts the handler.
@@ -55,7 +61,7 @@ impl<E: Env> Desk<E> {
         let Some(service) = self.services.get(&request.service).cloned() else {
             return Some(Err(CallError::NoSuchService(node, request.service)));
         };
-        if !self.under_way.insert(id) {
+        if !self.under_way.begin(id, to.caller) {
             let twice = "the same call is already being executed";
             return Some(Err(CallError::Refused(twice.to_owned())));
         }
@@ -109,7 +115,7 @@ impl<E: Env> Carry for Desk<E> {
         if let Some(to) = to {
             put(ended.sequence, &answer, to);
         }
-        self.under_way.remove(&ended.id);
+        self.under_way.end(ended.id);
         self.record.record(ended.id, answer);
     }
 }

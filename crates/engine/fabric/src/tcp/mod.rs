@@ -33,6 +33,7 @@ mod tls;
 mod tls_error;
 mod tls_stream;
 mod transport;
+mod under_way;
 
 pub use frame::{CALL_BYTES_MAX, FRAME_WORDS_MAX};
 pub use port::{CONNECTIONS_MAX, TcpPort};
@@ -40,3 +41,4 @@ pub use tls::TlsKeys;
 pub use tls_error::TlsError;
 pub use tls_stream::TlsStream;
 pub use transport::{ConnectError, TcpConfig, TcpTransport};
+pub use under_way::{Begun, CallsUnderWay};

@@ -16,6 +16,7 @@ use crate::tcp::connection::{Connection, Name, Served};
 use crate::tcp::desk::Desk;
 use crate::tcp::replicating::ReplicatingCarrier;
 use crate::tcp::tls::{Session, TlsKeys};
+use crate::tcp::under_way::CallsUnderWay;
 use crate::tell;
 use layout::RegionId;
 use rustix::event::{Timespec, epoll};
@@ -138,6 +139,11 @@ impl<E: Env> TcpPort<ReplicatingCarrier<E>> {
     /// The endpoint that executes the callers' verbs: its counters count them.
     pub fn endpoint(&self) -> &LocalEnv {
         self.carrier.verbs().env()
+    }
+
+    /// The calls whose handlers run.
+    pub fn under_way(&self) -> &CallsUnderWay {
+        self.carrier.calls().under_way()
     }
 }
 

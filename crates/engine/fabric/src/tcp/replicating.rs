@@ -21,6 +21,10 @@ impl<E: Env> ReplicatingCarrier<E> {
     pub(super) fn verbs(&self) -> &Carrier {
         &self.verbs
     }
+
+    pub(super) fn calls(&self) -> &Desk<E> {
+        &self.calls
+    }
 }
 
 impl<E: Env> Carry for ReplicatingCarrier<E> {

@@ -5,6 +5,7 @@ mod batches;
 mod calls;
 #[cfg(feature = "tls")]
 mod encrypted;
+mod fenced;
 mod hostile;
 mod identities;
 mod lost;

@@ -68,21 +68,40 @@ pub const LEFT_LOCKS: Metric = Metric::gauge(
     "namdb_left_locks",
     Unit::None,
     &[],
-    "Rows, buckets and leaves whose lock nobody releases. Memory server 0 counts them after a member has \
-     died, and every minute while there are some; `namdb doctor` names the remedy. No value on other servers, and if the \
-     tables are larger than 256 MiB.",
+    "Rows, buckets and leaves whose lock nobody releases. The first memory server that lives counts them after \
+     a member has died, and every minute while there are some; `namdb doctor` names the remedy. No value on other \
+     servers, and if the tables are larger than 256 MiB.",
 );
 pub const RECOVERED_COMMITS: Metric = Metric::counter(
     "namdb_recovered_commits_total",
     Unit::None,
     &[Label::new("by", "`completed` or `released`: whether the commit took effect")],
-    "Unfinished commits of dead compute servers that memory server 0 has decided. No value on other servers.",
+    "Unfinished commits of dead compute servers that this memory server has decided: the first one that lives does.",
 );
 pub const RECOVERED_SLOTS: Metric = Metric::counter(
     "namdb_recovered_slots_total",
     Unit::None,
     &[],
-    "Slots of dead compute servers that memory server 0 has freed. No value on other servers.",
+    "Slots of dead compute servers that this memory server has freed: the first one that lives does.",
+);
+pub const PROMOTIONS: Metric = Metric::counter(
+    "namdb_promotions_total",
+    Unit::None,
+    &[],
+    "Replicas that this memory server has promoted after the death of another one: the first one that lives does.",
+);
+pub const PROMOTION_TIME: Metric = Metric::gauge(
+    "namdb_promotion_seconds",
+    Unit::Seconds,
+    &[],
+    "Time of this server's last promotion: from when it noticed the death until all replicas were promoted. No value before.",
+);
+pub const CLOSED_REGIONS: Metric = Metric::gauge(
+    "namdb_closed_regions",
+    Unit::None,
+    &[],
+    "Regions of dead memory servers that wait for the promotion of a replica: transactions that need them fail \
+     meanwhile.",
 );
 pub const POLLING_ROUNDS: Metric = Metric::counter(
     "namdb_polling_rounds_total",
@@ -126,6 +145,9 @@ pub(super) const MEMORY_SERVERS: Chapter = Chapter {
         &LEFT_LOCKS,
         &RECOVERED_COMMITS,
         &RECOVERED_SLOTS,
+        &PROMOTIONS,
+        &PROMOTION_TIME,
+        &CLOSED_REGIONS,
         &POLLING_ROUNDS,
         &POLLING_BUSY_ROUNDS,
         &POLLING_YIELDS,

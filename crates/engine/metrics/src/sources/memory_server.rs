@@ -73,12 +73,18 @@ pub fn enter_left_locks(registry: &Registry, count: impl Fn() -> Option<u64> + S
     });
 }
 
-/// Counts of what memory server 0 has recovered of dead compute servers.
+/// Counts of what a memory server has recovered of dead compute servers, and of its promotions.
 #[derive(Default)]
 pub struct RecoveredCounts {
     pub slots: AtomicU64,
     pub completed: AtomicU64,
     pub released: AtomicU64,
+    /// Replicas that it has promoted.
+    pub promotions: AtomicU64,
+    /// Time of the last promotion; 0 before.
+    pub promotion_ns: AtomicU64,
+    /// Regions that are closed now.
+    pub closed: AtomicU64,
 }
 
 /// Registers what was done for dead compute servers.
@@ -91,6 +97,19 @@ pub fn enter_recovered(registry: &Registry, counts: &Arc<RecoveredCounts>) {
     let released = counts.clone();
     let released = move || released.released.load(Relaxed);
     registry.add(&catalog::RECOVERED_COMMITS, &["released"], released);
+}
+
+/// Registers the promotions of a memory server with replicas.
+pub fn enter_promotions(registry: &Registry, counts: &Arc<RecoveredCounts>) {
+    let (promotions, time, closed) = (counts.clone(), counts.clone(), counts.clone());
+    registry.add(&catalog::PROMOTIONS, &[], move || promotions.promotions.load(Relaxed));
+    registry.add_many(&catalog::PROMOTION_TIME, move |samples| {
+        let time_ns = time.promotion_ns.load(Relaxed);
+        if time_ns > 0 {
+            samples.put(&[], time_ns as f64 / 1e9);
+        }
+    });
+    registry.add(&catalog::CLOSED_REGIONS, &[], move || closed.closed.load(Relaxed));
 }
 
 /// Registers a fabric of the server: the requests that its processor executed, and the number of

@@ -10,5 +10,5 @@ pub use calls::Calls;
 pub use compute_server::{ComputeServer, LaneReading, Worker};
 pub use directory::{DirectoryReading, enter_directory};
 pub use memory_server::{MemoryServer, RecoveredCounts, enter_fabric, enter_left_locks};
-pub use memory_server::{enter_memory_server, enter_recovered};
+pub use memory_server::{enter_memory_server, enter_promotions, enter_recovered};
 pub use names::{LabelName, LabelNames};

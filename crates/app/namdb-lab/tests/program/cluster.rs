@@ -75,6 +75,12 @@ impl Cluster {
         serde_json::from_str(&text(&output.stdout)).expect("the report is JSON")
     }
 
+    /// The log of a memory server.
+    pub fn log(&self, number: usize) -> String {
+        let log = self.directory.join(format!("log/memory-{number}.log"));
+        std::fs::read_to_string(log).expect("it was written")
+    }
+
     pub fn processes(&self, role: &str) -> Vec<Pid> {
         let status = self.report("status");
         let servers = status["servers"].as_array().expect("a list");
@@ -86,8 +92,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let log = std::fs::read_to_string(self.directory.join("log/memory-0.log"));
-            eprintln!("{}", log.unwrap_or_default());
+            eprintln!("{}", self.log(0));
         }
         namdb(&format!("cluster down --file {}", self.file.display()));
         let _ = std::fs::remove_file(&self.file);

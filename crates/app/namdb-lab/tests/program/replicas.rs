@@ -1,14 +1,14 @@
-//! Memory servers of a cluster with replicas that are killed while programs run.
+//! Memory servers of a cluster with replicas that are killed, or stand still, while programs run.
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::cluster::Cluster;
 use super::counter::{Counter, count_up};
-use super::support::text;
+use super::support::{get, text, token};
 use layout::{PhysicalDesign, Storage};
 use membership::ClusterFile;
-use namdb::{Isolation, RecordTable, Retry, Session, TransactionError};
+use namdb::{Db, Isolation, RecordTable, Retry, Session, TransactionError};
 use namdb_program::servers::left_locks::LeftLocks;
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,6 +21,11 @@ const ROWS: i64 = 100;
 const WORK: Duration = Duration::from_millis(500);
 /// Time in which every thread must count up every row again.
 const RECOVERY: Duration = Duration::from_secs(20);
+/// Time from the end of a lease until every thread has counted up every row: less than half a
+/// second, the probe included, unless other programs need the processors.
+const WRITABLE: Duration = Duration::from_millis(2000);
+/// Time in which a server that was evicted ends, after it goes on.
+const END: Duration = Duration::from_secs(5);
 
 /// A tree with inner nodes, which die with their server.
 fn design() -> PhysicalDesign {
@@ -59,30 +64,88 @@ fn work(
     }
 }
 
+/// A program that counts up rows, and knows what they must be.
+struct Load {
+    db: Db,
+    table: RecordTable<Counter>,
+    counted: Vec<Counted>,
+}
+
+impl Load {
+    fn new(cluster: &Cluster) -> Self {
+        let db = namdb::connect(&cluster.file).expect("the cluster runs");
+        let table = RecordTable::<Counter>::open_or_create(&db, design());
+        let counted = (0..ROWS).map(|_| Counted::default()).collect();
+        Self { table: table.expect("it is new"), db, counted }
+    }
+
+    /// Counts up, before and after this signal to a process. Returns the time from the signal until
+    /// every thread had counted up all rows in a row.
+    fn run(&self, process: Pid, signal: Signal) -> Duration {
+        let (table, died) = (self.table, OnceLock::new());
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                let (session, counted, died) = (self.db.session(), &self.counted, &died);
+                scope.spawn(move || work(session, table, counted, died));
+            }
+            std::thread::sleep(WORK);
+            kill_process(process, signal).expect("it runs");
+            died.set(Instant::now()).expect("it is the only one");
+        });
+        let took = died.get().expect("it is set").elapsed();
+        eprintln!("all rows were counted up {:.3} s after {signal:?}", took.as_secs_f64());
+        took
+    }
+
+    fn check(&self, cluster: &Cluster) {
+        for ((row, value), counted) in (0..).zip(values(cluster)).zip(&self.counted) {
+            let surely = counted.surely.load(Relaxed);
+            let possible = surely..=surely + counted.perhaps.load(Relaxed);
+            assert!(possible.contains(&value), "row {row} is {value}, {possible:?} were counted");
+        }
+    }
+}
+
 fn a_death_loses_nothing(number: usize, signal: Signal) {
     let cluster = Cluster::up(&format!("replicas-{number}-{signal:?}"), OPTIONS);
-    let db = namdb::connect(&cluster.file).expect("the cluster runs");
-    let table = RecordTable::<Counter>::open_or_create(&db, design());
-    let table = table.expect("it is new");
-    let counted: Vec<Counted> = (0..ROWS).map(|_| Counted::default()).collect();
-    let died = OnceLock::new();
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            let (session, counted, died) = (db.session(), &counted, &died);
-            scope.spawn(move || work(session, table, counted, died));
-        }
-        std::thread::sleep(WORK);
-        kill_process(cluster.processes("memory")[number], signal).expect("it runs");
-        died.set(Instant::now()).expect("it is the only death");
-    });
-    let seconds = died.get().expect("it is set").elapsed().as_secs_f64();
-    eprintln!("all rows were counted up {seconds:.3} s after the death");
-    let values = values(&cluster);
-    for ((row, value), counted) in (0..).zip(values).zip(&counted) {
-        let surely = counted.surely.load(Relaxed);
-        let possible = surely..=surely + counted.perhaps.load(Relaxed);
-        assert!(possible.contains(&value), "row {row} is {value}, {possible:?} were counted");
+    let load = Load::new(&cluster);
+    load.run(cluster.processes("memory")[number], signal);
+    load.check(&cluster);
+    check_status(&cluster, number);
+    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
+}
+
+/// The server stands still for longer than its lease: it is evicted, and ends when it goes on.
+fn a_pause_loses_nothing(number: usize) {
+    let cluster = Cluster::up(&format!("replicas-{number}-pause"), OPTIONS);
+    let load = Load::new(&cluster);
+    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    let process = cluster.processes("memory")[number];
+    let took = load.run(process, Signal::STOP);
+    assert!(took < file.detector_lease() + WRITABLE, "{took:?}");
+    load.run(process, Signal::CONT);
+    let resumed = Instant::now();
+    while is_running(process) {
+        assert!(resumed.elapsed() < END, "it was evicted and goes on: {}", cluster.log(number));
+        std::thread::sleep(Duration::from_millis(10));
     }
+    let log = cluster.log(number);
+    assert!(log.contains("was evicted in epoch"), "{log}");
+    assert!(log.contains("goes on with the replicas"), "{log}");
+    load.check(&cluster);
+    check_status(&cluster, number);
+    assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
+}
+
+/// Whether the process exists, and is more than an exit code that nobody has read.
+fn is_running(process: Pid) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    state.is_ok_and(|state| !state.contains(") Z "))
+}
+
+/// The status after the end of a memory server, which does not start again.
+fn check_status(cluster: &Cluster, number: usize) {
     let status = cluster.run("status --json -");
     let status: Value = serde_json::from_str(&text(&status.stdout)).expect("it is JSON");
     assert_eq!(status["state"], "incomplete", "{status:#}");
@@ -90,12 +153,28 @@ fn a_death_loses_nothing(number: usize, signal: Signal) {
         { "number": number, "served_by": (number + 1) % 3, "replicas": 1 }
     ]);
     assert_eq!(status["regions"], moved, "{status:#}");
+    check_metrics(cluster, &status);
     let again = cluster.run(&format!("memory-server --number {number}"));
     assert_eq!(again.status.code(), Some(2));
     let told = text(&again.stderr);
     assert!(told.contains("goes on with the replicas"), "{told}");
-    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
-    assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
+}
+
+/// The first memory server that lives counts the promotion, and locks; others do not.
+fn check_metrics(cluster: &Cluster, status: &Value) {
+    let servers = status["servers"].as_array().expect("a list");
+    let memory = servers.iter().filter(|server| server["role"] == "memory");
+    let addresses: Vec<&str> = memory.filter_map(|server| server["control"].as_str()).collect();
+    let [first, other] = addresses[..] else { panic!("two live: {status:#}") };
+    assert_eq!(cluster.metric(first, "namdb_promotions_total"), 1.0);
+    assert!(cluster.metric(first, "namdb_promotion_seconds") > 0.0);
+    assert_eq!(cluster.metric(first, "namdb_left_locks"), 0.0);
+    assert_eq!(cluster.metric(other, "namdb_promotions_total"), 0.0);
+    let page = get(other, "/metrics", &token(&cluster.file));
+    assert!(!page.lines().any(|line| line.starts_with("namdb_left_locks ")), "{page}");
+    for address in addresses {
+        assert_eq!(cluster.metric(address, "namdb_closed_regions"), 0.0);
+    }
 }
 
 /// The values of all rows, as a program reads them that has just joined: through the tree, and
@@ -130,4 +209,14 @@ fn the_first_memory_server_that_dies_loses_nothing() {
 #[test]
 fn a_memory_server_that_leaves_loses_nothing() {
     a_death_loses_nothing(2, Signal::TERM);
+}
+
+#[test]
+fn a_memory_server_that_stands_still_is_replaced_and_ends() {
+    a_pause_loses_nothing(1);
+}
+
+#[test]
+fn the_first_memory_server_that_stands_still_is_replaced_and_ends() {
+    a_pause_loses_nothing(0);
 }

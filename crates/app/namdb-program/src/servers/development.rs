@@ -96,9 +96,14 @@ fn runs_already(cluster: &ClusterFile, running: &ClusterMap, file: &Path) -> Str
         compute.0,
         counted(compute.1 as u64, "compute server")
     );
+    let goes_on = running.database().is_ok_and(|root| root.is_some_and(|root| root.replicas > 1));
     match memory.0 < memory.1 || compute.0 < compute.1 {
+        true if goes_on && memory.0 < memory.1 => format!(
+            "{who}; its database goes on with the replicas of what has died. `namdb status --cluster {file}` shows \
+             them; `namdb cluster down --file {file}` ends the cluster, and its data"
+        ),
         true => format!(
-            "{who}; stop those with `namdb cluster down --file {file}`, then start it again"
+            "{who}; stop those, and end their data, with `namdb cluster down --file {file}`, then start it again"
         ),
         false => format!("{who}; `namdb status --cluster {file}` shows them"),
     }

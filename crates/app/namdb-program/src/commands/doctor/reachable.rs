@@ -30,7 +30,12 @@ pub fn targets(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Vec<Target> {
     let is_there = |number: u16| {
         map.is_some_and(|map| map.memory_servers().any(|member| member.number == number))
     };
-    for (number, server) in (0_u16..).zip(&cluster.memory) {
+    // A memory server that has died is not started again while others go on with its replicas.
+    let goes_on = |map: &ClusterMap| {
+        map.database().is_ok_and(|root| root.is_some_and(|root| root.replicas > 1))
+    };
+    let servers = if map.is_some_and(goes_on) { &[][..] } else { &cluster.memory[..] };
+    for (number, server) in (0_u16..).zip(servers) {
         let is_fixed = !server.listen.ends_with(":0") && cluster.fabric != FabricKind::Shm;
         if is_fixed && !is_there(number) && !is_here(&server.listen) {
             let (server, address) = (format!("memory server {number}"), server.listen.clone());

@@ -1,5 +1,6 @@
 //! The part of a cluster that is, or will be, on this host.
 
+use crate::servers::replicas::total_bytes;
 use membership::{ClusterFile, ClusterMap, FabricKind};
 use std::net::{ToSocketAddrs, UdpSocket};
 
@@ -8,7 +9,7 @@ use std::net::{ToSocketAddrs, UdpSocket};
 pub struct Site {
     /// The cluster's fabric.
     pub fabric: FabricKind,
-    /// Region sizes in bytes of the memory servers on this host.
+    /// Bytes of the memory servers on this host, replicas of other servers included.
     pub regions: Vec<u64>,
     /// Whether each of them runs already, in the same order; the others still need their memory.
     pub is_running: Vec<bool>,
@@ -39,7 +40,7 @@ impl Site {
         let mut here = cluster.compute.iter().filter(|server| is_shm || is_here(&server.control));
         Self {
             fabric: cluster.fabric,
-            regions: local.iter().map(|(_, server)| server.bytes).collect(),
+            regions: local.iter().map(|(number, _)| total_bytes(cluster, *number)).collect(),
             is_running: local.iter().map(|(number, _)| runs(*number)).collect(),
             memory_servers: cluster.memory.len() as u64,
             threads: threads(&mut cluster.compute.iter()),
@@ -93,6 +94,8 @@ mod tests {
         assert_eq!((&*site.regions, site.missing_bytes()), (&[1 << 30][..], 1 << 30));
         assert!(site.spans_hosts && site.memory_servers == 2 && site.local_threads == 1);
         assert_eq!(Site::example(FabricKind::Shm).missing_bytes(), 2 << 30);
+        cluster.replicas = 2;
+        assert_eq!(Site::new(&cluster, None).missing_bytes(), 3 << 30, "with those of the other");
     }
 
     #[test]

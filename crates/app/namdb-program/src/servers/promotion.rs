@@ -15,7 +15,7 @@ use fabric::Fabric;
 use layout::RegionId;
 use namdb::host::{Moment, sleep_ms};
 use std::collections::{BTreeMap, BTreeSet};
-use txn::Recovered;
+use txn::{Recovered, RecoveryError};
 
 /// Between two looks who has drained.
 const LOOK_MS: u64 = 2;
@@ -25,6 +25,8 @@ const DRAIN_MS_MAX: u64 = 10_000;
 /// The result of a promotion.
 pub struct Promoted {
     pub recovered: Recovered,
+    /// Slots that cannot be recovered.
+    pub lost: Vec<u16>,
     /// The regions with a new place.
     pub regions: Vec<u16>,
 }
@@ -49,9 +51,10 @@ pub fn promote(client: &ClusterClient, recoverer: u64) -> Result<Promoted> {
     session.wait(await_fenced(&database, map.epoch))?;
     // Everybody has drained. If the oracle is closed, nothing commits until it is promoted.
     let recovered = match database.env().is_paused() {
-        true => session.wait(database.recover_at_rest(&dead))?,
-        false => session.wait(database.recover(&dead))?,
+        true => session.wait(database.recover_at_rest(&dead)),
+        false => session.wait(database.recover(&dead)),
     };
+    let (recovered, lost) = without_lost(recovered)?;
     let mut regions = Vec::new();
     for region in closed {
         session.wait(database.prepare_promotion(region)).context("a replica does not answer")?;
@@ -63,7 +66,26 @@ pub fn promote(client: &ClusterClient, recoverer: u64) -> Result<Promoted> {
         client.note(&client.current_map()?);
         regions.push(region.0);
     }
-    Ok(Promoted { recovered, regions })
+    Ok(Promoted { recovered, lost, regions })
+}
+
+/// Goes on without the slots that cannot be recovered, and names them: their rows stay locked where
+/// the locks still are, and no snapshot includes their numbers. To try them again would keep
+/// regions closed for good.
+///
+/// # Errors
+/// All other errors of a recovery.
+pub fn without_lost(
+    recovered: Result<Recovered, RecoveryError>,
+) -> Result<(Recovered, Vec<u16>), RecoveryError> {
+    match recovered {
+        Err(error @ RecoveryError::Lost { .. }) => {
+            tracing::error!("{error}");
+            let RecoveryError::Lost { slots } = error else { unreachable!("it was matched") };
+            Ok((Recovered::default(), slots))
+        }
+        ended => ended.map(|recovered| (recovered, Vec::new())),
+    }
 }
 
 /// Completes the trees of promoted regions, which may be repeated. Another memory server may have
@@ -102,5 +124,20 @@ fn await_drained(client: &ClusterClient) -> Result<()> {
             }
         }
         sleep_ms(LOOK_MS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_that_are_lost_stop_no_promotion_and_other_errors_do() {
+        let slots = vec![3, 5];
+        let ended = without_lost(Err(RecoveryError::Lost { slots: slots.clone() }));
+        assert_eq!(ended, Ok((Recovered::default(), slots)));
+        let done = Recovered { slots: 2, completed: 1, released: 1 };
+        assert_eq!(without_lost(Ok(done)), Ok((done, Vec::new())));
+        assert_eq!(without_lost(Err(RecoveryError::Busy)), Err(RecoveryError::Busy));
     }
 }

@@ -7,7 +7,7 @@
 use super::cluster_client::ClusterClient;
 use super::cluster_site::{self, SiteQuery};
 use super::left_locks;
-use super::promotion::{Promoted, finish, promote};
+use super::promotion::{Promoted, finish, promote, without_lost};
 use crate::bench::site::{Site, SiteSession};
 use anyhow::{Context, Result};
 use fabric::Env;
@@ -91,13 +91,13 @@ fn recover(
     let client = ClusterClient::visit_for(cluster.clone(), recoverer)?;
     let coordinator = client.map.coordinator(&client.published);
     if coordinator.is_none_or(|member| member.identity != recoverer) {
-        return Ok(Done { recovered: Recovered::default(), strays: 0, regions: Vec::new() });
+        return Ok(Done::default());
     }
     let has_closed = client.map.address_map(&client.published).closed().next().is_some();
     if cluster.fabric == FabricKind::Tcp && has_closed {
-        let Promoted { recovered, regions } = promote(&client, recoverer)?;
+        let Promoted { recovered, lost, regions } = promote(&client, recoverer)?;
         finish_all(&client, finished)?;
-        return Ok(Done { recovered, strays: 0, regions });
+        return Ok(Done { recovered, lost, strays: 0, regions });
     }
     finish_all(&client, finished)?;
     let current_map = || client.current_map();
@@ -124,8 +124,11 @@ fn finish_all(client: &ClusterClient, finished: &mut BTreeMap<u16, u16>) -> Resu
 }
 
 /// The result of a recovery.
+#[derive(Default)]
 struct Done {
     recovered: Recovered,
+    /// Slots that cannot be recovered.
+    lost: Vec<u16>,
     /// Released locks that no journal named.
     strays: usize,
     /// Regions that have a new place.
@@ -138,6 +141,7 @@ impl Done {
         counts.slots.fetch_add(u64::from(slots), Relaxed);
         counts.completed.fetch_add(u64::from(completed), Relaxed);
         counts.released.fetch_add(u64::from(released), Relaxed);
+        counts.lost.store(self.lost.len() as u64, Relaxed);
         if !self.regions.is_empty() {
             counts.promotions.fetch_add(self.regions.len() as u64, Relaxed);
             counts.promotion_ns.store((seconds * 1e9) as u64, Relaxed);
@@ -181,13 +185,13 @@ impl<M: Fn() -> Result<(u64, BTreeSet<u64>)>> SiteQuery for Recovery<M> {
         let (epoch, members) = (self.members)()?;
         let dead: BTreeSet<u64> = owners.difference(&members).copied().collect();
         session.wait(await_fenced(&database, epoch))?;
-        let recovered = session.wait(database.recover(&dead))?;
+        let (recovered, lost) = without_lost(session.wait(database.recover(&dead)))?;
         // Otherwise readers, writers and collectors release the stray locks that they meet.
         let strays = match session.wait(left_locks::are_tables_small(&database))? {
             true => session.wait(database.release_stray_locks())?,
             false => 0,
         };
-        Ok(Done { recovered, strays, regions: Vec::new() })
+        Ok(Done { recovered, lost, strays, regions: Vec::new() })
     }
 }
 

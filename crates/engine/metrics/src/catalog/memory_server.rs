@@ -84,6 +84,13 @@ pub const RECOVERED_SLOTS: Metric = Metric::counter(
     &[],
     "Slots of dead compute servers that this memory server has freed: the first one that lives does.",
 );
+pub const LOST_SLOTS: Metric = Metric::gauge(
+    "namdb_lost_slots",
+    Unit::None,
+    &[],
+    "Slots of dead compute servers that this memory server could not recover at the last recovery: the rows of their \
+     last commits stay locked, and the log names them. Load the data again.",
+);
 pub const PROMOTIONS: Metric = Metric::counter(
     "namdb_promotions_total",
     Unit::None,
@@ -145,6 +152,7 @@ pub(super) const MEMORY_SERVERS: Chapter = Chapter {
         &LEFT_LOCKS,
         &RECOVERED_COMMITS,
         &RECOVERED_SLOTS,
+        &LOST_SLOTS,
         &PROMOTIONS,
         &PROMOTION_TIME,
         &CLOSED_REGIONS,

@@ -79,6 +79,8 @@ pub struct RecoveredCounts {
     pub slots: AtomicU64,
     pub completed: AtomicU64,
     pub released: AtomicU64,
+    /// Slots that it could not recover.
+    pub lost: AtomicU64,
     /// Replicas that it has promoted.
     pub promotions: AtomicU64,
     /// Time of the last promotion; 0 before.
@@ -97,6 +99,8 @@ pub fn enter_recovered(registry: &Registry, counts: &Arc<RecoveredCounts>) {
     let released = counts.clone();
     let released = move || released.released.load(Relaxed);
     registry.add(&catalog::RECOVERED_COMMITS, &["released"], released);
+    let lost = counts.clone();
+    registry.add(&catalog::LOST_SLOTS, &[], move || lost.lost.load(Relaxed));
 }
 
 /// Registers the promotions of a memory server with replicas.

@@ -53,9 +53,12 @@ pub enum RecoveryError {
     /// Upkeep has locked a row of a commit for a moment; another attempt may succeed.
     #[error("upkeep has locked a row of a commit; try again")]
     Busy,
-    /// A memory server has lost what a commit has written.
-    #[error("the rows of a commit are not those that its journal names; load the data again")]
-    Lost,
+    /// A memory server has lost what commits have written. All other slots are recovered.
+    #[error(
+        "slots {slots:?} are not recovered: the rows of their last commits are not those that the journals name, \
+         and stay locked; load the data again"
+    )]
+    Lost { slots: Vec<u16> },
     /// The memory servers have not fenced the dead compute server.
     #[error("memory server {server} has fenced members up to epoch {found}, not {epoch}")]
     NotFenced { server: u16, found: u64, epoch: u64 },
@@ -73,7 +76,7 @@ impl From<Delay> for RecoveryError {
         match delay {
             Delay::Unreachable(error) => Self::Unreachable(error),
             Delay::Busy => Self::Busy,
-            Delay::Lost => Self::Lost,
+            Delay::Lost => Self::Lost { slots: Vec::new() },
         }
     }
 }
@@ -196,14 +199,14 @@ impl<E: Env> Database<E> {
             return Ok(());
         }
         let vector = self.counters(&slots).await?;
-        let mut lost = None;
+        let mut lost = Vec::new();
         for (&slot, &covered) in slots.iter().zip(&vector) {
             match self.recover_slot(slot, covered, recovered).await {
-                Err(RecoveryError::Lost) => lost = Some(RecoveryError::Lost),
+                Err(RecoveryError::Lost { .. }) => lost.push(slot.0),
                 ended => ended?,
             }
         }
-        lost.map_or(Ok(()), Err)
+        if lost.is_empty() { Ok(()) } else { Err(RecoveryError::Lost { slots: lost }) }
     }
 
     /// Recovers a slot whose counter in the vector is `covered`.
@@ -224,7 +227,7 @@ impl<E: Env> Database<E> {
             let is_open = entry.number.slot() == slot && entry.number.counter() > covered;
             if is_open && !self.env.mutant(Mutant::RecoverSkipUpkeep) {
                 let finished = upkeep::finish(&self.env, &entry).await?;
-                finished.ok_or(RecoveryError::Lost)?;
+                finished.ok_or(RecoveryError::Lost { slots: vec![slot.0] })?;
             }
         }
         for journal in journals.iter().filter(|journal| journal.kind == COMMITS) {
@@ -294,7 +297,8 @@ impl<E: Env> Database<E> {
             true => Resolution::RollForward,
             false => Resolution::RollBack,
         };
-        let undecided = Undecided::of_entry(entry, verdict).ok_or(RecoveryError::Lost)?;
+        let undecided = Undecided::of_entry(entry, verdict)
+            .ok_or(RecoveryError::Lost { slots: vec![number.slot().0] })?;
         // The dead server alone may have known that the number was published. Then others may have
         // written these words again.
         let may_be_published = self.env.is_paused() && verdict == Resolution::RollForward;

@@ -3,10 +3,11 @@
 
 use crate::killed::{HOLD_NS, Held, SURVIVOR, Scene, VICTIM, live, rehearse};
 use crate::random::Dice;
-use fabric::{Batch, Env, FailurePoint};
+use fabric::{Batch, Env, FabricError, FailurePoint};
 use index::hash::HashStep;
 use index::tree::TreeStep;
-use layout::VersionWord;
+use layout::journal::{ENTRY, Entry, size_of};
+use layout::{GlobalPtr, VersionWord};
 use sim::{Carrier, Fault};
 use std::collections::BTreeSet;
 use txn::commit::CommitStep;
@@ -127,6 +128,59 @@ fn sweep_commit(carrier: Carrier) {
             }
         }
     }
+}
+
+/// Gives the rows of the last commit that a journal names their words from before, as if a memory
+/// server had lost what was written. Returns its slot; `None` if it has changed no row.
+async fn lose_rows<E: Env>(database: &Database<E>) -> Result<Option<u16>, FabricError> {
+    let env = database.env();
+    let vector = database.vector().await.expect("it is read");
+    for (at, words) in database.journals().await? {
+        let mut batch = Batch::new();
+        let read = batch.read(at, words as u32);
+        batch = env.execute(batch).await?;
+        let words = &batch.words(read)[ENTRY as usize..];
+        let size = size_of(words).min(words.len() as u64) as usize;
+        let Some(entry) = Entry::read(&words[..size]) else { continue };
+        let (number, rows) = (entry.head.number, entry.rows().collect::<Vec<_>>());
+        let is_open = number.counter() > vector[usize::from(number.slot().0)];
+        if is_open && !rows.is_empty() {
+            batch.reset();
+            rows.into_iter().for_each(|(row, before)| batch.write_word(row, before));
+            env.execute(batch).await?;
+            return Ok(Some(number.slot().0));
+        }
+    }
+    Ok(None)
+}
+
+/// A world in which the victim has died with rows that are lost, and its slot.
+fn with_lost_rows() -> (Scene, u16) {
+    let point = CommitStep::VersionsInstalled.name();
+    let arrivals = rehearse(Carrier::Card, 0, true)[point];
+    let lost = (1..=arrivals).find_map(|nth| {
+        let scene = Scene::open(Carrier::Card, 0, "rows that are lost", true);
+        scene.run(Some((point, nth)));
+        scene.fence();
+        let reader = scene.cluster.compute(2);
+        // It learns of all slots when it takes one.
+        let lane = scene.promptly("a lane", reader.lane()).expect("there are slots");
+        let slot = scene.cluster.admin(lose_rows(&reader)).expect("the servers answer");
+        drop(lane);
+        slot.map(|slot| (scene, slot))
+    });
+    lost.expect("some commit changes a row")
+}
+
+#[test]
+fn a_slot_whose_rows_are_lost_is_named_and_the_others_are_recovered() {
+    let (scene, slot) = with_lost_rows();
+    let lost = Err(RecoveryError::Lost { slots: vec![slot] });
+    assert_eq!(scene.recover(), lost);
+    let survivor = scene.cluster.compute(3);
+    let owners = scene.cluster.admin(survivor.slot_owners()).expect("the servers answer");
+    assert!(!owners.contains(&VICTIM) && owners.contains(&SURVIVOR), "{owners:?}");
+    assert_eq!(scene.recover(), lost, "it is named again");
 }
 
 #[test]

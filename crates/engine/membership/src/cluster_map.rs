@@ -153,7 +153,7 @@ impl ClusterMap {
     pub fn last_replicas(&self, member: &Member) -> impl Iterator<Item = RegionId> {
         let map = self.root.as_ref().filter(|root| root.servers.contains(&member.identity));
         let map = map.map(|root| self.address_map(root));
-        let regions = map.into_iter().flat_map(|before| {
+        map.into_iter().flat_map(|before| {
             let mut after = before.clone();
             after.lose(member.node());
             let is_there = |map: &AddressMap, region| {
@@ -162,8 +162,7 @@ impl ClusterMap {
             let is_last =
                 |region: &RegionId| is_there(&before, *region) && !is_there(&after, *region);
             (0..before.server_count()).map(RegionId).filter(is_last).collect::<Vec<_>>()
-        });
-        regions
+        })
     }
 
     /// Checks that each region of a database is on a living memory server.

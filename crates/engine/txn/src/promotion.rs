@@ -269,4 +269,21 @@ mod tests {
         drop(new);
         assert!(holders.are_earlier_ended());
     }
+
+    #[test]
+    fn a_drain_waits_for_a_decision_about_a_commit_that_has_ended() {
+        let holders = Arc::new(LockHolders::default());
+        let commit = holders.begin();
+        holders.begin_decision();
+        drop(commit);
+        let mut drain = Drain::new(holders.clone());
+        assert!(!drain.is_over(), "the outcome is unknown, and locks may be held");
+        holders.end_decision(true);
+        assert!(drain.is_over() && !drain.has_failed());
+        holders.begin_decision();
+        let mut drain = Drain::new(holders.clone());
+        assert!(!drain.is_over());
+        holders.end_decision(false);
+        assert!(drain.is_over() && drain.has_failed(), "others must decide");
+    }
 }

@@ -5,11 +5,15 @@ use super::cluster::Cluster;
 use super::counter::{Counter, count_up};
 use super::support::{get, text, token};
 use layout::{PhysicalDesign, Storage};
-use membership::ClusterFile;
+use membership::detector::Evidence;
+use membership::{ClusterFile, Registry};
 use namdb::{Db, Isolation, RecordTable, Retry, Session, TransactionError};
 use namdb_program::servers::left_locks::LeftLocks;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::ops::RangeFrom;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -26,6 +30,11 @@ const RECOVERY: Duration = Duration::from_secs(20);
 const WRITABLE: Duration = Duration::from_millis(2000);
 /// Time in which a server that was evicted ends, after it goes on.
 const END: Duration = Duration::from_secs(5);
+/// A bit less than a promotion waits for a process that has not drained.
+const DRAIN: Duration = Duration::from_secs(9);
+/// The cluster's file, for a client; and the line that it writes after each transaction.
+const FILE: &str = "NAMDB_TEST_REPLICAS_FILE";
+const CLIENT_WORKS: &str = "counted";
 
 /// A tree with inner nodes, which die with their server.
 fn design() -> PhysicalDesign {
@@ -82,6 +91,10 @@ impl Load {
     /// Counts up, before and after this signal to a process. Returns the time from the signal until
     /// every thread had counted up all rows in a row.
     fn run(&self, process: Pid, signal: Signal) -> Duration {
+        self.run_hurt(&format!("{signal:?}"), || kill_process(process, signal).expect("it runs"))
+    }
+
+    fn run_hurt(&self, what: &str, hurt: impl FnOnce()) -> Duration {
         let (table, died) = (self.table, OnceLock::new());
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
@@ -89,16 +102,23 @@ impl Load {
                 scope.spawn(move || work(session, table, counted, died));
             }
             std::thread::sleep(WORK);
-            kill_process(process, signal).expect("it runs");
+            hurt();
             died.set(Instant::now()).expect("it is the only one");
         });
         let took = died.get().expect("it is set").elapsed();
-        eprintln!("all rows were counted up {:.3} s after {signal:?}", took.as_secs_f64());
+        eprintln!("all rows were counted up {:.3} s after {what}", took.as_secs_f64());
         took
     }
 
     fn check(&self, cluster: &Cluster) {
-        for ((row, value), counted) in (0..).zip(values(cluster)).zip(&self.counted) {
+        self.check_rows(cluster, 0..);
+    }
+
+    /// Checks the rows that nobody else has counted up.
+    fn check_rows(&self, cluster: &Cluster, rows: RangeFrom<usize>) {
+        let first = rows.start;
+        let all = values(cluster).into_iter().zip(&self.counted).enumerate().skip(first);
+        for (row, (value, counted)) in all {
             let surely = counted.surely.load(Relaxed);
             let possible = surely..=surely + counted.perhaps.load(Relaxed);
             assert!(possible.contains(&value), "row {row} is {value}, {possible:?} were counted");
@@ -219,4 +239,64 @@ fn a_memory_server_that_stands_still_is_replaced_and_ends() {
 #[test]
 fn the_first_memory_server_that_stands_still_is_replaced_and_ends() {
     a_pause_loses_nothing(0);
+}
+
+/// The client's side, this program started again: counts one row up until it is killed. Does
+/// nothing in an ordinary run of the tests.
+#[test]
+fn client() {
+    let Some(file) = std::env::var_os(FILE) else { return };
+    let db = namdb::connect(file).expect("the cluster runs");
+    let table = RecordTable::<Counter>::open(&db).expect("it was made");
+    let mut session = db.session();
+    loop {
+        // Others write the row, too.
+        let _ = count_up(&mut session, table, 0);
+        println!("{CLIENT_WORKS}");
+    }
+}
+
+/// A client that stands still cannot tell that it has drained. Its lease is too long to end it, so
+/// the server that promotes waits for it, and then evicts it.
+#[test]
+fn a_promotion_waits_for_a_process_that_stands_still_and_then_evicts_it() {
+    let cluster = Cluster::up_patiently("replicas-undrained", OPTIONS);
+    let load = Load::new(&cluster);
+    let mut command = Command::new(std::env::current_exe().expect("this test runs"));
+    command.args(["--exact", "replicas::client", "--nocapture"]).env(FILE, &cluster.file);
+    let mut client = command.stdout(Stdio::piped()).spawn().expect("a test starts again");
+    let mut lines = BufReader::new(client.stdout.take().expect("a pipe")).lines();
+    while lines.next().expect("it works").expect("it is text") != CLIENT_WORKS {}
+    let process = Pid::from_child(&client);
+    kill_process(process, Signal::STOP).expect("it runs");
+    let took = load.run(cluster.processes("memory")[1], Signal::KILL);
+    assert!(took > DRAIN, "nobody has waited for the client: {took:?}");
+    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    let map = Registry::open(&file).and_then(|registry| registry.map()).expect("it answers");
+    let evicted: Vec<Evidence> = map.evicted.iter().map(|eviction| eviction.evidence).collect();
+    assert!(evicted.contains(&Evidence::Undrained), "{:?}", map.evicted);
+    client.kill().expect("it is ours");
+    client.wait().expect("it has ended");
+    load.check_rows(&cluster, 1..);
+    assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
+}
+
+/// The server that promotes dies, too, some time after the other: the next one begins again.
+#[test]
+fn a_server_that_dies_while_it_promotes_is_followed_by_the_next() {
+    for after_ms in [0, 5, 20, 60] {
+        let name = format!("replicas-coordinator-{after_ms}");
+        let cluster =
+            Cluster::up(&name, "--fabric tcp --memory-servers 3 --replicas 3 --memory 32M");
+        let load = Load::new(&cluster);
+        let processes = cluster.processes("memory");
+        load.run_hurt(&format!("two deaths, {after_ms} ms apart"), || {
+            kill_process(processes[1], Signal::KILL).expect("it runs");
+            std::thread::sleep(Duration::from_millis(after_ms));
+            kill_process(processes[0], Signal::KILL).expect("it runs");
+        });
+        load.check_rows(&cluster, 0..);
+        let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+        assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
+    }
 }

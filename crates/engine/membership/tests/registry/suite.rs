@@ -302,6 +302,19 @@ pub fn a_silent_memory_server_with_the_last_replica_of_a_region_stays(world: &Wo
     assert_eq!(evict(first, Evidence::ProcessEnded), Ok(true));
 }
 
+pub fn a_member_that_has_not_drained_is_evicted_for_it(world: &World) {
+    let registry = world.open();
+    let late = join(&registry, client());
+    let identity = late.member().identity;
+    assert_eq!(registry.evict_undrained(identity, 10_000), Ok(true));
+    assert_eq!(registry.evict_undrained(identity, 10_000), Ok(false), "it is no member");
+    let map = registry.map().expect("it answers");
+    let eviction = map.eviction(identity).expect("the record says why");
+    assert_eq!((eviction.evidence, eviction.silent_ms), (Evidence::Undrained, 10_000));
+    let sentence = eviction.to_string();
+    assert!(sentence.contains("memory server that promotes replicas"), "{sentence}");
+}
+
 pub fn memory_servers_are_waited_for(world: &World) {
     let registry = world.open();
     let zero = join(&registry, memory_server(0));

@@ -15,6 +15,7 @@ pub mod program;
 pub mod servers;
 pub mod sql_prompt;
 pub mod sql_server;
+pub mod sql_users;
 
 pub use lab::Lab;
 pub use program::{Verdict, end, run};

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use metrics::{Access, Definition, Endpoint, Registry, Status, catalog};
 use namdb::sql::SqlDatabase;
 use namdb::{Db, host};
+use pgwire::tls::Tls;
 use pgwire::{Counts, Gauges, Limits, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::ErrorKind;
@@ -16,28 +17,27 @@ const SPARE_FILES: u64 = 64;
 /// A port that is open, and does not answer yet.
 pub struct Listening {
     listener: TcpListener,
+    address: String,
+    /// Whether only this host reaches it.
+    is_local: bool,
 }
 
 impl Listening {
-    /// Opens the port.
+    /// Opens the port. `may_have_users` says whether the database may have roles with passwords,
+    /// which [`start`] requires if other hosts reach the port.
     ///
     /// # Errors
     /// A sentence that says what to do: the address is not of this host alone, or it is in use.
-    pub fn open(address: &str) -> Result<Self> {
+    pub fn open(address: &str, may_have_users: bool) -> Result<Self> {
         let resolved = address.to_socket_addrs().with_context(|| {
             format!("`{address}` is no address and port, such as 127.0.0.1:5432")
         })?;
         let resolved: Vec<_> = resolved.collect();
         let Some(first) = resolved.first() else { bail!("`{address}` has no address") };
-        ensure!(
-            resolved.iter().all(|address| address.ip().is_loopback()),
-            "{address} can be reached from other hosts, and there are no roles and passwords yet: everybody there \
-             could read and change everything. Use --listen 127.0.0.1:{}; from another host, `ssh -L \
-             {0}:127.0.0.1:{0} HOST` reaches it",
-            first.port()
-        );
+        let is_local = resolved.iter().all(|address| address.ip().is_loopback());
+        ensure!(is_local || may_have_users, no_users(address, first.port()));
         match TcpListener::bind(resolved.as_slice()) {
-            Ok(listener) => Ok(Self { listener }),
+            Ok(listener) => Ok(Self { listener, address: address.to_owned(), is_local }),
             Err(error) if error.kind() == ErrorKind::AddrInUse => bail!(
                 "{address} is in use, perhaps by PostgreSQL or by another `namdb start`; choose another port, such \
                  as --listen 127.0.0.1:{}",
@@ -49,25 +49,54 @@ impl Listening {
     }
 }
 
+/// Why other hosts may not connect.
+fn no_users(address: &str, port: u16) -> String {
+    format!(
+        "{address} can be reached from other hosts, and no role has a password: everybody there could read and change \
+         everything. Use --listen 127.0.0.1:{port} (from another host, `ssh -L {port}:127.0.0.1:{port} HOST` reaches \
+         it), or keep the database with --data DIR and give its superuser a password first: `namdb start --data DIR \
+         --set-password NAME`"
+    )
+}
+
 type ReadCount = fn(&Counts) -> u64;
 
 /// A running server.
 pub struct SqlServer {
     server: Server<SqlDatabase<Db>>,
+    database: SqlDatabase<Db>,
+    is_local: bool,
 }
 
 /// Opens the SQL catalog of a database and serves clients.
-pub fn start(db: &Db, listening: Listening, limits: Limits) -> Result<SqlServer> {
+pub fn start(
+    db: &Db,
+    listening: Listening,
+    limits: Limits,
+    tls: Option<Arc<Tls>>,
+) -> Result<SqlServer> {
     raise_file_limit(limits.connections_max as u64);
     let database = db.sql().context("cannot read the SQL catalog of the database")?;
-    let server = Server::start(listening.listener, database, limits)
+    let Listening { listener, address, is_local } = listening;
+    let port = listener.local_addr().map_or(5432, |address| address.port());
+    ensure!(is_local || database.has_passwords(), no_users(&address, port));
+    let server = Server::start_with(listener, database.clone(), limits, tls)
         .context("cannot start the threads of the server")?;
-    Ok(SqlServer { server })
+    Ok(SqlServer { server, database, is_local })
 }
 
 impl SqlServer {
     pub fn address(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    pub fn database(&self) -> &SqlDatabase<Db> {
+        &self.database
+    }
+
+    /// Whether only this host reaches it.
+    pub fn is_local(&self) -> bool {
+        self.is_local
     }
 
     /// See [`Server::stop`].
@@ -153,7 +182,7 @@ mod tests {
     use super::*;
 
     fn refused(address: &str) -> String {
-        let Err(error) = Listening::open(address) else { panic!("{address} was opened") };
+        let Err(error) = Listening::open(address, false) else { panic!("{address} was opened") };
         format!("{error:#}")
     }
 
@@ -162,12 +191,13 @@ mod tests {
         for address in ["0.0.0.0:5432", "[::]:5432", "192.0.2.1:5432"] {
             let sentence = refused(address);
             assert!(
-                sentence.contains("no roles") && sentence.contains("127.0.0.1:5432"),
+                sentence.contains("no role has a password") && sentence.contains("127.0.0.1:5432"),
                 "{sentence}"
             );
         }
         assert!(refused("nonsense").contains("such as 127.0.0.1:5432"));
-        assert!(Listening::open("127.0.0.1:0").is_ok());
+        assert!(Listening::open("127.0.0.1:0", false).is_ok());
+        assert!(Listening::open("0.0.0.0:0", true).is_ok(), "users are asked for later");
     }
 
     #[test]

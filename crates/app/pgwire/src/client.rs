@@ -1,5 +1,6 @@
 //! A blocking client, for the command line and for tests.
 
+use crate::login::scram::{self, Proof};
 use crate::message::HEADER_BYTES;
 use crate::message::backend::{self, Backend};
 use crate::message::frontend::Frontend;
@@ -24,6 +25,7 @@ pub struct Target {
     pub port: u16,
     pub user: String,
     pub database: String,
+    pub password: Option<String>,
 }
 
 /// The reason why a call has failed.
@@ -35,6 +37,8 @@ pub enum Failure {
     Server(SqlError),
     /// The server does not follow the protocol, or needs something that this client lacks.
     Protocol(String),
+    /// The server requires a password.
+    NoPassword,
 }
 
 impl fmt::Display for Failure {
@@ -43,6 +47,9 @@ impl fmt::Display for Failure {
             Self::Network(error) => error.fmt(formatter),
             Self::Server(error) => error.fmt(formatter),
             Self::Protocol(problem) => formatter.write_str(problem),
+            Self::NoPassword => formatter.write_str(
+                "the server requires a password; set PGPASSWORD, or write postgresql://USER:PASSWORD@HOST",
+            ),
         }
     }
 }
@@ -72,11 +79,11 @@ impl Target {
         }
         let (server, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, server) = server.rsplit_once('@').unwrap_or(("", server));
-        if user.contains(':') {
-            return Err(format!(
-                "`{url}` has a password, but the server has no roles yet; leave it out"
-            ));
-        }
+        let (user, password) = match user.split_once(':') {
+            Some((user, password)) => (user, Some(unescaped(password)?)),
+            None => (user, None),
+        };
+        target.password = password.or(target.password);
         let is_v6 = server.starts_with('[') && server.ends_with(']');
         let (host, port) = match server.rsplit_once(':') {
             Some((host, port)) if !is_v6 => (host, port),
@@ -159,14 +166,61 @@ impl Client {
         client.flush()?;
         loop {
             match client.read()? {
-                Backend::Authentication(0) => {}
-                Backend::Authentication(_) => {
-                    let problem = "the server asks for a password, which is not supported";
+                Backend::Authentication(0, _) => {}
+                Backend::Authentication(backend::SASL, mechanisms) => {
+                    client.prove(target, &mechanisms)?;
+                }
+                Backend::Authentication(..) => {
+                    let problem = "the server asks for a proof of the user that is not supported";
                     return Err(Failure::Protocol(problem.to_owned()));
                 }
                 Backend::Error(error) if is_error(&error) => return Err(Failure::Server(error)),
                 Backend::Ready(_) => return Ok(client),
                 _ => {}
+            }
+        }
+    }
+
+    /// Proves that the user has the password.
+    fn prove(&mut self, target: &Target, mechanisms: &[u8]) -> Result<(), Failure> {
+        let broken = |problem: &str| Failure::Protocol(problem.to_owned());
+        let mut offered = mechanisms.split(|&byte| byte == 0);
+        if !offered.any(|name| name == scram::PLAIN.as_bytes()) {
+            return Err(broken("the server does not offer SCRAM-SHA-256"));
+        }
+        let Some(password) = &target.password else { return Err(Failure::NoPassword) };
+        let mut proof = Proof::new(password);
+        let first = proof.first();
+        let mut message = scram::PLAIN.as_bytes().to_vec();
+        message.push(0);
+        message.extend((first.len() as u32).to_be_bytes());
+        message.extend(first.as_bytes());
+        let server = self.exchange(&message, backend::SASL_CONTINUE)?;
+        let answer = proof.answer(&server);
+        let answer = answer.ok_or_else(|| broken("the server does not follow SCRAM-SHA-256"))?;
+        let last = self.exchange(answer.as_bytes(), backend::SASL_FINAL)?;
+        match proof.is_answered(&last) {
+            true => Ok(()),
+            false => Err(broken("the server does not know the password: it is another server")),
+        }
+    }
+
+    /// Sends a message of a proof; returns the server's.
+    fn exchange(&mut self, message: &[u8], kind: i32) -> Result<String, Failure> {
+        self.put(&Frontend::Password(message));
+        self.flush()?;
+        loop {
+            match self.read()? {
+                Backend::Authentication(found, data) if found == kind => {
+                    return String::from_utf8(data)
+                        .map_err(|_| Failure::Protocol("the server sends no text".to_owned()));
+                }
+                Backend::Error(error) if is_error(&error) => return Err(Failure::Server(error)),
+                Backend::Error(_) => {}
+                _ => {
+                    let problem = "the server does not follow SCRAM-SHA-256";
+                    return Err(Failure::Protocol(problem.to_owned()));
+                }
             }
         }
     }
@@ -273,6 +327,25 @@ impl Drop for Client {
     }
 }
 
+/// A part of a URL with its escaped characters.
+fn unescaped(part: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        let code = if byte == b'%' { [rest.next(), rest.next()] } else { [None, None] };
+        bytes.push(match (byte, code) {
+            (b'%', [Some(high), Some(low)]) => {
+                let digits = [high, low];
+                let digits = std::str::from_utf8(&digits).unwrap_or("");
+                u8::from_str_radix(digits, 16).map_err(|_| "`%` in a URL needs two digits")?
+            }
+            (b'%', _) => return Err("`%` in a URL needs two digits".to_owned()),
+            (byte, _) => byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| "the password in the URL is not UTF-8".to_owned())
+}
+
 /// Whether it is more than a notice.
 pub fn is_error(error: &SqlError) -> bool {
     matches!(error.severity, Severity::Error | Severity::Fatal)
@@ -310,13 +383,16 @@ mod tests {
             port,
             user: user.to_owned(),
             database: database.to_owned(),
+            password: None,
         };
         let parse = |url| Target::parse(url, target("127.0.0.1", 5432, "me", "me"));
         assert_eq!(parse(""), Ok(target("127.0.0.1", 5432, "me", "me")));
         assert_eq!(parse("postgresql://ada@db:7/shop"), Ok(target("db", 7, "ada", "shop")));
+        let with_password = parse("ada:a%3Ab@db").map(|target| (target.user, target.password));
+        assert_eq!(with_password, Ok(("ada".to_owned(), Some("a:b".to_owned()))));
         assert_eq!(parse("localhost:7"), Ok(target("localhost", 7, "me", "me")));
         assert_eq!(parse("postgres://[::1]:7"), Ok(target("::1", 7, "me", "me")));
         assert_eq!(parse("[::1]"), Ok(target("::1", 5432, "me", "me")));
-        assert!(parse("a:b@c").is_err() && parse("h:0x").is_err() && parse("h?x=1").is_err());
+        assert!(parse("a:%4@c").is_err() && parse("h:0x").is_err() && parse("h?x=1").is_err());
     }
 }

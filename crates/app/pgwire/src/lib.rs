@@ -5,7 +5,8 @@
 //! message     messages as bytes             value    values in text and binary format
 //! connection  a client and its session      server   lobby, threads, limits
 //! session     what the server needs of SQL  error    errors of the server itself
-//! client      a blocking client
+//! login       the proof of the user            tls      certificate and key
+//! client      a blocking client                wire     sockets, encrypted or not
 //! ```
 //!
 //! Read [`message::frontend`], then [`connection`] with its parts, then [`server`].
@@ -19,10 +20,13 @@ pub mod client;
 mod clock;
 pub mod connection;
 pub mod error;
+pub mod login;
 pub mod message;
 pub mod server;
 pub mod session;
+pub mod tls;
 pub mod value;
+mod wire;
 
 pub use server::shared::{Counts, Limits};
 pub use server::{Gauges, Server};

@@ -7,8 +7,9 @@ use fabric::{LocalEnv, run_now};
 use pg_catalog::{CatalogQuery, OutputColumn, TableInfo, ViewInfo, World};
 use sql::types::SqlType;
 pub use sql_session::{
-    ColumnDescription, CopyFormat, Fetched, Interrupt, Notice, OpenQuery, Outcome, ROWS_AT_A_TIME,
-    RowSet, SessionOptions, SilenceLimit, SqlError, StatementText, TransactionStatus,
+    ColumnDescription, CopyFormat, Fetched, Interrupt, Login, Notice, OpenQuery, Outcome,
+    ROWS_AT_A_TIME, RowSet, SessionOptions, SilenceLimit, SqlError, StatementText,
+    TransactionStatus,
 };
 use sql_session::{Host, SqlDatabase, SqlSession};
 use sql_value::Value;
@@ -21,6 +22,11 @@ pub trait Database: Clone + Send + Sync + 'static {
     type Session: Session;
 
     fn session(&self, options: SessionOptions) -> Result<Self::Session>;
+
+    /// Whether a client that gives this name may connect, see [`SqlDatabase::login`].
+    fn login(&self, _user: &str, _database: &str, _is_local: bool) -> Login {
+        Login::Trusted
+    }
 }
 
 /// A session. Its calls may block; between two calls it may move to another thread.
@@ -112,6 +118,10 @@ impl<H: Host<Env = LocalEnv>> Database for SqlDatabase<H> {
     fn session(&self, options: SessionOptions) -> Result<SqlSession<H>> {
         Ok(Self::session(self, options))
     }
+
+    fn login(&self, user: &str, database: &str, is_local: bool) -> Login {
+        Self::login(self, user, database, is_local)
+    }
 }
 
 impl Prepared for AnyPrepared {
@@ -164,7 +174,11 @@ fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
         views: views.collect(),
         routines: session.catalog().routines().map(|(oid, _)| i64::from(oid)).collect(),
         comments: session.comments(),
-        user: session.options().user.clone(),
+        user: session.current_user().to_owned(),
+        session_user: session.session_user().to_owned(),
+        role: session.current_role(),
+        roles: session.roles(),
+        catalog: Some(session.catalog()),
         database: session.options().database.clone(),
         settings: session.settings(),
     }

@@ -344,7 +344,7 @@ impl Context<'_> {
             types::REGCLASS => (fill::class_oid(name, self.world), ("42P01", "relation")),
             types::REGTYPE => (functions::type_oid(name), ("42704", "type")),
             types::REGNAMESPACE => (functions::namespace_oid(name), ("3F000", "schema")),
-            _ => ((name == self.world.user).then_some(fill::OWNER), ("42704", "role")),
+            _ => (self.world.role_oid(name), ("42704", "role")),
         };
         found
             .map(Value::Int)
@@ -361,7 +361,7 @@ impl Context<'_> {
             types::REGCLASS => fill::class_name(number, self.world),
             types::REGTYPE => functions::format_type(number, None),
             types::REGNAMESPACE => functions::namespace_name(number),
-            _ => (number == fill::OWNER).then(|| self.world.user.clone()),
+            _ => self.world.role_name(number),
         };
         Value::text(&name.unwrap_or_else(|| number.to_string()))
     }

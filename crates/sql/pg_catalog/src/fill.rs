@@ -2,12 +2,13 @@
 
 use crate::comments::Description;
 use crate::relations::{self, Relation};
+use crate::roles::DATABASE_OWNER;
 use crate::world::{TableInfo, ViewInfo, World, quoted};
 use procedure::table_expression;
 use sql::Table;
 use sql::catalog::{Identity, TableColumn};
 use sql::expression::{Expr, ExprKind};
-use sql_session::oid;
+use sql_session::{Secured, oid};
 use sql_value::Value;
 use std::sync::OnceLock;
 
@@ -19,7 +20,7 @@ pub const PG_CATALOG: i64 = 11;
 pub const PUBLIC: i64 = 2200;
 /// Number of the schema `information_schema`.
 pub const INFORMATION_SCHEMA: i64 = 13_000;
-/// The only role.
+/// The role that owns the database.
 pub const OWNER: i64 = 10;
 /// Number of the database.
 const DATABASE: i64 = 5;
@@ -47,6 +48,7 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
         ("pg_catalog", "pg_collation") => filler.collations(),
         ("pg_catalog", "pg_database") => filler.databases(),
         ("pg_catalog", "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow") => filler.roles(),
+        ("pg_catalog", "pg_auth_members") => filler.role_members(),
         ("pg_catalog", "pg_tablespace") => filler.tablespaces(),
         ("pg_catalog", "pg_settings") => filler.settings(),
         ("pg_catalog", "pg_tables") => filler.tables(),
@@ -56,6 +58,9 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
         ("pg_catalog", "pg_indexes") => filler.index_texts(),
         ("information_schema", "tables") => filler.schema_tables(),
         ("information_schema", "columns") => filler.schema_columns(),
+        ("information_schema", "table_privileges" | "role_table_grants") => {
+            filler.table_privileges()
+        }
         ("information_schema", "schemata") => filler.schemata(),
         ("information_schema", "table_constraints") => filler.table_constraints(),
         ("information_schema", "key_column_usage") => filler.key_columns(),
@@ -97,7 +102,7 @@ fn cell(field: &str, oid: u32) -> Value {
 }
 
 pub(crate) struct Filler<'w> {
-    relation: &'w Relation,
+    pub relation: &'w Relation,
     pub world: &'w World,
 }
 
@@ -142,7 +147,11 @@ impl Filler<'_> {
             self.row(&[
                 ("oid", Value::Int(oid)),
                 ("nspname", text(name)),
-                ("nspowner", Value::Int(OWNER)),
+                ("nspowner", Value::Int(if oid == PUBLIC { DATABASE_OWNER.0 } else { OWNER })),
+                (
+                    "nspacl",
+                    if oid == PUBLIC { self.world.grants(Secured::Schema) } else { Value::Null },
+                ),
             ])
         };
         schemas.into_iter().map(row).collect()
@@ -176,7 +185,7 @@ impl Filler<'_> {
                     ("relname", text(index.name)),
                     ("relnamespace", Value::Int(PUBLIC)),
                     ("relkind", text("i")),
-                    ("relowner", Value::Int(OWNER)),
+                    ("relowner", Value::Int(self.world.owner(table.oid))),
                     ("relam", Value::Int(if index.is_hash { HASH } else { BTREE })),
                     ("relnatts", Value::Int(index.columns.len() as i64)),
                     ("relpersistence", text("p")),
@@ -195,7 +204,8 @@ impl Filler<'_> {
             ("relname", text(&view.view.name)),
             ("relnamespace", Value::Int(PUBLIC)),
             ("relkind", text("v")),
-            ("relowner", Value::Int(OWNER)),
+            ("relowner", Value::Int(self.world.owner(view.oid))),
+            ("relacl", self.world.grants(Secured::Relation(view.oid))),
             ("reltuples", Value::Float(-1.0)),
             ("relnatts", Value::Int(view.view.columns.len() as i64)),
             ("relhasrules", Value::Bool(true)),
@@ -216,7 +226,8 @@ impl Filler<'_> {
             ("relname", text(&table.table.name)),
             ("relnamespace", Value::Int(PUBLIC)),
             ("relkind", text("r")),
-            ("relowner", Value::Int(OWNER)),
+            ("relowner", Value::Int(self.world.owner(table.oid))),
+            ("relacl", self.world.grants(Secured::Relation(table.oid))),
             ("relam", Value::Int(HEAP)),
             ("reltuples", Value::Float(table.statistics.rows.unwrap_or(-1.0))),
             ("relnatts", Value::Int(table.table.columns.len() as i64)),
@@ -424,6 +435,7 @@ impl Filler<'_> {
             ("oid", Value::Int(DATABASE)),
             ("datname", text(&self.world.database)),
             ("datdba", Value::Int(OWNER)),
+            ("datacl", self.world.grants(Secured::Database)),
             ("encoding", Value::Int(6)),
             ("datlocprovider", text("c")),
             ("datallowconn", Value::Bool(true)),
@@ -432,22 +444,6 @@ impl Filler<'_> {
             ("datcollate", text("C")),
             ("datctype", text("C.UTF-8")),
         ])]
-    }
-
-    fn roles(&self) -> Vec<Row> {
-        let mut values = Vec::new();
-        for (name, oid) in &self.relation.columns {
-            let value = match (name.as_str(), oid) {
-                ("rolname" | "usename", _) => text(&self.world.user),
-                ("oid" | "usesysid", _) => Value::Int(OWNER),
-                ("rolconnlimit", _) => Value::Int(-1),
-                ("rolpassword" | "passwd", _) => Value::Null,
-                (_, 16) => Value::Bool(true),
-                _ => continue,
-            };
-            values.push((name.as_str(), value));
-        }
-        vec![self.row(&values)]
     }
 
     fn tablespaces(&self) -> Vec<Row> {
@@ -481,7 +477,10 @@ impl Filler<'_> {
             self.row(&[
                 ("schemaname", text("public")),
                 ("tablename", text(&table.table.name)),
-                ("tableowner", text(&self.world.user)),
+                (
+                    "tableowner",
+                    text(self.world.role_name(self.world.owner(table.oid)).unwrap_or_default()),
+                ),
                 ("hasindexes", Value::Bool(!table.indexes().is_empty())),
             ])
         };
@@ -536,7 +535,10 @@ impl Filler<'_> {
             self.row(&[
                 ("schemaname", text("public")),
                 ("viewname", text(&view.view.name)),
-                ("viewowner", text(&self.world.user)),
+                (
+                    "viewowner",
+                    text(self.world.role_name(self.world.owner(view.oid)).unwrap_or_default()),
+                ),
                 ("definition", text(format!("{};", view.query))),
             ])
         };

@@ -318,6 +318,7 @@ fn factor_rows(
     match factor {
         TableFactor::Table { name, args: None, .. } => {
             let relation = relation(name).ok_or_else(|| unknown(name))?;
+            crate::roles::check_readable(relation, context.world)?;
             Ok(fill::rows(relation, context.world))
         }
         TableFactor::Derived { subquery, .. } => run(subquery, scope, context),

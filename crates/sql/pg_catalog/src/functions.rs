@@ -70,7 +70,8 @@ pub fn set(name: &str, values: &[Value]) -> Result<Vec<Value>, SqlError> {
 /// Functions that PostgreSQL allows without parentheses.
 pub fn without_parentheses(name: &str, world: &World) -> Option<Value> {
     Some(match name {
-        "current_user" | "session_user" | "user" | "current_role" => Value::text(&world.user),
+        "current_user" | "user" | "current_role" => Value::text(&world.user),
+        "session_user" => Value::text(&world.session_user),
         "current_catalog" => Value::text(&world.database),
         "current_schema" => Value::text("public"),
         _ => return None,
@@ -84,7 +85,8 @@ pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlErr
     let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
     Ok(match name {
         "current_database" | "current_catalog" => Value::text(&world.database),
-        "current_user" | "session_user" | "user" => Value::text(&world.user),
+        "current_user" | "user" => Value::text(&world.user),
+        "session_user" => Value::text(&world.session_user),
         "current_schema" => Value::text("public"),
         "current_schemas" => {
             let implicit = values.first().and_then(bool_of) == Some(true);
@@ -144,10 +146,19 @@ fn about_object(name: &str, values: &[Value], world: &World) -> Result<Value, Sq
     let number = |at: usize| values.get(at).and_then(int_of);
     let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
     Ok(match name {
-        "pg_get_userbyid" => Value::text(match number(0) {
-            Some(fill::OWNER) => &world.user,
-            _ => "unknown (OID=0)",
-        }),
+        "pg_get_userbyid" => {
+            let oid = number(0).unwrap_or(0);
+            let unknown = || format!("unknown (OID={oid})");
+            Value::text(&world.role_name(oid).unwrap_or_else(unknown))
+        }
+        "has_table_privilege"
+        | "has_schema_privilege"
+        | "has_database_privilege"
+        | "has_column_privilege"
+        | "has_any_column_privilege"
+        | "has_sequence_privilege"
+        | "has_function_privilege" => return crate::privileges::has(name, world, values),
+        "pg_has_role" => return crate::roles::has_role(world, values),
         "pg_encoding_to_char" => Value::text(if number(0) == Some(6) { "UTF8" } else { "" }),
         "pg_get_expr" => texts(text(0)),
         "pg_get_indexdef" => match (number(0), number(1).unwrap_or(0)) {
@@ -185,14 +196,6 @@ fn constant(name: &str, values: &[Value]) -> Result<Value, SqlError> {
     let number = |at: usize| values.get(at).and_then(int_of);
     let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
     Ok(match name {
-        "has_table_privilege"
-        | "has_schema_privilege"
-        | "has_database_privilege"
-        | "has_column_privilege"
-        | "has_any_column_privilege"
-        | "has_sequence_privilege"
-        | "has_function_privilege"
-        | "pg_has_role" => Value::Bool(true),
         "pg_relation_is_publishable" | "pg_is_in_recovery" | "pg_is_other_temp_schema" => {
             Value::Bool(false)
         }

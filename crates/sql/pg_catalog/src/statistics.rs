@@ -13,7 +13,11 @@ const WIDTH: i64 = 32;
 
 impl Filler<'_> {
     pub fn statistics(&self) -> Vec<Row> {
-        let analyzed = self.world.tables.iter().filter(|table| table.statistics.rows.is_some());
+        let analyzed = self
+            .world
+            .tables
+            .iter()
+            .filter(|table| table.statistics.rows.is_some() && self.world.may_read(table.oid));
         analyzed.flat_map(|table| self.table_statistics(table)).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use procedure::table_expression;
 use sql::{SqlType, Table, View};
-use sql_session::{CommentPart, TableStatistics};
+use sql_session::{CatalogSnapshot, CommentPart, Role, TableStatistics};
 
 /// A database with its session.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,14 @@ pub struct World {
     pub routines: Vec<i64>,
     /// Comments: the number of the commented object, the part of it, and the text.
     pub comments: Vec<(i64, CommentPart, String)>,
+    /// `current_user`
     pub user: String,
+    pub session_user: String,
+    /// The number of the role whose privileges count.
+    pub role: i64,
+    pub roles: Vec<Role>,
+    /// Owners and grants.
+    pub catalog: Option<CatalogSnapshot>,
     pub database: String,
     /// Settings with their values.
     pub settings: Vec<(String, String)>,

@@ -39,6 +39,7 @@ mod type_name;
 pub mod types;
 pub mod typing;
 mod view;
+pub mod walk;
 
 pub use catalog::{Catalog, Table, View};
 pub use embedded::{EmbeddedStatement, VariableName};

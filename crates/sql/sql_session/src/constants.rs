@@ -1,13 +1,16 @@
 //! Functions without arguments whose values belong to a session.
 
-use crate::session::SessionOptions;
 use crate::session::settings::SERVER_VERSION;
 use sql::SqlType;
 use sql::expression::{Expr, ExprKind};
 use std::sync::Arc;
 
 /// The functions of a session, by name.
-pub(crate) fn constants(options: &SessionOptions) -> Arc<[(String, Expr)]> {
+pub(crate) fn constants(
+    database: &str,
+    session_user: &str,
+    current_user: &str,
+) -> Arc<[(String, Expr)]> {
     let text = |text: &str| Expr { kind: ExprKind::Text(text.to_owned()), sql_type: SqlType::Text };
     let truth = |truth| Expr { kind: ExprKind::Bool(truth), sql_type: SqlType::Bool };
     let number = |number| Expr { kind: ExprKind::Integer(number), sql_type: SqlType::Int4 };
@@ -15,12 +18,12 @@ pub(crate) fn constants(options: &SessionOptions) -> Arc<[(String, Expr)]> {
     let version = format!("PostgreSQL {SERVER_VERSION} (namdb {})", env!("CARGO_PKG_VERSION"));
     let values = [
         ("version", text(&version)),
-        ("current_database", text(&options.database)),
-        ("current_catalog", text(&options.database)),
-        ("current_user", text(&options.user)),
-        ("session_user", text(&options.user)),
-        ("current_role", text(&options.user)),
-        ("user", text(&options.user)),
+        ("current_database", text(database)),
+        ("current_catalog", text(database)),
+        ("current_user", text(current_user)),
+        ("session_user", text(session_user)),
+        ("current_role", text(current_user)),
+        ("user", text(current_user)),
         ("current_schema", text("public")),
         ("pg_is_in_recovery", truth(false)),
         ("pg_backend_pid", number(i64::from(std::process::id()))),

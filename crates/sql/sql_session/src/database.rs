@@ -1,5 +1,7 @@
 //! The state that all SQL sessions of a process share.
 
+use crate::access::OWNER;
+use crate::access::login::{Login, has_passwords, login, trusts_host};
 use crate::advisory::AdvisoryLocks;
 use crate::catalog::change::EngineIndex;
 use crate::catalog::sequences::{Ranges, Sequence};
@@ -107,6 +109,28 @@ impl<H: Host> SqlDatabase<H> {
     /// The committed catalog.
     pub fn catalog(&self) -> CatalogSnapshot {
         CatalogSnapshot::new(self.version())
+    }
+
+    /// Whether a client that gives this name may connect, and how it proves that it is the user.
+    pub fn login(&self, user: &str, database: &str, is_local: bool) -> Login {
+        let (version, now) = (self.version(), self.host().sql_time_us());
+        login(&version.roles, &version.objects, (user, database), is_local, now)
+    }
+
+    /// Whether clients of this host need no password, as long as no superuser has one.
+    pub fn trusts_host(&self) -> bool {
+        trusts_host(&self.version().roles)
+    }
+
+    /// Whether a role has a password and may log in, so that clients of other hosts can connect.
+    pub fn has_passwords(&self) -> bool {
+        has_passwords(&self.version().roles)
+    }
+
+    /// The name of the role that owns the database, if it has one: the first role that is created
+    /// gives it that of its session.
+    pub fn owner(&self) -> Option<String> {
+        self.version().roles.get(OWNER).map(|role| role.name.clone())
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -15,6 +15,7 @@
 //! catalog    definitions, stored in the database, and the tables that they make
 //! planned    statements with their plans
 //! constants  functions whose values belong to a session
+//! access     roles and privileges
 //! database   the state that sessions share
 //! locks      locks of whole tables; advisory: locks of numbers; waiting: waits for them
 //! session    the state of a connection
@@ -23,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod access;
 mod advisory;
 mod catalog;
 mod command;
@@ -42,6 +44,9 @@ mod session;
 mod statement;
 mod waiting;
 
+pub use access::login::{Login, wrong_password};
+pub use access::role::{Membership, Role};
+pub use catalog::secured::{Secured, TablePrivilege};
 pub use catalog::snapshot::{CatalogSnapshot, CatalogTable};
 pub use database::SqlDatabase;
 pub use error::{ErrorFields, Severity, SqlError};

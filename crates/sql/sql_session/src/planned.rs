@@ -1,5 +1,6 @@
 //! Statements with their plans.
 
+use crate::access::required::{check_call, check_query};
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::parse_error::parse_error;
@@ -34,6 +35,14 @@ impl Planned {
         match &self.action {
             PlannedAction::Query(query) => query.cost,
             PlannedAction::Call(_) => 0.0,
+        }
+    }
+
+    /// Requires the privileges of a role for it.
+    pub fn check(&self, version: &Version, role: i64) -> Result<(), SqlError> {
+        match &self.action {
+            PlannedAction::Query(query) => check_query(version, role, &query.query),
+            PlannedAction::Call(call) => check_call(version, role, call),
         }
     }
 

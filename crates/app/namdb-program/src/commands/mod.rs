@@ -16,6 +16,7 @@ pub mod pages;
 pub mod part_run;
 pub mod postgres;
 pub mod remote_calls;
+pub mod signals;
 pub mod simulated;
 pub mod soak;
 pub mod sql;

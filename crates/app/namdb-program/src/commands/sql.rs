@@ -14,6 +14,7 @@ Examples:
   namdb sql -c 'select count(*) from account'      runs statements and ends
   namdb sql -f schema.sql                          runs a file; `-` is standard input
   namdb sql postgresql://me@127.0.0.1:5433/shop    another server, user and database
+  PGPASSWORD=secret namdb sql                      with a password
 
 In the prompt, statements end with `;` and `\\?` lists the commands, such as `\\dt` for the tables. Exit codes: 0 \
 all statements have succeeded; 1 one has failed; 2 the server cannot be reached.";
@@ -41,6 +42,7 @@ pub fn run(arguments: &SqlArguments) -> Result<Verdict> {
         port: address.1.parse().expect("it is a number"),
         user: user(),
         database: "namdb".to_owned(),
+        password: std::env::var("PGPASSWORD").ok(),
     };
     let target = Target::parse(&arguments.url, defaults).map_err(|sentence| anyhow!(sentence))?;
     let client = Client::connect(&target, &[("application_name", "namdb sql")]);
@@ -74,6 +76,7 @@ fn cannot_connect(target: &Target, failure: Failure) -> anyhow::Error {
             let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
             anyhow!("the server at {host}:{port} refuses: {}{hint}", error.message)
         }
+        failure @ Failure::NoPassword => anyhow!("{failure}"),
         Failure::Protocol(problem) => anyhow!("the server at {host}:{port}: {problem}"),
     }
 }

@@ -39,8 +39,13 @@ pub struct Started {
 impl Started {
     /// Starts a server on a free port, and waits until it is ready.
     pub fn new(arguments: &[&str]) -> Self {
+        Self::at("127.0.0.1:0", arguments)
+    }
+
+    /// As [`Self::new`], at another address.
+    pub fn at(listen: &str, arguments: &[&str]) -> Self {
         let mut child = program()
-            .args(["start", "--listen", "127.0.0.1:0", "--memory", "128M", "--json", "-"])
+            .args(["start", "--listen", listen, "--memory", "128M", "--json", "-"])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! The server's start and end.
 
-use crate::process::{Started, run, temporary, text};
+use crate::process::{Started, program, run, temporary, text};
 use rustix::process::Signal;
 use std::net::TcpListener;
 
@@ -35,7 +35,12 @@ fn a_server_that_cannot_start_says_why_and_leaves_nothing() {
     };
     refused(&["--listen", &address, "--data", path], "is in use");
     assert!(!data.exists(), "the port is looked at first");
-    refused(&["--listen", "0.0.0.0:0"], "no roles and passwords yet");
+    refused(&["--listen", "0.0.0.0:0"], "no role has a password");
+    refused(&["--listen", "0.0.0.0:0", "--data", path], "no role has a password");
+    assert!(!data.exists(), "a new database has no users");
+    refused(&["--tls-cert", "none.pem", "--tls-key", "none.key"], "none.pem: No such file");
+    refused(&["--tls-cert", "none.pem"], "--tls-key");
+    refused(&["--set-password", "me"], "needs the directory of a database");
     let free = ["--listen", "127.0.0.1:0"];
     refused(&[&free[..], &["--data", "/proc/none"]].concat(), "/proc/none");
     refused(&[&free[..], &["--data", "/dev/null"]].concat(), "/dev/null");
@@ -148,6 +153,50 @@ fn a_killed_server_publishes_no_part_of_a_transaction() {
     let server = Started::new(&["--data", path]);
     let read = server.sql(&["-c", "select count(*) from a, b where a.n = 20"]);
     assert!(text(&read.stdout).contains("     1\n"), "{}", text(&read.stdout));
+    assert_eq!(server.end(Signal::TERM).0, Some(0));
+    std::fs::remove_dir_all(&data).expect("it is ours");
+}
+
+/// A user that may open the directory can give a role a password without the network, and the
+/// server requires it then.
+#[test]
+fn a_password_is_set_without_the_network() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let data = temporary("password");
+    let path = data.to_str().expect("it is UTF-8");
+    assert_eq!(Started::new(&["--data", path]).end(Signal::TERM).0, Some(0));
+    let set = |role: &str, password: &str| {
+        let arguments = ["start", "--data", path, "--memory", "128M", "--set-password", role];
+        let mut child = program()
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program was built");
+        writeln!(child.stdin.take().expect("it is piped"), "{password}").expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, said) = set("me", "it's secret");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("me has a new password"), "{said}");
+    let (code, said) = set("nobody", "x");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("role \"nobody\" does not exist"), "{said}");
+    let server = Started::at("0.0.0.0:0", &["--data", path]);
+    assert!(server.said.contains("users   with passwords"), "{}", server.said);
+    assert!(server.said.contains("readers of the network"), "{}", server.said);
+    let port = server.address.rsplit_once(':').expect("it has a port").1.to_owned();
+    let ask = |password: &str| {
+        let mut command = program();
+        command.args(["sql", &format!("postgresql://me@127.0.0.1:{port}/x"), "-c", "SELECT 1"]);
+        command.env("PGPASSWORD", password).stdin(Stdio::null());
+        command.output().expect("the program was built")
+    };
+    assert!(text(&ask("it's secret").stdout).contains('1'));
+    assert!(text(&ask("wrong").stderr).contains("password authentication failed"));
     assert_eq!(server.end(Signal::TERM).0, Some(0));
     std::fs::remove_dir_all(&data).expect("it is ours");
 }

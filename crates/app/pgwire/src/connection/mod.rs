@@ -18,7 +18,7 @@ mod extended;
 mod rows;
 mod simple;
 mod slow;
-mod start;
+pub(crate) mod start;
 pub mod stream;
 
 use crate::error::{Result, Severity, SqlError, error, fatal, sqlstate};
@@ -123,6 +123,7 @@ impl<S: Session> Connection<S> {
     }
 
     fn end(&mut self) -> Left {
+        self.stream.end();
         self.session.close();
         Left::Ended
     }

@@ -5,11 +5,12 @@ use super::{Connection, Mode};
 use crate::error::{Result, SqlError, fatal, sqlstate};
 use crate::message::backend;
 use crate::message::startup::{Startup, VERSION_3_0};
+use crate::server::arrival::Welcome;
 use crate::server::cancel::Registration;
 use crate::server::shared::Shared;
 use crate::session::{Database, Session, SessionOptions};
+use crate::wire::Wire;
 use std::collections::BTreeMap;
-use std::net::TcpStream;
 use std::sync::Arc;
 
 /// The settings that clients learn at the start, with the values of sessions that do not have
@@ -35,18 +36,16 @@ impl<S: Session> Connection<S> {
     /// packet. `None` if the client was refused or is gone.
     pub fn start<D: Database<Session = S>>(
         database: &D,
-        socket: TcpStream,
+        wire: Wire,
         input: Vec<u8>,
-        startup: &Startup,
+        welcome: Welcome,
         shared: &Arc<Shared>,
         registration: Registration,
     ) -> Option<Self> {
-        let mut stream = Stream::new(socket, input, shared.limits.linger).ok()?;
-        let opened = session_options(startup).and_then(|mut options| {
-            options.settings.splice(0..0, shared.limits.settings.iter().cloned());
-            database.session(options)
-        });
-        let session = match opened {
+        let mut stream = Stream::new(wire, input, shared.limits.linger).ok()?;
+        let Welcome { startup, mut options } = welcome;
+        options.settings.splice(0..0, shared.limits.settings.iter().cloned());
+        let session = match database.session(options) {
             Ok(session) => session,
             Err(refusal) => {
                 refuse(&mut stream, &refusal);
@@ -95,10 +94,11 @@ pub fn refuse(stream: &mut Stream, refusal: &SqlError) {
     backend::error_response(&mut stream.output, refusal);
     // A client that is gone misses nothing.
     let _ = stream.flush();
+    stream.end();
 }
 
 /// The options of a session from the parameters of a startup packet.
-fn session_options(startup: &Startup) -> Result<SessionOptions> {
+pub(crate) fn session_options(startup: &Startup) -> Result<SessionOptions> {
     if startup.version >> 16 != 3 {
         let (major, minor) = (startup.version >> 16, startup.version & 0xffff);
         let message = format!("unsupported frontend protocol {major}.{minor}: server supports 3.0");
@@ -119,12 +119,19 @@ fn session_options(startup: &Startup) -> Result<SessionOptions> {
                 return Err(fatal(sqlstate::FEATURE_NOT_SUPPORTED, message));
             }
             "options" => command_line_settings(value, &mut settings)?,
+            "role" | "session_authorization" => return Err(refused_role(name)),
             "client_encoding" => settings.push((name.clone(), encoding(value)?)),
             name if name.starts_with("_pq_.") => {}
             _ => settings.push((name.clone(), value.clone())),
         }
     }
     Ok(SessionOptions { user: user.to_owned(), database: database.to_owned(), settings })
+}
+
+/// Roles change by statements, which check them.
+fn refused_role(name: &str) -> SqlError {
+    let message = format!("the setting \"{name}\" in a startup packet is not supported");
+    fatal(sqlstate::FEATURE_NOT_SUPPORTED, message).hint("Write SET ROLE in the session.")
 }
 
 /// The name of an encoding. Drivers write it in quotes and in different spellings.
@@ -161,7 +168,11 @@ fn command_line_settings(options: &str, settings: &mut Vec<(String, String)>) ->
         };
         let (name, value) = setting.split_once('=').ok_or_else(|| invalid(&setting))?;
         // Dashes of options are underscores of settings.
-        settings.push((name.replace('-', "_"), value.to_owned()));
+        let name = name.replace('-', "_");
+        if ["role", "session_authorization"].contains(&&*name.to_lowercase()) {
+            return Err(refused_role(&name));
+        }
+        settings.push((name, value.to_owned()));
     }
     Ok(())
 }

@@ -1,11 +1,9 @@
 //! A client's socket with its buffers.
 
-use rustix::buffer::spare_capacity;
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
-use std::io::{ErrorKind, Write};
-use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
+use crate::wire::Wire;
+use rustix::net::RecvFlags;
+use std::io::ErrorKind;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 /// Bytes that one system call reads at most.
@@ -19,7 +17,7 @@ const SEND_WAIT: Duration = Duration::from_secs(60);
 
 /// The socket, and bytes received and to send.
 pub struct Stream {
-    socket: TcpStream,
+    wire: Wire,
     input: Vec<u8>,
     pub output: Vec<u8>,
 }
@@ -36,16 +34,17 @@ pub enum Received {
 
 impl Stream {
     /// Takes over a socket and the bytes that were already received. Reads wait for `linger`.
-    pub fn new(socket: TcpStream, input: Vec<u8>, linger: Duration) -> std::io::Result<Self> {
+    pub fn new(wire: Wire, input: Vec<u8>, linger: Duration) -> std::io::Result<Self> {
+        let socket = wire.tcp();
         socket.set_nonblocking(false)?;
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(linger))?;
         socket.set_write_timeout(Some(SEND_WAIT))?;
-        Ok(Self { socket, input, output: Vec::new() })
+        Ok(Self { wire, input, output: Vec::new() })
     }
 
     pub fn socket(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.wire.socket()
     }
 
     /// The received bytes. The caller returns the rest by [`Stream::put_input`].
@@ -64,16 +63,8 @@ impl Stream {
     pub fn receive(&mut self, is_pressed: bool) -> Received {
         // A long message is received with fewer calls the more of it is there.
         let wanted = READ_BYTES.max(self.input.len().min(1 << 20));
-        self.input.reserve(wanted);
         let flags = if is_pressed { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
-        let read = loop {
-            let free = spare_capacity(&mut self.input);
-            match recv(&self.socket, free, flags) {
-                Err(Errno::INTR) => {}
-                read => break read.map(|(received, _)| received),
-            }
-        };
-        match read.map_err(std::io::Error::from) {
+        match self.wire.receive(&mut self.input, wanted, flags) {
             Ok(0) => Received::End,
             Ok(_) => Received::Bytes,
             Err(error) if is_timeout(&error) => Received::Silence,
@@ -87,9 +78,18 @@ impl Stream {
         if self.output.is_empty() {
             return true;
         }
-        let is_sent = self.socket.write_all(&self.output).is_ok();
+        let is_sent = self.wire.send(&self.output).is_ok();
         self.output.clear();
         is_sent
+    }
+
+    /// Tells the client that nothing more follows.
+    pub fn end(&mut self) {
+        self.wire.end();
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        self.wire.is_encrypted()
     }
 
     /// Returns memory that a silent client does not need.
@@ -107,10 +107,4 @@ impl Stream {
 
 fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
-}
-
-/// Receives without waiting.
-pub fn receive_now(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> std::io::Result<usize> {
-    let (received, _) = recv(socket, buffer, RecvFlags::DONTWAIT)?;
-    Ok(received)
 }

@@ -41,6 +41,24 @@ pub fn authentication_ok(buffer: &mut Vec<u8>) {
     Writer::begin(buffer, b'R').i32(0).end();
 }
 
+/// The kinds of authentication messages of an exchange.
+pub const SASL: i32 = 10;
+pub const SASL_CONTINUE: i32 = 11;
+pub const SASL_FINAL: i32 = 12;
+
+/// Requires a proof of the user by one of these mechanisms.
+pub fn authentication_mechanisms(buffer: &mut Vec<u8>, mechanisms: &[&str]) {
+    let mut writer = Writer::begin(buffer, b'R');
+    writer.i32(SASL);
+    mechanisms.iter().for_each(|mechanism| _ = writer.text(mechanism));
+    writer.byte(0).end();
+}
+
+/// A message of the exchange.
+pub fn authentication_sasl(buffer: &mut Vec<u8>, kind: i32, data: &str) {
+    Writer::begin(buffer, b'R').i32(kind).bytes(data.as_bytes()).end();
+}
+
 pub fn parameter_status(buffer: &mut Vec<u8>, name: &str, value: &str) {
     Writer::begin(buffer, b'S').text(name).text(value).end();
 }
@@ -145,7 +163,8 @@ pub fn error_response(buffer: &mut Vec<u8>, error: &SqlError) {
 /// A message of a server, as our client reads it.
 #[derive(Debug, PartialEq)]
 pub enum Backend {
-    Authentication(i32),
+    /// The kind, and the rest of the message.
+    Authentication(i32, Vec<u8>),
     ParameterStatus(String, String),
     KeyData {
         process: u32,
@@ -170,7 +189,7 @@ pub fn parse(message: &[u8]) -> Result<Backend, Malformed> {
     let kind = *message.first().ok_or(Malformed::Short)?;
     let mut reader = Reader::new(message.get(HEADER_BYTES..).ok_or(Malformed::Short)?);
     Ok(match kind {
-        b'R' => Backend::Authentication(reader.i32()?),
+        b'R' => Backend::Authentication(reader.i32()?, reader.rest().to_vec()),
         b'S' => Backend::ParameterStatus(reader.text()?.to_owned(), reader.text()?.to_owned()),
         b'K' => Backend::KeyData { process: reader.u32()?, secret: reader.rest().to_vec() },
         b'Z' => Backend::Ready(reader.byte()?),

@@ -3,19 +3,19 @@
 //! It accepts connections, reads startup packets, executes cancel requests, and watches the sockets
 //! of silent clients. When a client sends something, its connection goes to a thread of the crew.
 
-use super::arrival::{Arrival, Progress, send_refusal};
+use super::arrival::{Arrival, Gate, Progress, Welcome, send_refusal};
 use super::cancel::Registration;
 use super::crew::Crew;
 use super::shared::Shared;
 use crate::clock;
 use crate::connection::{Connection, Left};
 use crate::error::{fatal, sqlstate};
-use crate::message::startup::Startup;
 use crate::session::{Database, Session};
+use crate::wire::Wire;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ const WAKE: u64 = 1;
 /// Work for the crew.
 pub enum Job<D: Database> {
     /// Opens the session of a client.
-    Start { socket: TcpStream, input: Vec<u8>, startup: Startup, registration: Registration },
+    Start { wire: Wire, input: Vec<u8>, welcome: Box<Welcome>, registration: Registration },
     /// Goes on with a connection whose client has sent something.
     Serve(Box<Connection<D::Session>>),
     /// Ends a connection whose client was silent for too long.
@@ -88,17 +88,18 @@ pub struct Lobby<D: Database> {
     next: AtomicU64,
     silent: Mutex<Silent<D::Session>>,
     shared: Arc<Shared>,
+    gate: Gate,
 }
 
 impl<D: Database> Lobby<D> {
-    pub fn new(listener: &TcpListener, shared: Arc<Shared>) -> std::io::Result<Self> {
+    pub fn new(listener: &TcpListener, shared: Arc<Shared>, gate: Gate) -> std::io::Result<Self> {
         listener.set_nonblocking(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN)?;
         let (next, silent) = (AtomicU64::new(WAKE + 1), Mutex::default());
-        Ok(Self { epoll, wake, next, silent, shared })
+        Ok(Self { epoll, wake, next, silent, shared, gate })
     }
 
     /// Makes the thread look whether the server stops, and at the silent clients.
@@ -174,7 +175,7 @@ impl<D: Database> Lobby<D> {
             self.end_silent(crew);
         }
         let refusal = fatal(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down");
-        arrivals.values().for_each(|arrival| arrival.refuse(&refusal));
+        arrivals.values_mut().for_each(|arrival| arrival.refuse(&refusal));
     }
 
     /// Ends the connections of all silent clients.
@@ -220,7 +221,7 @@ impl<D: Database> Lobby<D> {
                 }
             };
             if arrivals.len() >= ARRIVALS_MAX {
-                self.refuse_too_many(&socket);
+                self.refuse_too_many(&mut Wire::new(socket));
                 continue;
             }
             let deadline = clock::now() + self.shared.limits.startup;
@@ -242,7 +243,7 @@ impl<D: Database> Lobby<D> {
         arrivals: &mut BTreeMap<u64, Arrival>,
         crew: &Arc<Crew<Job<D>>>,
     ) {
-        let (waiting, progress) = arrival.advance();
+        let (waiting, progress) = arrival.advance(&self.gate);
         if let Some(waiting) = waiting {
             arrivals.insert(number, waiting);
         }
@@ -253,28 +254,29 @@ impl<D: Database> Lobby<D> {
                     self.shared.counters.count_cancel();
                 }
             }
-            Progress::Starts { socket, input, startup } => {
-                let _ = epoll::delete(&self.epoll, &socket);
+            Progress::Starts { mut wire, input, welcome } => {
+                let _ = epoll::delete(&self.epoll, wire.tcp());
                 let keys = &self.shared.keys;
                 match keys.register(self.shared.limits.connections_max) {
                     Some(registration) => {
                         self.shared.counters.count_connection();
-                        crew.give(Job::Start { socket, input, startup, registration });
+                        let welcome = Box::new(welcome);
+                        crew.give(Job::Start { wire, input, welcome, registration });
                     }
-                    None => self.refuse_too_many(&socket),
+                    None => self.refuse_too_many(&mut wire),
                 }
             }
         }
     }
 
-    fn refuse_too_many(&self, socket: &TcpStream) {
+    fn refuse_too_many(&self, wire: &mut Wire) {
         self.shared.counters.count_refused();
         let limit = self.shared.limits.connections_max;
         let mut refusal = fatal(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
         refusal.hint = Some(format!(
             "The server accepts {limit} connections; `namdb start --connections` raises it."
         ));
-        send_refusal(socket, &refusal);
+        send_refusal(wire, &refusal);
     }
 
     /// Ends arrivals that have not sent their startup packet in time.

@@ -8,7 +8,7 @@
 //!
 //! Decision: docs/decisions/0330-a-connection-has-a-thread-only-while-it-works.md
 
-mod arrival;
+pub(crate) mod arrival;
 pub mod cancel;
 mod crew;
 mod lobby;
@@ -16,7 +16,10 @@ pub mod shared;
 
 use crate::clock;
 use crate::connection::Connection;
+use crate::login::Doorman;
 use crate::session::Database;
+use crate::tls::Tls;
+use arrival::Gate;
 use crew::Crew;
 use lobby::{Job, Lobby};
 use shared::{Counts, Limits, Shared};
@@ -70,9 +73,26 @@ impl<D: Database> Server<D> {
     /// # Errors
     /// The system has no more files or threads.
     pub fn start(listener: TcpListener, database: D, limits: Limits) -> std::io::Result<Self> {
+        Self::start_with(listener, database, limits, None)
+    }
+
+    /// As [`Server::start`]; clients may encrypt their connections, and those of other hosts must.
+    ///
+    /// # Errors
+    /// The system has no more files or threads.
+    pub fn start_with(
+        listener: TcpListener,
+        database: D,
+        limits: Limits,
+        tls: Option<Arc<Tls>>,
+    ) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared::new(limits));
-        let lobby = Arc::new(Lobby::new(&listener, shared.clone())?);
+        let asked = database.clone();
+        let doorman: Doorman =
+            Arc::new(move |user, database, is_local| asked.login(user, database, is_local));
+        let gate = Gate { doorman, tls };
+        let lobby = Arc::new(Lobby::new(&listener, shared.clone(), gate)?);
         // Each connection may hold what another one waits for, so each may get a thread.
         let count_max = shared.limits.connections_max.max(1);
         let (served, state) = (lobby.clone(), shared.clone());
@@ -86,8 +106,8 @@ impl<D: Database> Server<D> {
                         connection.expire();
                         None
                     }
-                    Job::Start { socket, input, startup, registration } => {
-                        Connection::start(&database, socket, input, &startup, &state, registration)
+                    Job::Start { wire, input, welcome, registration } => {
+                        Connection::start(&database, wire, input, *welcome, &state, registration)
                             .map(Box::new)
                     }
                 };

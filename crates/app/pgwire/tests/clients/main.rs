@@ -3,7 +3,9 @@
 
 mod describe;
 mod driver;
+mod login;
 mod pgbench;
+mod privileges;
 mod programs;
 mod psql;
 mod python;

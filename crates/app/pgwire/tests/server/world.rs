@@ -39,6 +39,7 @@ impl World {
             port: self.server.address().port(),
             user: "ada".to_owned(),
             database: "ada".to_owned(),
+            password: None,
         }
     }
 

@@ -9,6 +9,7 @@
 
 pub(crate) mod change;
 pub(crate) mod design;
+pub(crate) mod secured;
 pub(crate) mod sequences;
 pub(crate) mod snapshot;
 pub(crate) mod statistics;
@@ -34,6 +35,9 @@ pub(crate) enum DefinitionKind {
     View = 6,
     /// A comment on the definition `table`, or on a part of it.
     Comment = 7,
+    Role = 8,
+    /// Owner and grants of an object.
+    Access = 9,
 }
 
 impl DefinitionKind {
@@ -46,6 +50,8 @@ impl DefinitionKind {
             Self::Sequence,
             Self::View,
             Self::Comment,
+            Self::Role,
+            Self::Access,
         ];
         all.into_iter().find(|kind| *kind as i64 == number)
     }
@@ -54,7 +60,8 @@ impl DefinitionKind {
 /// An object of the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Definition {
-    /// From [`FIRST_OID`] on; later definitions have larger numbers.
+    /// From [`FIRST_OID`] on; later definitions have larger numbers. The role that owns the
+    /// database has a smaller one.
     pub id: i64,
     pub kind: DefinitionKind,
     /// The table that it belongs to; itself for a table, 0 for a routine. The commented object of a

@@ -7,10 +7,13 @@
 //! Decision: docs/decisions/0327-sequences-are-drawn-ahead.md
 
 use super::{Definition, DefinitionKind, Version};
+use crate::access::object::{Kind, Object, denied};
+use crate::access::privilege::Privileges;
 use crate::database::SqlDatabase;
 use crate::error::SqlError;
 use crate::host::Host;
-use crate::lexer::{Kind, tokens};
+use crate::lexer::{self, tokens};
+use crate::session::Actor;
 use fabric::{Fabric, run_now};
 use interpreter::Sequences;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -77,7 +80,8 @@ fn drawn(default: &sql::expression::Expr) -> Option<String> {
 fn start_of(body: &str) -> i64 {
     let tokens = tokens(body).unwrap_or_default();
     let at = tokens.iter().position(|token| token.is_word("START"));
-    let number = at.and_then(|at| tokens[at + 1..].iter().find(|one| one.kind == Kind::Number));
+    let number =
+        at.and_then(|at| tokens[at + 1..].iter().find(|one| one.kind == lexer::Kind::Number));
     number.and_then(|number| number.text.parse().ok()).unwrap_or(1)
 }
 
@@ -136,11 +140,14 @@ struct State {
     /// The last values that the session has drawn.
     current: BTreeMap<SequencePlace, i64>,
     last: Option<SequencePlace>,
+    /// The role that uses them.
+    actor: Actor,
 }
 
 impl<H: Host> SessionSequences<H> {
-    pub fn new(database: SqlDatabase<H>) -> Self {
-        let state = State { version: database.version(), current: BTreeMap::new(), last: None };
+    pub fn new(database: SqlDatabase<H>, actor: Actor) -> Self {
+        let (version, current) = (database.version(), BTreeMap::new());
+        let state = State { version, current, last: None, actor };
         Self { database, state: Mutex::new(state) }
     }
 
@@ -149,6 +156,32 @@ impl<H: Host> SessionSequences<H> {
         if state.version.serial != version.serial {
             state.version = version.clone();
         }
+    }
+
+    pub fn set_actor(&self, actor: Actor) {
+        self.state().actor = actor;
+    }
+
+    /// Requires one of these privileges for a sequence.
+    fn check(&self, name: &str, place: SequencePlace, one_of: Privileges) -> Result<(), SqlError> {
+        let state = self.state();
+        let State { version, actor, .. } = &*state;
+        let role = actor.acting(&version.roles);
+        let object = Object::sequence(place);
+        let (has, _) = version.objects.privileges(&version.roles, role, object, Kind::Sequence);
+        // PostgreSQL draws the numbers of identity columns without looking at privileges.
+        let is_own = || {
+            place.1 > 0 && is_identity(version, place.0) && {
+                let table = Object::Definition(place.0);
+                let (has, _) = version.objects.privileges(&version.roles, role, table, Kind::Table);
+                has.has_all(Privileges::INSERT)
+            }
+        };
+        if !has.common(one_of).is_empty() || is_own() {
+            return Ok(());
+        }
+        let found = version.sequences.iter().find(|(_, one)| one.place == place);
+        Err(denied("sequence", found.map_or(name, |(name, _)| name)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -167,6 +200,7 @@ impl<H: Host> SessionSequences<H> {
 
     fn next(&self, name: &str) -> Result<i64, SqlError> {
         let sequence = self.find(name)?;
+        self.check(name, sequence.place, Privileges::USAGE.with(Privileges::UPDATE))?;
         let take = |count| self.store(sequence, &|stored| stored + count);
         let value = self.database.ranges().draw(sequence.place, take)?;
         let mut state = self.state();
@@ -177,6 +211,7 @@ impl<H: Host> SessionSequences<H> {
 
     fn set(&self, name: &str, value: i64, is_called: bool) -> Result<i64, SqlError> {
         let sequence = self.find(name)?;
+        self.check(name, sequence.place, Privileges::UPDATE)?;
         self.store(sequence, &|_| if is_called { value } else { value - 1 })?;
         self.database.ranges().forget(sequence.place);
         self.state().current.insert(sequence.place, value);
@@ -192,6 +227,9 @@ impl<H: Host> SessionSequences<H> {
     }
 
     fn current_of(&self, place: Option<SequencePlace>, name: &str) -> Result<i64, SqlError> {
+        if let Some(place) = place {
+            self.check(name, place, Privileges::USAGE.with(Privileges::SELECT))?;
+        }
         let known = place.and_then(|place| self.state().current.get(&place).copied());
         known.ok_or_else(|| {
             let message = match name {
@@ -219,6 +257,13 @@ impl<H: Host> SessionSequences<H> {
             }
         }
     }
+}
+
+/// Whether a table has identity columns.
+fn is_identity(version: &Version, table: i64) -> bool {
+    let definition = version.definitions.iter().find(|one| one.id == table);
+    let table = definition.and_then(|one| version.catalog.table(&one.name));
+    table.is_some_and(|table| table.columns.iter().any(|column| column.identity.is_some()))
 }
 
 /// A UUID of the kernel's random bytes: those of an endpoint are too few for keys.

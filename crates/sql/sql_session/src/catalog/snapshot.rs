@@ -10,6 +10,12 @@ pub struct CatalogSnapshot {
     version: Arc<Version>,
 }
 
+impl std::fmt::Debug for CatalogSnapshot {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CatalogSnapshot").field("epoch", &self.epoch()).finish()
+    }
+}
+
 /// A table with its number.
 #[derive(Clone, Copy, Debug)]
 pub struct CatalogTable<'c> {
@@ -24,6 +30,10 @@ pub struct CatalogTable<'c> {
 impl CatalogSnapshot {
     pub(crate) fn new(version: Arc<Version>) -> Self {
         Self { version }
+    }
+
+    pub(crate) fn version(&self) -> &Version {
+        &self.version
     }
 
     /// Distinguishes all versions that this process has seen.

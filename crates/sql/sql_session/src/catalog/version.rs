@@ -3,6 +3,8 @@
 use super::change::EngineIndex;
 use super::sequences::{Sequence, sequences};
 use super::{Definition, DefinitionKind};
+use crate::access::object::Objects;
+use crate::access::roles::Roles;
 use crate::error::SqlError;
 use crate::parse_error::{parse_error, schema_error};
 use fabric::Env;
@@ -35,6 +37,8 @@ pub(crate) struct Version {
     pub routines: Vec<VersionRoutine>,
     /// By name.
     pub sequences: BTreeMap<String, Sequence>,
+    pub roles: Roles,
+    pub objects: Objects,
 }
 
 /// A function or procedure.
@@ -59,12 +63,9 @@ impl Parsed {
         let mut text = String::new();
         let mut last_line = 1;
         let is_of_schema = |one: &&Definition| {
-            !matches!(
+            matches!(
                 one.kind,
-                DefinitionKind::Routine
-                    | DefinitionKind::Sequence
-                    | DefinitionKind::View
-                    | DefinitionKind::Comment
+                DefinitionKind::Table | DefinitionKind::Index | DefinitionKind::Constraint
             )
         };
         for definition in definitions.iter().filter(is_of_schema) {
@@ -130,6 +131,8 @@ impl Version {
             costs,
             routines,
             sequences,
+            roles: Roles::read(&definitions),
+            objects: Objects::read(&definitions),
             catalog,
             definitions,
         })
@@ -184,7 +187,7 @@ impl Version {
 
     /// The number of the next definition.
     pub fn next_id(&self) -> i64 {
-        self.definitions.last().map_or(super::FIRST_OID, |last| last.id + 1)
+        self.definitions.last().map_or(0, |last| last.id + 1).max(super::FIRST_OID)
     }
 }
 

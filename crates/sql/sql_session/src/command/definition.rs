@@ -22,6 +22,9 @@ impl Parser<'_> {
             let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
             return Ok(Command::CreateSequence { name: self.relation()?, if_not_exists });
         }
+        if let Some(logs_in) = self.accept_role() {
+            return self.create_role(logs_in);
+        }
         self.accept("UNIQUE");
         if self.accept("INDEX") {
             self.accept("CONCURRENTLY");
@@ -69,6 +72,9 @@ impl Parser<'_> {
     }
 
     pub(super) fn drop(&mut self) -> Result2<Command> {
+        if self.accept_role().is_some() {
+            return self.drop_role();
+        }
         let kind = if self.accept("TABLE") {
             DropKind::Table
         } else if self.accept("INDEX") {
@@ -83,7 +89,7 @@ impl Parser<'_> {
         } else {
             let what = self.peek().map_or("", |token| token.text).to_uppercase();
             self.at = self.tokens.len();
-            let is_harmless = ["TABLESPACE", "EXTENSION", "STATISTICS", "SCHEMA", "OWNED"];
+            let is_harmless = ["TABLESPACE", "EXTENSION", "STATISTICS", "SCHEMA"];
             return match is_harmless.contains(&&*what) {
                 true => Ok(ignored(&format!("DROP {what}"))),
                 false => Err(SqlError::unsupported(format!("DROP {what} is not supported"))),
@@ -106,6 +112,12 @@ impl Parser<'_> {
     }
 
     pub(super) fn alter(&mut self) -> Result2<Command> {
+        if self.accept_role().is_some() {
+            return self.alter_role();
+        }
+        if let Some(change) = self.owner_change()? {
+            return Ok(change);
+        }
         if self.accept("SEQUENCE") {
             return match self.tokens.iter().any(|token| token.is_word("OWNED")) {
                 true => Ok(ignored("ALTER SEQUENCE")),
@@ -131,8 +143,8 @@ impl Parser<'_> {
         self.accept("ONLY");
         let table = self.relation()?;
         self.accept_sign('*');
-        let is_harmless = self.is_word("OWNER")
-            || self.is_word("SET") && !self.tokens.iter().any(|token| token.is_word("SCHEMA"))
+        let is_harmless = self.is_word("SET")
+            && !self.tokens.iter().any(|token| token.is_word("SCHEMA"))
             || self.is_word("CLUSTER")
             || self.is_word("REPLICA")
             || self.is_word("RESET");

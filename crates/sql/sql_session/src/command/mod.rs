@@ -3,11 +3,15 @@
 mod advisory;
 mod comment;
 mod definition;
+mod grant;
 mod maintenance;
+mod role;
 mod setting;
 
 pub(crate) use advisory::{AdvisoryCall, AdvisoryFunction, Argument};
 pub(crate) use comment::Commented;
+pub(crate) use grant::{GrantCommand, GrantTarget, OwnedKind, no_schema};
+pub(crate) use role::{RoleCommand, RoleOption, RoleSpec};
 
 use crate::copy::{CopyStatement, parse_copy};
 use crate::cursor::{parse_close, parse_declare, parse_fetch};
@@ -145,6 +149,26 @@ pub(crate) enum Command {
         tables: Vec<String>,
         mode: LockMode,
         waits: bool,
+    },
+    Role(RoleCommand),
+    Grant(GrantCommand),
+    /// `ALTER ... OWNER TO`
+    SetOwner {
+        kind: OwnedKind,
+        name: String,
+        if_exists: bool,
+        role: RoleSpec,
+        tag: &'static str,
+    },
+    /// `SET ROLE`; `None` for the role of the session.
+    SetRole {
+        is_local: bool,
+        name: Option<String>,
+    },
+    /// `SET SESSION AUTHORIZATION`; `None` for the user that has connected.
+    SetSessionUser {
+        is_local: bool,
+        name: Option<String>,
     },
     /// A command without effect, with its tag.
     Ignored(String),
@@ -370,7 +394,7 @@ impl<'t> Parser<'t> {
         if self.cascade() { Referrers::Truncate } else { Referrers::Refuse }
     }
 
-    fn cascade(&mut self) -> bool {
+    pub fn cascade(&mut self) -> bool {
         let cascade = self.accept("CASCADE");
         self.accept("RESTRICT");
         cascade
@@ -411,10 +435,7 @@ impl<'t> Parser<'t> {
             }
             "SET" => self.set()?,
             "SHOW" => Command::Show(self.shown()?),
-            "RESET" => match self.shown()? {
-                all if all == "all" => Command::Reset(None),
-                name => Command::Reset(Some(name)),
-            },
+            "RESET" => self.reset()?,
             "DISCARD" => self.discard()?,
             "PREPARE" => self.prepare()?,
             "EXECUTE" => self.execute()?,
@@ -446,6 +467,16 @@ impl<'t> Parser<'t> {
         Ok(command)
     }
 
+    fn reset(&mut self) -> Result2<Command> {
+        let name = self.shown()?;
+        Ok(match &*name {
+            "all" => Command::Reset(None),
+            "role" => Command::SetRole { is_local: false, name: None },
+            "session_authorization" => Command::SetSessionUser { is_local: false, name: None },
+            _ => Command::Reset(Some(name)),
+        })
+    }
+
     fn discard(&mut self) -> Result2<Command> {
         let all = self.name()?;
         Ok(if all == "all" { Command::DiscardAll } else { ignored("DISCARD") })
@@ -455,7 +486,10 @@ impl<'t> Parser<'t> {
     fn others(&mut self, word: &str) -> Result2<Command> {
         match word {
             "COMMENT" => self.comment(),
-            "GRANT" | "REVOKE" | "CHECKPOINT" | "CLUSTER" | "REINDEX" => Ok(ignored(word)),
+            "GRANT" if !self.has_objects() => self.grant_role(),
+            "REVOKE" if !self.has_objects() => self.revoke_role(),
+            "GRANT" | "REVOKE" => self.grant(word == "GRANT"),
+            "CHECKPOINT" | "CLUSTER" | "REINDEX" => Ok(ignored(word)),
             "LOCK" => self.lock_table(),
             "LISTEN" | "UNLISTEN" | "NOTIFY" | "MOVE" | "DO" | "MERGE" | "REFRESH" | "IMPORT"
             | "LOAD" | "REASSIGN" | "SECURITY" => {
@@ -466,6 +500,13 @@ impl<'t> Parser<'t> {
                 Err(self.unexpected())
             }
         }
+    }
+
+    /// Whether a `GRANT` or `REVOKE` is about privileges for objects.
+    fn has_objects(&self) -> bool {
+        let mut words = self.tokens[self.at..].iter();
+        let is_end = |token: &&Token<'_>| token.is_word("TO") || token.is_word("FROM");
+        words.by_ref().take_while(|token| !is_end(token)).any(|token| token.is_word("ON"))
     }
 
     fn prepare(&mut self) -> Result2<Command> {

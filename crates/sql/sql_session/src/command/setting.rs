@@ -44,21 +44,34 @@ impl Parser<'_> {
         if !is_local {
             self.accept("SESSION");
         }
+        if self.accept_all(&["SESSION", "AUTHORIZATION"]) || self.accept("AUTHORIZATION") {
+            return Ok(Command::SetSessionUser { is_local, name: self.value()? });
+        }
         let name = if self.accept_all(&["TIME", "ZONE"]) {
             let value = self.zone()?;
             return Ok(Command::Set { is_local, name: "timezone".to_owned(), value });
         } else if self.accept("NAMES") {
             "client_encoding".to_owned()
-        } else if self.accept("ROLE") {
+        } else if self.accept("ROLE") && !self.is_word("TO") && !self.is_sign('=') {
             "role".to_owned()
         } else {
-            let name = self.dotted()?;
+            let is_role = self.at > 0 && self.tokens[self.at - 1].is_word("ROLE");
+            let name = if is_role { "role".to_owned() } else { self.dotted()? };
             if !self.accept("TO") {
                 self.expect_sign('=')?;
             }
             name
         };
-        Ok(Command::Set { is_local, name, value: self.value()? })
+        let value = self.value()?;
+        Ok(match &*name.to_lowercase() {
+            "role" => Command::SetRole { is_local, name: value.filter(|name| name != "none") },
+            "session_authorization" => Command::SetSessionUser { is_local, name: value },
+            _ => Command::Set { is_local, name, value },
+        })
+    }
+
+    fn is_sign(&self, sign: char) -> bool {
+        self.peek().is_some_and(|token| token.kind == Kind::Sign(sign))
     }
 
     /// The value of `SET TIME ZONE`: an interval counts hours east of Greenwich.

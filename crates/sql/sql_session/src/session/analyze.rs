@@ -3,9 +3,10 @@
 use super::SqlSession;
 use super::rewrite::quoted;
 use super::transaction::done;
+use crate::access::object::Object;
 use crate::catalog::Version;
 use crate::catalog::version::Parsed;
-use crate::error::SqlError;
+use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::outcome::Outcome;
 use crate::planned::compile_text;
@@ -40,6 +41,12 @@ impl<H: Host> SqlSession<H> {
             let (at, definition) = found.ok_or_else(|| {
                 SqlError::new("42P01", format!("relation \"{name}\" does not exist"))
             })?;
+            if !self.may_analyze(&version, definition.id) {
+                let message =
+                    format!("skipping \"{name}\" --- only table or database owner can analyze it");
+                self.notice(Severity::Warning, "01000", message);
+                continue;
+            }
             let statistics = self.statistics(&version, &version.catalog.tables[at]).await?;
             self.database.store_statistics(definition.id, &statistics).await?;
             self.database.set_analyzed(definition.id, statistics);
@@ -52,6 +59,12 @@ impl<H: Host> SqlSession<H> {
             replaced?;
         }
         Ok(done(tag))
+    }
+
+    fn may_analyze(&self, version: &Version, table: i64) -> bool {
+        let (role, object) = (self.acting_role(version), Object::Definition(table));
+        let is_owner = |object| version.objects.is_owner(&version.roles, role, object);
+        is_owner(object) || is_owner(Object::Database)
     }
 
     /// Publishes the catalog with new statistics, so that statements are planned again.

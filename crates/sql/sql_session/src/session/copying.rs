@@ -10,6 +10,8 @@ use super::open::{OpenQuery, ROWS_AT_A_TIME};
 use super::query::Ended;
 use super::rewrite::{CHUNK_ROWS, insert_text, quoted};
 use super::{Block, Prepared, SqlSession};
+use crate::access::privilege::Privileges;
+use crate::access::required::check_table;
 use crate::catalog::Version;
 use crate::copy::{CopyOptions, CopySource, CopyStatement, Decoder, encode_row};
 use crate::error::SqlError;
@@ -90,7 +92,7 @@ impl<H: Host> SqlSession<H> {
                 format!("SELECT {} FROM {}", columns.join(", "), quoted(name))
             }
         };
-        let query = Prepared::new(&text, &[], &self.version(), &self.constants)?;
+        let query = Prepared::new(&text, &[], &self.version(), &self.identity)?;
         let (rows, open) = self.open_query(&query, ROWS_AT_A_TIME).await?;
         let columns = query.columns().unwrap_or_default();
         let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type.clone()).collect();
@@ -183,6 +185,8 @@ impl<H: Host> SqlSession<H> {
         }
         let mut version = block.version.clone().unwrap_or_else(|| self.database.version());
         let (at, _) = version.table(name).ok_or_else(|| no_relation(name))?;
+        let role = self.acting_role(&version);
+        check_table(&version, role, at, Privileges::INSERT)?;
         let table = &version.catalog.tables[at];
         let positions = match columns {
             None => (0..table.columns.len()).collect(),

@@ -17,6 +17,8 @@
 //! explain       EXPLAIN
 //! analyze       ANALYZE
 //! advisory      advisory locks
+//! grants        GRANT, REVOKE, and the privileges of commands
+//! roles         CREATE, ALTER, DROP ROLE; identity: the roles of the session
 //! settings      SET, SHOW, RESET; units: their durations and sizes
 //! style         settings of the forms of values
 //! timeouts      limits of statements, waits and silence
@@ -33,11 +35,14 @@ mod cursors;
 mod definition;
 mod divided;
 mod explain;
+pub(crate) mod grants;
+mod identity;
 mod open;
 mod prepared;
 mod query;
 mod replay;
 mod rewrite;
+mod roles;
 pub(crate) mod settings;
 mod style;
 mod timeouts;
@@ -47,6 +52,7 @@ mod utility;
 mod view;
 
 pub(crate) use block::{Block, BlockKind};
+pub(crate) use identity::Actor;
 pub use open::{Fetched, OpenQuery, ROWS_AT_A_TIME};
 pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
@@ -58,7 +64,6 @@ use crate::catalog::Version;
 use crate::catalog::sequences::SessionSequences;
 use crate::catalog::snapshot::CatalogSnapshot;
 use crate::command::Command;
-use crate::constants::constants;
 use crate::database::SqlDatabase;
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
@@ -67,8 +72,8 @@ use cache::Cache;
 use copying::Copying;
 use explain::Measured;
 use fabric::Fabric;
+use identity::Identity;
 use interpreter::{Interrupt, Rows, Runner};
-use prepared::Constants;
 use settings::Settings;
 use sql_value::Value;
 use sql_value::style::{Style, enter, within};
@@ -121,7 +126,7 @@ pub struct SqlSession<H: Host> {
     named: BTreeMap<String, Prepared>,
     notices: Vec<Notice>,
     copying: Option<Copying>,
-    constants: Constants,
+    identity: Identity,
     sequences: Arc<SessionSequences<H>>,
     /// Measurements of the last statement, if they are wanted.
     measured: Option<Measured>,
@@ -132,17 +137,21 @@ pub struct SqlSession<H: Host> {
 
 impl<H: Host> SqlSession<H> {
     pub(crate) fn new(database: SqlDatabase<H>, options: SessionOptions) -> Self {
-        let settings = Settings::new(&options.user, &options.settings);
-        let constants = constants(&options);
+        let version = database.version();
+        let (user, serial) = (&options.user, database.next_session());
+        let identity = Identity::new(serial, &version.roles, user, &options.database);
+        let is_superuser = version.roles.is_superuser(identity.current.oid);
+        let settings = Settings::new(user, is_superuser, &options.settings);
         let handle = database.host().handle();
         let advisory = HeldAdvisory::new(database.next_session());
         let mut runner = Runner::new(handle.env(), database.host().sql_time_us());
-        let sequences = Arc::new(SessionSequences::new(database.clone()));
+        let sequences = SessionSequences::new(database.clone(), identity.current.clone());
+        let sequences = Arc::new(sequences);
         runner.set_sequences(sequences.clone());
         let interrupt = Arc::new(Interrupt::default());
         runner.set_interrupt(interrupt.clone());
         Self {
-            current: Arc::new(database.version()),
+            current: Arc::new(version),
             database,
             env: handle.env().clone(),
             interrupt,
@@ -157,7 +166,7 @@ impl<H: Host> SqlSession<H> {
             named: BTreeMap::new(),
             notices: Vec::new(),
             copying: None,
-            constants,
+            identity,
             sequences,
             measured: None,
             cache: Cache::default(),
@@ -218,7 +227,7 @@ impl<H: Host> SqlSession<H> {
         {
             return Ok(prepared);
         }
-        let prepared = Prepared::new(text, types, &version, &self.constants)?;
+        let prepared = Prepared::new(text, types, &version, &self.identity)?;
         self.cache.keep(text, types, version.serial, &prepared);
         match &prepared.inner.command {
             Command::Execute { name, .. } => Ok(prepared.executing(self.find_named(name)?)),
@@ -235,7 +244,7 @@ impl<H: Host> SqlSession<H> {
         let prepared = match self.cache.find(&shape.text, &shape.types, version.serial) {
             Some(prepared) => prepared,
             None => {
-                let new = Prepared::new(&shape.text, &shape.types, version, &self.constants);
+                let new = Prepared::new(&shape.text, &shape.types, version, &self.identity);
                 let new = new.ok()?;
                 self.cache.keep(&shape.text, &shape.types, version.serial, &new);
                 new

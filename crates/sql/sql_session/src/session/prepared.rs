@@ -1,5 +1,6 @@
 //! Prepared statements.
 
+use super::identity::Identity;
 use crate::catalog::Version;
 use crate::command::{AdvisoryCall, Argument, Command, parse};
 use crate::error::SqlError;
@@ -43,11 +44,14 @@ pub(crate) struct PreparedInner {
     pub kind: StatementKind,
     /// The types that the client has declared.
     declared: Vec<SqlType>,
+    /// The identity that it was prepared for.
+    identity: u64,
     parameters: Vec<SqlType>,
     columns: Option<Vec<ColumnDescription>>,
-    /// The plan, with the serial number of the catalog's version that it was made for.
-    plans: Mutex<Option<(u64, Plans)>>,
-    constants: Constants,
+    /// The plan, with the serial numbers of the catalog's version and of the session's identity
+    /// that it was made for. The identity has the privileges for it, so that executions compare
+    /// these numbers only.
+    plans: Mutex<Option<(PlannedFor, Plans)>>,
 }
 
 const HOLDERS: &str = "no holder panics";
@@ -74,6 +78,13 @@ impl Plans {
         }
     }
 }
+
+/// The serial numbers of a version and of an identity.
+type PlannedFor = (u64, u64);
+
+/// The serial number of no identity: as in PostgreSQL, an execution needs privileges, and
+/// preparing a statement does not.
+const UNCHECKED: u64 = u64::MAX;
 
 /// Functions of a session and their values.
 pub(crate) type Constants = Arc<[(String, Expr)]>;
@@ -114,7 +125,7 @@ impl Prepared {
         text: &str,
         types: &[u32],
         version: &Version,
-        constants: &Constants,
+        identity: &Identity,
     ) -> Result<Self, SqlError> {
         let command = parse(text)?;
         let declared = types.iter().map(|&oid| declared_type(oid));
@@ -122,10 +133,10 @@ impl Prepared {
         match command {
             Command::Query | Command::Call if is_table(text) => {
                 let written = format!("{SELECT_ALL}{}", &text.trim_start()[TABLE.len()..]);
-                let query = Self::query(&written, declared, version, constants);
+                let query = Self::query(&written, declared, version, identity);
                 query.map_err(|error| moved(error, text))
             }
-            Command::Query | Command::Call => Self::query(text, declared, version, constants),
+            Command::Query | Command::Call => Self::query(text, declared, version, identity),
             command => Ok(Self::utility(text, command, &declared)),
         }
     }
@@ -134,9 +145,9 @@ impl Prepared {
         text: &str,
         declared: Vec<SqlType>,
         version: &Version,
-        constants: &Constants,
+        identity: &Identity,
     ) -> Result<Self, SqlError> {
-        let plans = plans(text, &declared, version, constants)?;
+        let plans = plans(text, &declared, version, &identity.constants)?;
         let planned = &plans.exact;
         let columns = planned_columns(planned, version);
         let has_rows = columns.is_some();
@@ -145,10 +156,10 @@ impl Prepared {
             command: Command::Query,
             kind: if has_rows { StatementKind::Rows } else { StatementKind::Change },
             declared,
+            identity: identity.serial,
             parameters: planned.parameters.clone(),
             columns,
-            plans: Mutex::new(Some((version.serial, plans))),
-            constants: constants.clone(),
+            plans: Mutex::new(Some(((version.serial, UNCHECKED), plans))),
         };
         Ok(Self { inner: Arc::new(inner), constants: None })
     }
@@ -181,10 +192,10 @@ impl Prepared {
             command,
             kind,
             declared: Vec::new(),
+            identity: UNCHECKED,
             parameters,
             columns,
             plans: Mutex::default(),
-            constants: Arc::default(),
         };
         Self { inner: Arc::new(inner), constants: None }
     }
@@ -196,39 +207,55 @@ impl Prepared {
             command: self.inner.command.clone(),
             kind: named.inner.kind,
             declared: Vec::new(),
+            identity: UNCHECKED,
             parameters: Vec::new(),
             columns: named.inner.columns.clone(),
             plans: Mutex::default(),
-            constants: Arc::default(),
         };
         Self { inner: Arc::new(inner), constants: None }
     }
 
-    /// The plan for a version of the catalog and these parameters; plans again if the version is
-    /// another one.
+    /// The plan for a version of the catalog, an identity and these parameters; plans again if one
+    /// of both is another one.
     ///
     /// # Errors
     /// Those of planning, or the statement's columns have changed since it was prepared.
     pub(crate) fn plan_for(
         &self,
         version: &Version,
+        identity: &Identity,
         parameters: &[Value],
     ) -> Result<Arc<Planned>, SqlError> {
         let inner = &self.inner;
-        if let Some((serial, plans)) = &*inner.plans.lock().expect(HOLDERS)
-            && *serial == version.serial
+        let wanted = (version.serial, identity.serial);
+        if let Some((planned_for, plans)) = &*inner.plans.lock().expect(HOLDERS)
+            && *planned_for == wanted
         {
             return Ok(plans.choose(parameters));
         }
-        let plans = plans(&inner.text, &inner.declared, version, &inner.constants)?;
+        let plans = match self.unchecked(version, identity) {
+            Some(plans) => plans,
+            None => plans(&inner.text, &inner.declared, version, &identity.constants)?,
+        };
+        plans.exact.check(version, identity.acting(&version.roles))?;
         let is_same = same_columns(&planned_columns(&plans.exact, version), &inner.columns);
         if !is_same || plans.exact.parameters != inner.parameters {
             let message = "cached plan must not change result type";
             return Err(SqlError::unsupported(message));
         }
         let chosen = plans.choose(parameters);
-        *inner.plans.lock().expect(HOLDERS) = Some((version.serial, plans));
+        *inner.plans.lock().expect(HOLDERS) = Some((wanted, plans));
         Ok(chosen)
+    }
+}
+
+impl Prepared {
+    /// The plans of a statement that was prepared for this version and has not run.
+    fn unchecked(&self, version: &Version, identity: &Identity) -> Option<Plans> {
+        let plans = self.inner.plans.lock().expect(HOLDERS);
+        let (planned_for, plans) = plans.as_ref()?;
+        let is_it = *planned_for == (version.serial, UNCHECKED);
+        (is_it && self.inner.identity == identity.serial).then(|| plans.clone())
     }
 }
 

@@ -164,7 +164,7 @@ impl<H: Host> SqlSession<H> {
         loop {
             self.see_current();
             let version = &**self.current;
-            let planned = prepared.plan_for(version, parameters)?;
+            let planned = prepared.plan_for(version, &self.identity, parameters)?;
             for &table in planned.changed(version) {
                 locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
@@ -297,7 +297,7 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<(Arc<Version>, Arc<Planned>), SqlError> {
         loop {
             let version = block.version.get_or_insert_with(|| self.database.version()).clone();
-            let planned = prepared.plan_for(&version, parameters)?;
+            let planned = prepared.plan_for(&version, &self.identity, parameters)?;
             for &table in planned.changed(&version) {
                 block.locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }

@@ -4,6 +4,7 @@
 //! `work_mem`, the style of values, and the names that a client shows. The others are accepted
 //! because drivers send them; text is always UTF-8.
 
+use super::identity::{IS_SUPERUSER, ROLE, SESSION_USER};
 use super::style;
 use super::units::{MEMORY, TIME};
 use crate::command::IsolationLevel;
@@ -161,12 +162,18 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// The settings at the start of a session of a user.
-    pub fn new(user: &str, given: &[(String, String)]) -> Self {
+    pub fn new(user: &str, is_superuser: bool, given: &[(String, String)]) -> Self {
         let mut settings = Self::default();
-        settings.session.insert("session_authorization".to_owned(), user.to_owned());
+        settings.session.insert(SESSION_USER.to_owned(), user.to_owned());
+        let truth = if is_superuser { "on" } else { "off" };
+        settings.session.insert(IS_SUPERUSER.to_owned(), truth.to_owned());
         for (name, value) in given {
             // A client that cannot be served as it wishes learns so from the reported values.
-            let _ = settings.set(name, Some(value.clone()), false);
+            // The roles are no settings that a client may choose.
+            let lower = name.to_lowercase();
+            if lower != ROLE && lower != SESSION_USER {
+                let _ = settings.set(name, Some(value.clone()), false);
+            }
         }
         settings.changed.clear();
         settings.start = settings.session.clone();
@@ -242,9 +249,23 @@ impl Settings {
         };
     }
 
+    /// Stores a setting of the session's roles, without checks.
+    pub fn put(&mut self, name: &'static str, value: &str, is_local: bool) {
+        let list = if is_local { &mut self.local } else { &mut self.session };
+        list.insert(name.to_owned(), value.to_owned());
+        let known = find(name).filter(|known| known.is_reported);
+        self.changed.extend(known.map(|known| known.name));
+    }
+
+    /// `RESET ALL`, which keeps the roles.
     pub fn reset_all(&mut self) {
+        let kept = [ROLE, SESSION_USER, IS_SUPERUSER];
+        let is_kept = |name: &str| kept.contains(&name);
+        let own = std::mem::take(&mut self.session);
         self.session = self.start.clone();
-        self.local.clear();
+        self.session.retain(|name, _| !is_kept(name));
+        self.session.extend(own.into_iter().filter(|(name, _)| is_kept(name)));
+        self.local.retain(|name, _| is_kept(name));
         self.report_all();
         self.take_effect();
     }
@@ -258,8 +279,9 @@ impl Settings {
         self.at_begin = Some(self.session.clone());
     }
 
-    /// The transaction ends; `SET LOCAL` ends with it, and after a roll-back every `SET`.
-    pub fn end(&mut self, has_committed: bool) {
+    /// The transaction ends; `SET LOCAL` ends with it, and after a roll-back every `SET`. Returns
+    /// whether settings have changed by that.
+    pub fn end(&mut self, has_committed: bool) -> bool {
         let before = self.at_begin.take();
         let undone = before.filter(|before| !has_committed && *before != self.session);
         if undone.is_some() || !self.local.is_empty() {
@@ -267,7 +289,9 @@ impl Settings {
             self.local.clear();
             self.report_all();
             self.take_effect();
+            return true;
         }
+        false
     }
 
     /// Takes the reported settings that have changed, with their values.
@@ -367,7 +391,8 @@ mod tests {
 
     #[test]
     fn settings_follow_their_transaction() {
-        let mut settings = Settings::new("ada", &[("application_name".into(), "psql".into())]);
+        let mut settings =
+            Settings::new("ada", true, &[("application_name".into(), "psql".into())]);
         assert_eq!(settings.get("Application_Name"), Some("psql"));
         settings.begin();
         settings.set("work_mem", Some("64".into()), false).expect("it is known");
@@ -388,7 +413,7 @@ mod tests {
 
     #[test]
     fn unknown_settings_and_values_are_refused() {
-        let mut settings = Settings::new("ada", &[]);
+        let mut settings = Settings::new("ada", true, &[]);
         let refused = settings.set("no_such", Some("1".into()), false);
         assert_eq!(refused.expect_err("it is unknown").sqlstate, "42704");
         settings.set("my.own", Some("1".into()), false).expect("names with a dot are free");

@@ -134,7 +134,9 @@ impl<H: Host> SqlSession<H> {
         }
         block.locks.release(self.database.locks());
         self.advisory.release_all(self.database.advisory_locks(), true);
-        self.settings.end(has_committed);
+        if self.settings.end(has_committed) {
+            self.follow_settings(false);
+        }
         ended
     }
 

@@ -39,6 +39,14 @@ impl<H: Host> SqlSession<H> {
                 Ok(done("SET"))
             }
             Command::Set { is_local, name, value } => self.set(*is_local, name, value.clone()),
+            Command::SetRole { is_local, name } => {
+                self.set_role(name.as_deref(), *is_local)?;
+                Ok(done(set_tag(&inner.text)))
+            }
+            Command::SetSessionUser { is_local, name } => {
+                self.set_session_user(name.as_deref(), *is_local)?;
+                Ok(done(set_tag(&inner.text)))
+            }
             Command::Show(name) => self.show(name),
             Command::Reset(name) => {
                 match name {
@@ -138,6 +146,10 @@ impl<H: Host> SqlSession<H> {
                 locked = Err(SqlError::new("42P01", message));
                 break;
             };
+            if let Err(lacks) = self.check_lock(&version, name, mode) {
+                locked = Err(lacks);
+                break;
+            }
             locked = match mode {
                 _ if !waits && !block.locks.is_free(database.locks(), definition.id) => {
                     let message = format!("could not obtain lock on relation \"{name}\"");
@@ -166,6 +178,7 @@ impl<H: Host> SqlSession<H> {
         }
         self.named.clear();
         self.cache.clear();
+        self.reset_identity();
         self.settings.reset_all();
         self.advisory.release_all(self.database.advisory_locks(), false);
         Ok(done("DISCARD ALL"))
@@ -187,7 +200,7 @@ impl<H: Host> SqlSession<H> {
             Ok(crate::oid::of_type(&sql_type))
         });
         let oids = oids.collect::<Result<Vec<u32>, SqlError>>()?;
-        let prepared = Prepared::new(text, &oids, &self.version(), &self.constants)?;
+        let prepared = Prepared::new(text, &oids, &self.version(), &self.identity)?;
         self.named.insert(name.to_owned(), prepared);
         Ok(done("PREPARE"))
     }
@@ -215,7 +228,7 @@ impl<H: Host> SqlSession<H> {
                 .zip(wanted)
                 .map(|(part, wanted)| format!("CAST(({part}) AS {wanted})"));
             let text = format!("SELECT {}", parts.collect::<Vec<_>>().join(", "));
-            let select = Prepared::new(&text, &[], &self.version(), &self.constants)?;
+            let select = Prepared::new(&text, &[], &self.version(), &self.identity)?;
             if let Outcome::Rows { rows, .. } = self.run_query(&select, &[]).await? {
                 values.extend(rows.iter().next().unwrap_or_default().iter().cloned());
             }
@@ -239,4 +252,10 @@ impl<H: Host> SqlSession<H> {
             }
         }
     }
+}
+
+/// The tag of `SET` or `RESET`.
+fn set_tag(text: &str) -> &'static str {
+    let resets = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("reset"));
+    if resets { "RESET" } else { "SET" }
 }

@@ -1,6 +1,7 @@
 //! The session as the system catalog shows it.
 
 use super::SqlSession;
+use crate::access::role::Role;
 use crate::catalog::DefinitionKind;
 use crate::host::Host;
 use crate::lexer::tokens;
@@ -52,6 +53,15 @@ impl<H: Host> SqlSession<H> {
         let comments = comments
             .filter_map(|one| Some((one.table, CommentPart::of(&one.name)?, one.body.clone())));
         comments.collect()
+    }
+
+    /// The roles; at least that of the owner of the database.
+    pub fn roles(&self) -> Vec<Role> {
+        let version = self.version();
+        match version.roles.is_empty() {
+            true => vec![Role::owner(self.session_user())],
+            false => version.roles.iter().cloned().collect(),
+        }
     }
 
     /// All settings with their values.

@@ -8,6 +8,8 @@ mod locks;
 mod mixed;
 mod parts;
 mod postgres;
+mod privileges;
+mod roles;
 mod routines;
 mod sequences;
 mod statements;

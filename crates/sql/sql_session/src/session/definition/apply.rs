@@ -23,6 +23,7 @@ impl<H: Host> SqlSession<H> {
         text: &str,
     ) -> Result<(), SqlError> {
         let parsed = Parsed::read(&edited.definitions, text)?;
+        self.check_references_of(version, &parsed, &edited.definitions)?;
         let database = self.database.host().handle();
         let change = block.change.as_mut().expect("a change has begun");
         for (table, &at) in parsed.catalog.tables.iter().zip(&parsed.table_definitions) {

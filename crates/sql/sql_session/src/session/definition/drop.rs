@@ -4,6 +4,7 @@ use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::alter::alteration;
 use super::{Edited, no_table};
+use crate::access::privilege::Privileges;
 use crate::catalog::version::Parsed;
 use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::command::{DropKind, Referrers};
@@ -117,6 +118,7 @@ impl<H: Host> SqlSession<H> {
             }
             next += 1;
         }
+        self.check_tables(version, &all, Privileges::TRUNCATE)?;
         for name in &all {
             let owner = self.owner(version, name)?.clone();
             if referrers == Referrers::Refuse {
@@ -143,7 +145,10 @@ fn without_tables(
     definitions: Vec<Definition>,
     tables: &[Definition],
 ) -> Vec<Definition> {
-    let is_of = |one: &Definition| tables.iter().any(|table| table.id == one.table);
+    let is_of = |one: &Definition| {
+        let has_owner = one.kind == DefinitionKind::Access;
+        !has_owner && tables.iter().any(|table| table.id == one.table)
+    };
     let mut rest = definitions.clone();
     rest.retain(|one| !is_of(one));
     if Parsed::read(&rest, "").is_ok() {

@@ -28,6 +28,7 @@ mod view;
 
 use super::transaction::done;
 use super::{Block, SqlSession};
+use crate::access::object::follow;
 use crate::catalog::change::Replaced;
 use crate::catalog::store::sequence_owners;
 use crate::catalog::{Change, Definition, DefinitionKind, Version, physical_name};
@@ -43,7 +44,7 @@ use txn::{CatalogError, Isolation};
 use view::create_view;
 
 /// The new definitions, and the command tag.
-struct Edited {
+pub(super) struct Edited {
     definitions: Vec<Definition>,
     tag: &'static str,
     /// Tables with new storage that takes over the rows of the old one, by number.
@@ -53,7 +54,7 @@ struct Edited {
 }
 
 impl Edited {
-    fn new(definitions: Vec<Definition>, tag: &'static str) -> Self {
+    pub(super) fn new(definitions: Vec<Definition>, tag: &'static str) -> Self {
         Self { definitions, tag, rewritten: Vec::new(), values: Vec::new() }
     }
 
@@ -110,6 +111,7 @@ impl<H: Host> SqlSession<H> {
         }
         self.begin_change(block).await?;
         let version = block.version.clone().expect("a change has a version");
+        self.check_definition(&version, command)?;
         let mut edited = match command {
             Command::CreateTable { name, if_not_exists } => {
                 self.create_table(&version, name, *if_not_exists, text)?
@@ -139,10 +141,16 @@ impl<H: Host> SqlSession<H> {
             Command::CreateRoutine { name, replaces } => {
                 create_routine(&version, name, *replaces, text)?
             }
+            Command::Grant(command) => self.change_grants(&version, command)?,
+            Command::SetOwner { kind, name, if_exists, role, tag } => {
+                self.set_owner(&version, (*kind, name), *if_exists, (role, tag))?
+            }
+            Command::Role(command) => self.change_roles(&version, command)?,
             _ => return Err(SqlError::unsupported("this command is not supported")),
         };
         forget_comments(&mut edited.definitions);
         let tag = edited.tag;
+        follow(&version.definitions, &mut edited.definitions, self.acting_role(&version));
         if edited.definitions != version.definitions {
             if block.keeps_transaction() && !edited.only_adds(&version) {
                 // The transaction's statements would not run as before.

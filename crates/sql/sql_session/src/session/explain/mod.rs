@@ -111,8 +111,8 @@ impl<H: Host> SqlSession<H> {
             error.position = error.position.map(|position| position + at);
             error
         };
-        let prepared = Prepared::new(text, &[], &version, &self.constants).map_err(shift)?;
-        let planned = prepared.plan_for(&version, &[])?;
+        let prepared = Prepared::new(text, &[], &version, &self.identity).map_err(shift)?;
+        let planned = prepared.plan_for(&version, &self.identity, &[])?;
         let planning_ns = env.now_ns() - start_ns;
         let plan = tree(&planned, &version);
         let costs = match &planned.action {

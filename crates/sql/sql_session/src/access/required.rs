@@ -1,0 +1,285 @@
+//! The privileges that statements need.
+//!
+//! A view's rows are read with the rights of its owner, so what a view reads is checked for the
+//! owner, and the view itself for the role of the statement. The resolver has put the query of a
+//! view in its place; a query that equals that of a view is treated as the view, which gives the
+//! same rows.
+
+use super::object::{Kind, Object, denied};
+use super::privilege::Privileges;
+use crate::catalog::{DefinitionKind, Version};
+use crate::error::SqlError;
+use sql::Call;
+use sql::expression::{Expr, ExprKind};
+use sql::procedure::RoutineKind;
+use sql::query::{
+    From, FromKind, Insert, InsertSource, Join, OnConflict, OrderBy, Plain, Query, Select,
+    SelectBody,
+};
+use sql::walk::for_each_sql;
+
+/// Requires the privileges of a query for a role.
+///
+/// # Errors
+/// The role lacks one.
+pub(crate) fn check_query(version: &Version, role: i64, query: &Query) -> Result<(), SqlError> {
+    if version.roles.is_superuser(role) {
+        return Ok(());
+    }
+    Walk::new(version, role).query(query)
+}
+
+/// Requires the privileges of a call and of the routine's statements. They run with the rights of
+/// the caller, and all are checked before the first one runs.
+///
+/// # Errors
+/// The role lacks one.
+pub(crate) fn check_call(version: &Version, role: i64, call: &Call) -> Result<(), SqlError> {
+    if version.roles.is_superuser(role) {
+        return Ok(());
+    }
+    let routine = &version.routines[call.routine];
+    let object = Object::Definition(routine.id);
+    let has = version.objects.privileges(&version.roles, role, object, Kind::Routine).0;
+    if !has.has_all(Privileges::EXECUTE) {
+        let kind = match routine.signature.kind {
+            RoutineKind::Function => "function",
+            RoutineKind::Procedure => "procedure",
+        };
+        return Err(denied(kind, &routine.signature.name));
+    }
+    let mut walk = Walk::new(version, role);
+    call.arguments.iter().for_each(|argument| walk.expr(argument));
+    for_each_sql(&routine.signature, &mut |query| {
+        let checked = Walk::new(version, role).query(query);
+        walk.note(checked);
+    });
+    let mut exprs = Walk::new(version, role);
+    sql::walk::for_each_formula(&routine.signature, &mut |expr| exprs.expr(expr));
+    walk.end().and(exprs.end())
+}
+
+/// Requires a privilege for a table by its position.
+///
+/// # Errors
+/// The role lacks it.
+pub(crate) fn check_table(
+    version: &Version,
+    role: i64,
+    table: usize,
+    wanted: Privileges,
+) -> Result<(), SqlError> {
+    let object = Object::Definition(version.definition_of(table).id);
+    let name = &version.catalog.tables[table].name;
+    version.objects.require(&version.roles, role, (object, Kind::Table, name), wanted)
+}
+
+/// Looks at all parts of a statement.
+struct Walk<'v> {
+    version: &'v Version,
+    role: i64,
+    /// For each query around the present place, innermost last, whether its source 0 is the table
+    /// that the statement changes.
+    levels: Vec<bool>,
+    /// Whether the statement reads the table that it changes.
+    reads_target: bool,
+    /// The first lack.
+    lack: Option<SqlError>,
+}
+
+impl<'v> Walk<'v> {
+    fn new(version: &'v Version, role: i64) -> Self {
+        Self { version, role, levels: Vec::new(), reads_target: false, lack: None }
+    }
+
+    fn note(&mut self, checked: Result<(), SqlError>) {
+        if let Err(lack) = checked {
+            self.lack.get_or_insert(lack);
+        }
+    }
+
+    fn end(self) -> Result<(), SqlError> {
+        self.lack.map_or(Ok(()), Err)
+    }
+
+    fn table(&mut self, table: usize, wanted: Privileges) {
+        let checked = check_table(self.version, self.role, table, wanted);
+        self.note(checked);
+    }
+
+    fn query(mut self, query: &Query) -> Result<(), SqlError> {
+        match query {
+            Query::Select(select) => self.select(select, Privileges::SELECT),
+            Query::Insert(insert) => self.insert(insert),
+            Query::Update(update) => {
+                let exprs = update.assignments.iter().filter_map(|(_, value)| value.as_ref());
+                let returning = update.returning.iter().map(|output| &output.expr);
+                let exprs = exprs.chain(&update.filter).chain(returning);
+                let parts = (&update.sources[..], &update.joins[..]);
+                self.change(update.table, Privileges::UPDATE, parts, exprs);
+            }
+            Query::Delete(delete) => {
+                let returning = delete.returning.iter().map(|output| &output.expr);
+                let exprs = delete.filter.iter().chain(returning);
+                let parts = (&delete.sources[..], &delete.joins[..]);
+                self.change(delete.table, Privileges::DELETE, parts, exprs);
+            }
+        }
+        self.end()
+    }
+
+    /// `UPDATE` and `DELETE`.
+    fn change<'q>(
+        &mut self,
+        table: usize,
+        wanted: Privileges,
+        (sources, joins): (&[From], &[Join]),
+        exprs: impl Iterator<Item = &'q Expr>,
+    ) {
+        sources.iter().skip(1).for_each(|source| self.source(source, Privileges::SELECT));
+        self.levels.push(true);
+        joins.iter().for_each(|join| self.join(join));
+        exprs.for_each(|value| self.expr(value));
+        self.levels.pop();
+        let reads = if self.reads_target { Privileges::SELECT } else { Privileges::NONE };
+        // PostgreSQL checks the table that is changed first.
+        let earlier = self.lack.take();
+        self.table(table, wanted.with(reads));
+        self.note(earlier.map_or(Ok(()), Err));
+    }
+
+    fn insert(&mut self, insert: &Insert) {
+        let mut wanted = Privileges::INSERT;
+        self.levels.push(true);
+        match &insert.on_conflict {
+            None => {}
+            Some(OnConflict::DoNothing { columns }) => self.reads_target |= !columns.is_empty(),
+            Some(OnConflict::DoUpdate(update)) => {
+                wanted = wanted.with(Privileges::UPDATE);
+                self.reads_target |= !update.columns.is_empty();
+                let values = update.assignments.iter().filter_map(|(_, value)| value.as_ref());
+                values.chain(&update.filter).for_each(|value| self.expr(value));
+            }
+        }
+        insert.returning.iter().for_each(|output| self.expr(&output.expr));
+        self.levels.pop();
+        if self.reads_target {
+            wanted = wanted.with(Privileges::SELECT);
+        }
+        let earlier = self.lack.take();
+        self.table(insert.table, wanted);
+        self.note(earlier.map_or(Ok(()), Err));
+        match &insert.source {
+            InsertSource::Values(rows) => {
+                rows.iter().flatten().flatten().for_each(|value| self.expr(value));
+            }
+            InsertSource::Select(select, _) => self.select(select, Privileges::SELECT),
+        }
+    }
+
+    /// `wanted` are the privileges for the tables of its `FROM`.
+    fn select(&mut self, select: &Select, wanted: Privileges) {
+        let wanted = match &select.lock {
+            Some(_) => wanted.with(Privileges::UPDATE),
+            None => wanted,
+        };
+        match &select.body {
+            SelectBody::Plain(plain) => {
+                self.plain(plain, select, wanted);
+                return;
+            }
+            SelectBody::Values { rows, .. } => {
+                self.levels.push(false);
+                rows.iter().flatten().for_each(|value| self.expr(value));
+                self.levels.pop();
+            }
+            SelectBody::Union { left, right, .. } => {
+                self.select(left, wanted);
+                self.select(right, wanted);
+            }
+        }
+        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
+    }
+
+    fn plain(&mut self, plain: &Plain, select: &Select, wanted: Privileges) {
+        plain.sources.iter().for_each(|source| self.source(source, wanted));
+        self.levels.push(false);
+        plain.joins.iter().for_each(|join| self.join(join));
+        let outputs = plain.outputs.iter().map(|output| &output.expr);
+        let conditions = plain.filter.iter().chain(&plain.group).chain(&plain.having);
+        outputs.chain(conditions).for_each(|value| self.expr(value));
+        for key in &select.order {
+            if let OrderBy::Expr(value) = &key.by {
+                self.expr(value);
+            }
+        }
+        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
+        self.levels.pop();
+    }
+
+    fn source(&mut self, source: &From, wanted: Privileges) {
+        match &source.kind {
+            FromKind::Table(table) => self.table(*table, wanted),
+            FromKind::Query(query) => match self.view(source, query) {
+                Some(checked) => self.note(checked),
+                None => self.select(query, wanted),
+            },
+            FromKind::Unnest(values) | FromKind::Series(values) => {
+                values.iter().for_each(|value| self.expr(value));
+            }
+        }
+    }
+
+    /// The check of a query that is one of a view; `None` if it is not.
+    fn view(&mut self, source: &From, query: &Select) -> Option<Result<(), SqlError>> {
+        let version = self.version;
+        let same = version.catalog.views.iter().filter(|view| view.query == *query);
+        let mut lack = None;
+        for view in same {
+            let is_it = |one: &&crate::catalog::Definition| {
+                one.kind == DefinitionKind::View && one.name == view.name
+            };
+            let Some(definition) = version.definitions.iter().find(is_it) else { continue };
+            let object = Object::Definition(definition.id);
+            let named = (object, Kind::View, &*view.name);
+            let objects = &version.objects;
+            let own = objects.require(&version.roles, self.role, named, Privileges::SELECT);
+            let owner = objects.owner(object);
+            let checked = own.and_then(|()| {
+                let mut inner = Walk::new(version, owner);
+                if !version.roles.is_superuser(owner) {
+                    inner.select(query, Privileges::SELECT);
+                }
+                inner.end()
+            });
+            match checked {
+                Ok(()) => return Some(Ok(())),
+                // The view that the statement names explains best.
+                Err(error) if lack.is_none() || source.alias == view.name => lack = Some(error),
+                Err(_) => {}
+            }
+        }
+        lack.map(Err)
+    }
+
+    fn join(&mut self, join: &Join) {
+        if let Join::Pair { left, right, condition, .. } = join {
+            self.join(left);
+            self.join(right);
+            condition.iter().for_each(|value| self.expr(value));
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Column(column) => {
+                let level = self.levels.len().checked_sub(1 + column.level as usize);
+                let is_target = level.is_some_and(|level| self.levels[level]);
+                self.reads_target |= is_target && column.source == 0;
+            }
+            ExprKind::Subquery { query, .. } => self.select(query, Privileges::SELECT),
+            _ => {}
+        }
+        expr.for_each_child(&mut |child| self.expr(child));
+    }
+}

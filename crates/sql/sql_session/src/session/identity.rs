@@ -1,0 +1,192 @@
+//! The roles of a session: the user that has connected, `SET SESSION AUTHORIZATION`, `SET ROLE`.
+//!
+//! The settings `session_authorization` and `role` have the names, so that they end with their
+//! transaction as other settings do; the identity follows them.
+
+use super::SqlSession;
+use super::prepared::Constants;
+use crate::access::OWNER;
+use crate::access::role::Role;
+use crate::access::roles::Roles;
+use crate::constants::constants;
+use crate::error::{Severity, SqlError};
+use crate::host::Host;
+
+/// A role as a session has found it. Later names of the role do not matter to the session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Actor {
+    pub oid: i64,
+    pub name: String,
+    /// See [`Role::birth`].
+    pub birth: u64,
+}
+
+/// The number of a role that was dropped, for its sessions.
+const NOBODY: i64 = -1;
+
+/// The roles of a session.
+pub(crate) struct Identity {
+    /// Differs from those of all other identities of the process. Plans and their permissions are
+    /// for one identity.
+    pub serial: u64,
+    /// The user that has connected.
+    connected: Actor,
+    /// `session_user`
+    pub session: Actor,
+    /// `current_user`
+    pub current: Actor,
+    /// The values of functions such as `current_user`.
+    pub constants: Constants,
+}
+
+impl Identity {
+    /// The identity of a user that has connected to this database. A name without a role is that
+    /// of the owner: a server refuses other names before.
+    pub fn new(serial: u64, roles: &Roles, user: &str, database: &str) -> Self {
+        let owner = Actor { oid: OWNER, name: user.to_owned(), birth: 0 };
+        let connected = roles.named(user).map_or(owner, Actor::of);
+        let constants = constants(database, user, user);
+        let (session, current) = (connected.clone(), connected.clone());
+        Self { serial, connected, session, current, constants }
+    }
+}
+
+impl Identity {
+    /// The role whose privileges count. A role that was dropped has none, even if its number is
+    /// that of another one by now.
+    pub fn acting(&self, roles: &Roles) -> i64 {
+        self.current.acting(roles)
+    }
+}
+
+impl Actor {
+    pub fn acting(&self, roles: &Roles) -> i64 {
+        match roles.get(self.oid) {
+            Some(role) if role.birth == self.birth => role.oid,
+            None if self.oid == OWNER => OWNER,
+            _ => NOBODY,
+        }
+    }
+
+    fn of(role: &Role) -> Self {
+        Self { oid: role.oid, name: role.name.clone(), birth: role.birth }
+    }
+}
+
+/// The settings that have the names.
+pub(super) const ROLE: &str = "role";
+pub(super) const SESSION_USER: &str = "session_authorization";
+pub(super) const IS_SUPERUSER: &str = "is_superuser";
+
+impl<H: Host> SqlSession<H> {
+    /// The name of `current_user`.
+    pub fn current_user(&self) -> &str {
+        &self.identity.current.name
+    }
+
+    /// The name of `session_user`.
+    pub fn session_user(&self) -> &str {
+        &self.identity.session.name
+    }
+
+    /// The number of the role whose privileges count.
+    pub fn current_role(&self) -> i64 {
+        self.identity.current.oid
+    }
+
+    /// `SET ROLE`
+    pub(super) fn set_role(&mut self, name: Option<&str>, is_local: bool) -> Result<(), SqlError> {
+        if self.warns_of_local(is_local) {
+            return Ok(());
+        }
+        if let Some(name) = name {
+            let role = self.role_to_set(name)?;
+            let version = self.version();
+            if !version.roles.is_member(self.identity.session.acting(&version.roles), role.oid) {
+                let message = format!("permission denied to set role \"{name}\"");
+                return Err(SqlError::new("42501", message));
+            }
+        }
+        self.settings.put(ROLE, name.unwrap_or("none"), is_local);
+        self.follow_settings(is_local);
+        Ok(())
+    }
+
+    /// `SET SESSION AUTHORIZATION`
+    pub(super) fn set_session_user(
+        &mut self,
+        name: Option<&str>,
+        is_local: bool,
+    ) -> Result<(), SqlError> {
+        if self.warns_of_local(is_local) {
+            return Ok(());
+        }
+        let name = name.unwrap_or(&self.identity.connected.name).to_owned();
+        let role = self.role_to_set(&name)?;
+        let connected = self.identity.connected.acting(&self.version().roles);
+        if role.oid != connected && !self.version().roles.is_superuser(connected) {
+            let message = "permission denied to set session authorization";
+            return Err(SqlError::new("42501", message));
+        }
+        self.settings.put(SESSION_USER, &name, is_local);
+        self.settings.put(ROLE, "none", is_local);
+        self.follow_settings(is_local);
+        Ok(())
+    }
+
+    /// As in PostgreSQL, `SET LOCAL` does nothing outside of a transaction.
+    fn warns_of_local(&mut self, is_local: bool) -> bool {
+        let warns = is_local && self.block.is_none();
+        if warns {
+            let message = "SET LOCAL can only be used in transaction blocks".to_owned();
+            self.notice(Severity::Warning, "25P01", message);
+        }
+        warns
+    }
+
+    /// The role with a name that a session takes.
+    fn role_to_set(&self, name: &str) -> Result<Actor, SqlError> {
+        let known = [&self.identity.connected, &self.identity.session];
+        if let Some(known) = known.into_iter().find(|known| known.name == name) {
+            return Ok(known.clone());
+        }
+        match self.version().roles.named(name) {
+            Some(role) => Ok(Actor::of(role)),
+            None => Err(SqlError::new("22023", format!("role \"{name}\" does not exist"))),
+        }
+    }
+
+    /// Takes the roles of the settings, which have perhaps changed.
+    pub(super) fn follow_settings(&mut self, is_local: bool) {
+        let session = self.settings.get(SESSION_USER).unwrap_or_default().to_owned();
+        let role = self.settings.get(ROLE).filter(|role| *role != "none");
+        let current = role.unwrap_or(&session).to_owned();
+        let identity = &self.identity;
+        if identity.session.name == session && identity.current.name == current {
+            return;
+        }
+        let found = |name: &str| self.role_to_set(name).ok();
+        let session = found(&session).unwrap_or_else(|| identity.connected.clone());
+        let current = found(&current).unwrap_or_else(|| session.clone());
+        let values = constants(&self.options.database, &session.name, &current.name);
+        self.identity.serial = self.database.next_session();
+        (self.identity.session, self.identity.current) = (session, current);
+        self.identity.constants = values;
+        self.sequences.set_actor(self.identity.current.clone());
+        let is_superuser = self.version().roles.is_superuser(self.identity.current.oid);
+        self.settings.put(IS_SUPERUSER, if is_superuser { "on" } else { "off" }, is_local);
+        self.cache.clear();
+        if let Some(block) = &mut self.block {
+            // Its earlier statements have run with other rights.
+            block.log.lose();
+        }
+    }
+
+    /// Returns to the user that has connected.
+    pub(super) fn reset_identity(&mut self) {
+        let name = self.identity.connected.name.clone();
+        self.settings.put(SESSION_USER, &name, false);
+        self.settings.put(ROLE, "none", false);
+        self.follow_settings(false);
+    }
+}

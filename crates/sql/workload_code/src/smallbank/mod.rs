@@ -23,7 +23,7 @@ impl Generated for Tables {
         "transact_savings",
         "write_check",
     ];
-    const FINGERPRINT: u32 = 0x26b9eba4;
+    const FINGERPRINT: u32 = 0x4b884502;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

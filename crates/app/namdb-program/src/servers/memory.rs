@@ -181,11 +181,15 @@ impl MemoryServer {
         let own = self.lease.member().identity;
         let is_written = self.keeping.end(&self.services, &self.registry, own);
         if lost {
+            let is_kept = self.keeping.kept.data.is_some() && is_written.is_ok();
             if let Err(error) = is_written {
                 tracing::error!("{error:#}");
             }
             let (who, eviction) = (format!("memory server {number}"), self.lease.clock());
             let outlook = match self.cluster.replicas {
+                1 if is_kept => {
+                    "stop the other memory servers and start all again: its data is written"
+                }
                 1 => "its data is lost to the cluster",
                 _ => "and the database goes on with the replicas of its data",
             };

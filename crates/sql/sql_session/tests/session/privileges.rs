@@ -154,6 +154,12 @@ fn only_owners_change_objects() {
         ("DROP FUNCTION f", "function f"),
         ("DROP INDEX i", "index i"),
         ("ALTER INDEX i RENAME TO k", "index i"),
+        ("COMMENT ON TABLE u IS 'mine'", "table u"),
+        ("COMMENT ON COLUMN u.b IS 'mine'", "table u"),
+        ("COMMENT ON VIEW w IS 'mine'", "view w"),
+        ("COMMENT ON SEQUENCE s IS 'mine'", "sequence s"),
+        ("COMMENT ON FUNCTION f() IS 'mine'", "function f"),
+        ("COMMENT ON INDEX i IS 'mine'", "index i"),
     ] {
         assert_eq!(eve.run(statement), format!("42501: must be owner of {kind}"), "{statement}");
     }

@@ -25,11 +25,11 @@ const ROWS: i64 = 100;
 const WORK: Duration = Duration::from_millis(500);
 /// Time in which every thread must count up every row again.
 const RECOVERY: Duration = Duration::from_secs(20);
-/// Time from the end of a lease until every thread has counted up every row: less than half a
-/// second, the probe included, unless other programs need the processors.
-const WRITABLE: Duration = Duration::from_millis(2000);
+/// Time from the end of a lease until every thread has counted up every row. It is less than half a
+/// second, the probe included, on a machine at rest; other tests may take the processors for long.
+const WRITABLE: Duration = Duration::from_secs(20);
 /// Time in which a server that was evicted ends, after it goes on.
-const END: Duration = Duration::from_secs(5);
+const END: Duration = Duration::from_secs(20);
 /// A bit less than a promotion waits for a process that has not drained.
 const DRAIN: Duration = Duration::from_secs(9);
 /// The cluster's file, for a client; and the line that it writes after each transaction.

@@ -19,7 +19,7 @@ impl World {
             startup: Duration::from_millis(300),
             // Short, so that the tests go through the lobby often.
             linger: Duration::from_millis(5),
-            drain: Duration::from_millis(500),
+            drain: Duration::from_millis(1500),
             message_bytes_max: 1 << 20,
             ..Limits::default()
         };

@@ -63,6 +63,8 @@ pub struct ImageHead {
     pub cluster: u64,
     /// The number of the memory server.
     pub server: u16,
+    /// The layout of the region's contents, [`layout::region::FORMAT_VERSION`].
+    pub layout: u64,
     /// The size of its region.
     pub region_bytes: u64,
     /// The bytes of the region that were ever used; all others are zero.
@@ -339,7 +341,14 @@ mod tests {
 
     fn head() -> ImageHead {
         let root = serde_json::json!({ "servers": [5, 7] });
-        ImageHead { cluster: 9, server: 1, region_bytes: 1 << 20, used_bytes: 1 << 16, root }
+        ImageHead {
+            cluster: 9,
+            server: 1,
+            layout: 3,
+            region_bytes: 1 << 20,
+            used_bytes: 1 << 16,
+            root,
+        }
     }
 
     async fn write(directory: &Directory<RealDisk>) -> u64 {

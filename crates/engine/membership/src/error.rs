@@ -106,7 +106,8 @@ pub enum RegistryError {
     /// Part of the database has gone with a memory server.
     #[error(
         "the database is lost with memory {}, which stopped; stop the servers that still run and start all of them \
-         again, with an empty database: on one host `namdb cluster down`, then `namdb cluster up`",
+         again, with the data that they have written, if the cluster's file has `data`, or with an empty database: on one \
+         host `namdb cluster down`, then `namdb cluster up`",
         servers(lost)
     )]
     DatabaseLost {

@@ -183,8 +183,10 @@ fn a_server_that_was_killed_has_no_data_and_says_so() {
     assert_eq!(up(&cluster, "").status.code(), Some(0));
     assert!(!is_empty(&cluster));
     kill_process(cluster.processes("memory")[1], Signal::KILL).expect("it runs");
-    let told = down(&cluster);
-    assert!(!told.contains("Its data is in"), "{told}");
+    let told = namdb(&format!("cluster down --file {}", cluster.file.display()));
+    assert_eq!(told.status.code(), Some(2));
+    let sentence = text(&told.stderr);
+    assert!(sentence.contains("server 1 has ended without writing its data"), "{sentence}");
     let refused = up(&cluster, "");
     assert_eq!(refused.status.code(), Some(2));
     let sentence = text(&refused.stderr);
@@ -192,7 +194,7 @@ fn a_server_that_was_killed_has_no_data_and_says_so() {
     assert!(sentence.contains("--accept-loss"), "{sentence}");
     assert_eq!(up(&cluster, "--accept-loss").status.code(), Some(0));
     assert!(is_empty(&cluster));
-    assert!(data.0.join("memory-0/lost-image").exists(), "nothing is deleted");
+    assert!(data.0.join("memory-0/lost-1-image").exists(), "nothing is deleted");
 }
 
 #[test]
@@ -219,4 +221,47 @@ fn images_of_different_runs_are_no_database() {
         refused.contains("memory server 0 has data, and memory server 2 has none"),
         "{refused}"
     );
+    assert_eq!(up(&cluster, "--accept-loss").status.code(), Some(0));
+    assert!(is_empty(&cluster));
+    assert!(data.0.join("memory-0/lost-1-image").exists(), "nothing is deleted");
+}
+
+#[test]
+fn a_start_that_fails_behind_the_database_loses_nothing() {
+    let data = Data::new("behind-data");
+    let cluster = data.cluster("behind");
+    fill(&cluster);
+    down(&cluster);
+    let whole = std::fs::read_to_string(&cluster.file).expect("it was written");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("some port is free");
+    let address = taken.local_addr().expect("it is bound");
+    let with_compute = format!("{whole}\n[[compute]]\nlisten = \"{address}\"\n");
+    std::fs::write(&cluster.file, with_compute).expect("it is ours");
+    let refused = up(&cluster, "");
+    assert_eq!(refused.status.code(), Some(2));
+    let sentence = text(&refused.stderr);
+    assert!(sentence.contains("compute server 0 did not start"), "{sentence}");
+    std::fs::write(&cluster.file, whole).expect("it is ours");
+    let again = up(&cluster, "");
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert!(!is_empty(&cluster));
+}
+
+#[test]
+fn a_cluster_that_is_in_use_accepts_no_loss() {
+    let data = Data::new("used-data");
+    let cluster = data.cluster("used");
+    let file = temporary("used-again.toml");
+    let mut other = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    other.id.0 ^= 1;
+    other.directory = temporary("used-again");
+    other.secret = file.with_extension("secret");
+    std::fs::write(&file, other.to_toml()).expect("room for a file");
+    let again = format!("cluster up --file {} --accept-loss", file.display());
+    let refused = text(&namdb(&again).stderr);
+    assert!(refused.contains("another process has it open"), "{refused}");
+    assert!(data.0.join("memory-0/opened").exists());
+    let _ = std::fs::remove_dir_all(other.directory);
+    let _ = std::fs::remove_file(other.secret);
+    let _ = std::fs::remove_file(file);
 }

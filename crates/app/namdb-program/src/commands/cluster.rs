@@ -5,7 +5,7 @@ use crate::Verdict;
 use crate::bench::text::{bytes, counted, parse_bytes};
 use crate::output;
 use crate::servers::development::{self, Stopped};
-use crate::servers::keys;
+use crate::servers::{data, keys};
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use membership::{ClusterFile, ClusterMap, FabricKind, Registry, Role};
@@ -210,6 +210,10 @@ fn start(arguments: &UpArguments) -> Result<()> {
 /// next start. Ignores errors: the failure of the start is more informative.
 fn forget(file: &Path, encrypted: bool, had_secret: bool) {
     let cluster = ClusterFile::load(file, &[]);
+    if cluster.as_ref().is_ok_and(data::is_any) {
+        // The file belongs to the data.
+        return;
+    }
     if let Ok(cluster) = &cluster
         && !had_secret
     {

@@ -16,7 +16,7 @@ Examples:
   namdb memory-server --cluster prod.toml --number 2 --set memory.2.bytes='\"8 GiB\"'
 
 Settings come from the file, then from the environment (NAMDB_CLUSTER_LEASE_SECONDS=5), then from --set. SIGTERM or \
-Ctrl-C stops the server cleanly; its data is lost.";
+Ctrl-C stops the server cleanly. It writes its data if the file says where (`data`); otherwise the data is lost.";
 
 /// Arguments of `namdb memory-server`.
 #[derive(Args)]
@@ -58,7 +58,9 @@ pub fn run(arguments: &MemoryServerArguments) -> Result<Verdict> {
     die_of_panics();
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
     log::start(&arguments.log, "memory", arguments.number, &cluster.name);
-    catch_interrupts_with(|| tracing::info!("stopping; a second signal exits at once"))?;
+    catch_interrupts_with(|| {
+        tracing::info!("stopping; a second signal exits at once, unless data is to be written")
+    })?;
     MemoryServer::start(cluster, arguments.number, interruption())?.serve()?;
     Ok(Verdict::Sound)
 }

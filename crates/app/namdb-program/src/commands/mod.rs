@@ -27,6 +27,7 @@ pub mod trace;
 use crate::bench::text::parse_bytes;
 use crate::bench::world::{DirectoryPlan, THREADS_MAX, WorldPlan};
 use crate::output;
+use crate::servers::data;
 use clap::{Args, ValueEnum};
 use namdb::{Durability, Isolation, Oracle, host};
 use std::path::PathBuf;
@@ -255,6 +256,12 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 pub fn catch_interrupts_with(mut say: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     ctrlc::set_handler(move || {
         if interruption().swap(true, Relaxed) {
+            if data::must_write() {
+                tracing::warn!(
+                    "the data is not written yet, and the end of this process would lose it"
+                );
+                return;
+            }
             // The process exits without dropping anything, so this must clean up.
             postgres_plan::clear_away();
             std::process::exit(130);

@@ -7,25 +7,30 @@
 //!
 //! Decision: docs/decisions/0335-memory-servers-write-their-regions-when-they-end.md
 
+use super::memory;
 use crate::bench::text::bytes;
 use anyhow::{Context, Result, bail, ensure};
+use durability::DurabilityError;
 use durability::region_image::{
     IMAGE_NAME, ImageHead, ImageReader, ImageWriter, OPENED_NAME, Piece, has, mark_opened,
     unmark_opened,
 };
 use fabric::{Batch, Fabric, LocalEnv, run_now};
-use layout::{GlobalPtr, RegionId, WORD_BYTES};
+use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
 use membership::{ClusterFile, DatabaseRoot};
-use namdb::host::Moment;
+use namdb::host::{Moment, sleep_ms};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
-use storage::{Directory, RealDisk};
+use storage::{Directory, DiskError, ErrorKind, RealDisk};
 use txn::server::ServiceCounts;
 
 /// Bytes of the region that are read or written at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
 /// Interval between two reports of progress, in seconds.
 const REPORT_S: f64 = 2.0;
+/// Pause before a full disk is tried again.
+const FULL_RETRY_MS: u64 = 5_000;
 
 /// The directory of a memory server, which no other process has open.
 pub struct ServerData {
@@ -33,8 +38,27 @@ pub struct ServerData {
     cluster: u64,
     number: u16,
     region_bytes: u64,
-    /// The database that runs on the region, or is about to.
-    running: Mutex<Option<DatabaseRoot>>,
+    running: Mutex<Running>,
+}
+
+/// The database that runs on the region.
+#[derive(Default)]
+enum Running {
+    #[default]
+    Nothing,
+    /// Its root was sent to the registry, which has perhaps not received it.
+    Perhaps(DatabaseRoot),
+    Published(DatabaseRoot),
+    /// The server ends.
+    Ended,
+}
+
+/// Whether this process has data that it has not written: a further signal must not end it.
+static MUST_WRITE: AtomicBool = AtomicBool::new(false);
+
+/// Whether the end of this process would lose data.
+pub fn must_write() -> bool {
+    MUST_WRITE.load(Relaxed)
 }
 
 /// An image that is there.
@@ -81,10 +105,16 @@ impl ServerData {
                 return Ok(None);
             };
             let path = self.directory.path(IMAGE_NAME);
-            let ImageHead { cluster: id, server, region_bytes, used_bytes, root } = &reader.head;
+            let ImageHead { cluster: id, server, layout, region_bytes, used_bytes, root } =
+                &reader.head;
             ensure!(
                 *id == self.cluster && *server == self.number,
                 "{path} is of memory server {server} of another cluster or of another number; set another `data`"
+            );
+            ensure!(
+                *layout == region::FORMAT_VERSION,
+                "{path} has layout {layout}, this program reads {}; start the cluster with the version that wrote it",
+                region::FORMAT_VERSION
             );
             ensure!(
                 *region_bytes == self.region_bytes,
@@ -101,6 +131,11 @@ impl ServerData {
                 root.servers.len(),
                 cluster.memory.len()
             );
+            ensure!(
+                root.snapshots == cluster.oracle,
+                "{path} is of a database with another `oracle`; write the cluster's file as it was"
+            );
+            let root = DatabaseRoot { transaction_time_ms: cluster.transaction_time_ms, ..root };
             let used_bytes = *used_bytes;
             let Some(Piece::Services(services)) = reader.next().await? else {
                 bail!(
@@ -116,43 +151,104 @@ impl ServerData {
         ensure!(
             !has(&self.directory, OPENED_NAME).await?,
             "the data of memory server {number} is lost: it ended without writing its memory to {directory}, by kill -9 or \
-             a crash of its host; `namdb cluster up --accept-loss` begins with an empty database"
+             a crash of its host; to begin with an empty database, use `namdb cluster up --accept-loss`, or on several \
+             hosts move the files `image` and `opened` of all memory servers away"
         );
         Ok(())
     }
 
-    /// Marks that a database runs on the region from now on: until the server has written its
-    /// memory again, the data of the directory is old. Once it runs, nothing changes.
-    pub fn begin(&self, root: &DatabaseRoot) -> Result<()> {
+    /// Publishes the root of the database that runs on the region from now on, by `set_root`. Until
+    /// the server has written its memory again, the data of the directory is old.
+    ///
+    /// # Errors
+    /// The server ends, or those of `set_root`.
+    pub fn publish(
+        &self,
+        root: &DatabaseRoot,
+        set_root: impl FnOnce() -> Result<DatabaseRoot>,
+    ) -> Result<DatabaseRoot> {
+        // Held meanwhile, so that the server does not end before it knows whether this succeeds.
         let mut running = self.running();
-        if running.is_none() {
-            run_now(mark_opened(&self.directory))?;
-            *running = Some(root.clone());
+        ensure!(!matches!(*running, Running::Ended), "the server ends");
+        self.mark(&mut running, root)?;
+        let announced = set_root()?;
+        if announced == *root {
+            *running = Running::Published(root.clone());
+        }
+        Ok(announced)
+    }
+
+    /// Takes note of the root that another server has published.
+    pub fn note(&self, root: DatabaseRoot) -> Result<()> {
+        let mut running = self.running();
+        if matches!(*running, Running::Nothing | Running::Perhaps(_)) {
+            self.mark(&mut running, &root)?;
+            *running = Running::Published(root);
         }
         Ok(())
     }
 
-    /// Writes the contents of the region, which nobody changes any more, if a database runs on it.
-    /// `published` is the root that the registry has with this server, if the registry answers.
+    fn mark(&self, running: &mut Running, root: &DatabaseRoot) -> Result<()> {
+        if matches!(running, Running::Nothing) {
+            run_now(mark_opened(&self.directory))?;
+            MUST_WRITE.store(true, Relaxed);
+            *running = Running::Perhaps(root.clone());
+        }
+        Ok(())
+    }
+
+    /// Writes the contents of the region, which nobody changes any more, if a database runs on it;
+    /// returns whether one does. `look` asks the registry for the root with this server, which is
+    /// `None` if it does not answer.
     pub fn end(
         &self,
         env: &LocalEnv,
         services: &ServiceCounts,
-        published: Option<Option<DatabaseRoot>>,
-    ) -> Result<()> {
-        let mut running = self.running();
-        let root = published.unwrap_or_else(|| running.clone());
-        let began = running.take().is_some();
-        match root {
-            Some(root) => self.write(env, services, &root),
+        look: impl FnOnce() -> Option<Option<DatabaseRoot>>,
+    ) -> Result<bool> {
+        let running = std::mem::replace(&mut *self.running(), Running::Ended);
+        let root = match running {
+            Running::Published(root) => Some(root),
+            Running::Perhaps(root) => look().unwrap_or(Some(root)),
+            Running::Nothing | Running::Ended => look().flatten(),
+        };
+        let written = match &root {
+            Some(root) => self.write_until_there_is_room(env, services, root),
             // Nobody has learned of the database, so the image is as new as before.
-            None if began => Ok(run_now(unmark_opened(&self.directory))?),
-            None => Ok(()),
-        }
+            None => Ok(run_now(unmark_opened(&self.directory))?),
+        };
+        MUST_WRITE.store(false, Relaxed);
+        written.map(|()| root.is_some())
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<DatabaseRoot>> {
+    fn running(&self) -> MutexGuard<'_, Running> {
         self.running.lock().expect("no holder panics")
+    }
+
+    /// The memory is the only copy, so a full disk is waited for.
+    fn write_until_there_is_room(
+        &self,
+        env: &LocalEnv,
+        services: &ServiceCounts,
+        root: &DatabaseRoot,
+    ) -> Result<()> {
+        loop {
+            let Err(error) = self.write(env, services, root) else { return Ok(()) };
+            let is_full = error.chain().any(|cause| {
+                let disk = match cause.downcast_ref() {
+                    Some(DurabilityError::Disk(disk)) => Some(disk),
+                    _ => cause.downcast_ref::<DiskError>(),
+                };
+                disk.is_some_and(|disk| disk.kind == ErrorKind::Full)
+            });
+            if !is_full || self.directory.ended().is_some() {
+                return Err(error);
+            }
+            tracing::error!(
+                "{error:#}; make room, the server tries again every {FULL_RETRY_MS} ms"
+            );
+            sleep_ms(FULL_RETRY_MS);
+        }
     }
 
     fn write(&self, env: &LocalEnv, services: &ServiceCounts, root: &DatabaseRoot) -> Result<()> {
@@ -160,6 +256,7 @@ impl ServerData {
         let head = ImageHead {
             cluster: self.cluster,
             server: self.number,
+            layout: region::FORMAT_VERSION,
             region_bytes: self.region_bytes,
             used_bytes,
             root: serde_json::to_value(root).context("a root is made of numbers")?,
@@ -235,39 +332,70 @@ impl Image {
 /// Sets aside what the memory servers of this host have, because it is no whole database.
 ///
 /// # Errors
-/// It is one.
+/// It is one, or a server has its directory open.
 pub fn accept_loss(cluster: &ClusterFile) -> Result<()> {
-    let Some(data) = &cluster.data else {
-        bail!("cluster {} keeps no data: its file has no `data`", cluster.name);
-    };
-    let lives =
-        (0..cluster.memory.len()).map(|number| life(&data.join(format!("memory-{number}"))));
-    let lives: Vec<Option<u64>> = lives.collect();
+    ensure!(
+        cluster.data.is_some(),
+        "cluster {} keeps no data: its file has no `data`",
+        cluster.name
+    );
+    let mut all = Vec::new();
+    let mut lives = Vec::new();
+    for (number, server) in (0_u16..).zip(&cluster.memory) {
+        let region_bytes = memory::region_bytes(server.bytes);
+        let data =
+            ServerData::open(cluster, number, region_bytes)?.expect("the cluster keeps data");
+        // An image that cannot be read is lost, too.
+        lives.push(data.image(cluster).and_then(whole_life).ok().flatten());
+        all.push(data);
+    }
     ensure!(
         lives.contains(&None) || lives.iter().any(|life| *life != lives[0]),
         "no data of cluster {} is lost; leave out --accept-loss",
         cluster.name
     );
-    for number in 0..cluster.memory.len() {
-        let path = data.join(format!("memory-{number}"));
-        for name in [IMAGE_NAME, OPENED_NAME] {
-            let file = path.join(name);
-            match std::fs::rename(&file, path.join(format!("lost-{name}"))) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| format!("cannot rename {}", file.display()));
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(())
+    all.iter().try_for_each(|data| run_now(set_aside(&data.directory)))
 }
 
-/// The run of the database whose image a server has, if it has one.
-fn life(path: &Path) -> Option<u64> {
-    let directory = Directory::read_only(RealDisk::open(path).ok()?);
-    let image = run_now(ImageReader::open(&directory, IMAGE_NAME)).ok().flatten()?;
-    serde_json::from_value::<DatabaseRoot>(image.head.root).ok()?.life()
+/// The run of the database whose image a server has, if it has one and all of it can be read.
+fn whole_life(image: Option<Image>) -> Result<Option<u64>> {
+    let Some(mut image) = image else { return Ok(None) };
+    run_now(async {
+        while image.reader.next().await?.is_some() {}
+        anyhow::Ok(())
+    })?;
+    Ok(image.root.life())
+}
+
+/// Gives the files of a server names that nobody uses.
+async fn set_aside(directory: &Directory<RealDisk>) -> Result<()> {
+    for name in [IMAGE_NAME, OPENED_NAME] {
+        if has(directory, name).await? {
+            let mut number = 1;
+            while has(directory, &format!("lost-{number}-{name}")).await? {
+                number += 1;
+            }
+            directory.rename(name, &format!("lost-{number}-{name}")).await?;
+        }
+    }
+    Ok(directory.sync().await?)
+}
+
+/// Numbers of the memory servers of this host that have run and have no image of it.
+pub fn unwritten(cluster: &ClusterFile) -> Vec<usize> {
+    let Some(data) = &cluster.data else { return Vec::new() };
+    let is_unwritten = |number: &usize| {
+        let path = data.join(format!("memory-{number}"));
+        path.join(OPENED_NAME).exists() && !path.join(IMAGE_NAME).exists()
+    };
+    (0..cluster.memory.len()).filter(is_unwritten).collect()
+}
+
+/// Whether a memory server of this host has data.
+pub fn is_any(cluster: &ClusterFile) -> bool {
+    let Some(data) = &cluster.data else { return false };
+    let has = |number: usize| data.join(format!("memory-{number}")).join(IMAGE_NAME).exists();
+    (0..cluster.memory.len()).any(has)
 }
 
 /// Reports how far the reading or writing of a region is, if it takes long.

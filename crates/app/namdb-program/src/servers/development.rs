@@ -5,7 +5,6 @@
 use super::{data, exposure, keys, room};
 use crate::bench::text::{bytes, counted};
 use anyhow::{Context, Result, bail, ensure};
-use durability::region_image::IMAGE_NAME;
 use layout::NodeId;
 use membership::{ClusterFile, ClusterMap, Member, Registry};
 use namdb::host::{Moment, sleep_ms};
@@ -63,7 +62,7 @@ pub fn start(file: &Path, accepts_loss: bool) -> Result<(ClusterFile, ClusterMap
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
     let mut servers = Vec::new();
     let map = start_all(&cluster, &registry, file, &mut servers);
-    let map = map.map_err(|error| end_all(servers, error))?;
+    let map = map.map_err(|error| end_all(&cluster, servers, error))?;
     Ok((cluster, map))
 }
 
@@ -103,7 +102,7 @@ fn runs_already(cluster: &ClusterFile, running: &ClusterMap, file: &Path) -> Str
              them; `namdb cluster down --file {file}` ends the cluster, and its data"
         ),
         true => format!(
-            "{who}; stop those, and end their data, with `namdb cluster down --file {file}`, then start it again"
+            "{who}; stop those with `namdb cluster down --file {file}`, then start it again"
         ),
         false => format!("{who}; `namdb status --cluster {file}` shows them"),
     }
@@ -192,9 +191,21 @@ fn wait_until(
     }
 }
 
-fn end_all(servers: Vec<Server>, error: anyhow::Error) -> anyhow::Error {
-    for Server { mut child, .. } in servers {
-        // A process that has exited already cannot be killed.
+/// Ends servers that have started, by a signal that lets them write their data.
+fn end_all(cluster: &ClusterFile, servers: Vec<Server>, error: anyhow::Error) -> anyhow::Error {
+    let mut left: Vec<Child> = servers.into_iter().map(|server| server.child).collect();
+    left.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
+    for child in &left {
+        // A server that has just exited is no error.
+        let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    }
+    let (start, limit_s) = (Moment::now(), STOP_S + data_s(cluster));
+    while !left.is_empty() && start.elapsed_s() < limit_s {
+        sleep_ms(POLL_MS);
+        left.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
+    }
+    for mut child in left {
+        // A process that has exited meanwhile cannot be killed.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -228,9 +239,17 @@ pub fn stop(file: &Path) -> Result<Stopped> {
         || (!map.members.is_empty() && !missing_compute_servers(&cluster, &map).is_empty());
     let compute = end_servers(&cluster, map.compute_servers())?;
     let memory = end_servers(&cluster, map.memory_servers())?;
-    let data = cluster.data.clone().filter(|data| memory > 0 && are_images_written(&cluster, data));
+    let data = cluster.data.clone().filter(|_| memory > 0 && data::is_any(&cluster));
+    let unwritten = data::unwritten(&cluster);
     if registry.clear()? {
-        remove_files(&cluster, !has_died)?;
+        remove_files(&cluster, !has_died && unwritten.is_empty())?;
+    }
+    if let Some(number) = unwritten.first() {
+        bail!(
+            "memory server {number} has ended without writing its data, which is lost; its log is in {}. The other \
+             servers are stopped; `namdb cluster up --accept-loss` begins with an empty database",
+            logs(&cluster).display()
+        );
     }
     let logs = Some(logs(&cluster)).filter(|logs| has_died && logs.is_dir());
     let directory = kept(&cluster).filter(|_| logs.is_none());
@@ -280,12 +299,6 @@ fn end_servers<'a>(
         sleep_ms(POLL_MS);
     }
     Ok(servers.len())
-}
-
-/// Whether each memory server has written an image.
-fn are_images_written(cluster: &ClusterFile, data: &Path) -> bool {
-    let is_there = |number: usize| data.join(format!("memory-{number}")).join(IMAGE_NAME).exists();
-    (0..cluster.memory.len()).all(is_there)
 }
 
 /// Additional time to start or stop, if memory servers read or write their data.

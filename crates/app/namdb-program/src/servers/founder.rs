@@ -140,11 +140,11 @@ impl Founding {
         };
         let ours = published(&root, identities.clone(), self.replicas);
         self.made = Some((root, identities));
-        // From here on transactions may commit, so the image is old.
-        if let Some(data) = &self.kept.data {
-            data.begin(&ours)?;
-        }
-        let announced = self.registry.set_root(&ours)?;
+        let set_root = || Ok(self.registry.set_root(&ours)?);
+        let announced = match &self.kept.data {
+            Some(data) => data.publish(&ours, set_root)?,
+            None => set_root()?,
+        };
         ensure!(
             announced == ours,
             "the registry names a database that this memory server has not created; stop all memory servers, then start \

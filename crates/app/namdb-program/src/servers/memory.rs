@@ -179,12 +179,14 @@ impl MemoryServer {
         // The server must not react to its own departure.
         drop(follower);
         let own = self.lease.member().identity;
+        // Callers notice at once that nobody serves them.
+        self.ports.clear();
         let is_written = self.keeping.end(&self.services, &self.registry, own);
+        if let Err(error) = &is_written {
+            tracing::error!("{error:#}");
+        }
         if lost {
             let is_kept = self.keeping.kept.data.is_some() && is_written.is_ok();
-            if let Err(error) = is_written {
-                tracing::error!("{error:#}");
-            }
             let (who, eviction) = (format!("memory server {number}"), self.lease.clock());
             let outlook = match self.cluster.replicas {
                 1 if is_kept => {
@@ -197,7 +199,10 @@ impl MemoryServer {
             return Err(lost.unless_evicted(eviction.eviction()).into());
         }
         self.lease.leave()?;
-        is_written?;
+        if !is_written? {
+            // A root that was published since then names this server, which has left now.
+            self.keeping.end(&self.services, &self.registry, own)?;
+        }
         if let Some(mismatch) = self.keeping.kept.mismatch.get() {
             anyhow::bail!(mismatch.clone());
         }
@@ -311,17 +316,18 @@ impl Keeping {
         let data = self.kept.data.clone();
         move |map| {
             let (Some(data), Some(root)) = (&data, root_with(map, own)) else { return };
-            if let Err(error) = data.begin(&root) {
+            if let Err(error) = data.note(root) {
                 tracing::error!("the image in `data` is old and does not say so: {error:#}");
             }
         }
     }
 
-    /// Writes the contents of the region, if the cluster keeps data and there is a database. The
-    /// server serves nobody any more.
-    fn end(&self, services: &ServiceCounts, registry: &Registry, own: u64) -> Result<()> {
-        let (Some(data), Some(env)) = (&self.kept.data, &self.env) else { return Ok(()) };
-        data.end(env, services, registry.map().ok().map(|map| root_with(&map, own)))
+    /// Writes the contents of the region, if the cluster keeps data and there is a database; says
+    /// whether nothing is left to write. The server serves nobody any more.
+    fn end(&self, services: &ServiceCounts, registry: &Registry, own: u64) -> Result<bool> {
+        let (Some(data), Some(env)) = (&self.kept.data, &self.env) else { return Ok(true) };
+        let look = || registry.map().ok().map(|map| root_with(&map, own));
+        data.end(env, services, look)
     }
 }
 

@@ -23,6 +23,16 @@ pub trait Database: Clone + Send + Sync + 'static {
 
     fn session(&self, options: SessionOptions) -> Result<Self::Session>;
 
+    /// A session of a client that has satisfied `login`, see [`SqlDatabase::session_after`].
+    fn session_after(
+        &self,
+        _login: &Login,
+        _is_local: bool,
+        options: SessionOptions,
+    ) -> Result<Self::Session> {
+        self.session(options)
+    }
+
     /// Whether a client that gives this name may connect, see [`SqlDatabase::login`].
     fn login(&self, _user: &str, _database: &str, _is_local: bool) -> Login {
         Login::Trusted
@@ -117,6 +127,15 @@ impl<H: Host<Env = LocalEnv>> Database for SqlDatabase<H> {
 
     fn session(&self, options: SessionOptions) -> Result<SqlSession<H>> {
         Ok(Self::session(self, options))
+    }
+
+    fn session_after(
+        &self,
+        login: &Login,
+        is_local: bool,
+        options: SessionOptions,
+    ) -> Result<Self::Session> {
+        Self::session_after(self, login, is_local, options)
     }
 
     fn login(&self, user: &str, database: &str, is_local: bool) -> Login {

@@ -1,7 +1,7 @@
 //! The state that all SQL sessions of a process share.
 
 use crate::access::OWNER;
-use crate::access::login::{Login, has_passwords, login, trusts_host};
+use crate::access::login::{Login, admit, has_passwords, login, trusts_host};
 use crate::advisory::AdvisoryLocks;
 use crate::catalog::change::EngineIndex;
 use crate::catalog::sequences::{Ranges, Sequence};
@@ -74,7 +74,24 @@ impl<H: Host> SqlDatabase<H> {
 
     /// A session, which stays on the calling thread.
     pub fn session(&self, options: SessionOptions) -> SqlSession<H> {
-        SqlSession::new(self.clone(), options)
+        SqlSession::new(self.clone(), self.version(), options)
+    }
+
+    /// A session of a client that has done what [`Self::login`] has asked for. Roles may have
+    /// changed since, so the answer is compared with that of the version that the session gets.
+    ///
+    /// # Errors
+    /// The user may not connect any more, or another proof is needed now.
+    pub fn session_after(
+        &self,
+        login: &Login,
+        is_local: bool,
+        options: SessionOptions,
+    ) -> Result<SqlSession<H>, SqlError> {
+        let (version, now) = (self.version(), self.host().sql_time_us());
+        let names = (&*options.user, &*options.database);
+        admit(&version.roles, &version.objects, names, (login, is_local), now)?;
+        Ok(SqlSession::new(self.clone(), version, options))
     }
 
     pub fn host(&self) -> &H {

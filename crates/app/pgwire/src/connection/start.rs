@@ -43,9 +43,9 @@ impl<S: Session> Connection<S> {
         registration: Registration,
     ) -> Option<Self> {
         let mut stream = Stream::new(wire, input, shared.limits.linger).ok()?;
-        let Welcome { startup, mut options } = welcome;
+        let Welcome { startup, mut options, login, is_local } = welcome;
         options.settings.splice(0..0, shared.limits.settings.iter().cloned());
-        let session = match database.session(options) {
+        let session = match database.session_after(&login, is_local, options) {
             Ok(session) => session,
             Err(refusal) => {
                 refuse(&mut stream, &refusal);

@@ -8,7 +8,7 @@ use crate::message::backend;
 use crate::message::frontend::{self, Frame, Frontend};
 use crate::message::reader::Reader;
 use crate::message::startup::{Packet, Startup, packet};
-use crate::session::SessionOptions;
+use crate::session::{Login, SessionOptions};
 use crate::tls::Tls;
 use crate::wire::Wire;
 use rustix::net::RecvFlags;
@@ -45,6 +45,9 @@ enum Phase {
 pub struct Welcome {
     pub startup: Startup,
     pub options: SessionOptions,
+    /// The answer of the doorman, which the client has satisfied.
+    pub login: Login,
+    pub is_local: bool,
 }
 
 /// Decides what clients may do before they have a session.
@@ -203,8 +206,8 @@ impl Arrival {
             return Err(refusal.hint("Connect with sslmode=require or sslmode=verify-full."));
         }
         let login = (gate.doorman)(&options.user, &options.database, is_local);
-        let entry = enter(login, &options.user, self.wire.binding().cloned())?;
-        let welcome = Box::new(Welcome { startup, options });
+        let entry = enter(login.clone(), &options.user, self.wire.binding().cloned())?;
+        let welcome = Box::new(Welcome { startup, options, login, is_local });
         match entry {
             Entry::Open => Ok(Seen::Welcome(welcome)),
             Entry::Proof(exchange) => {

@@ -61,8 +61,36 @@ pub(crate) fn login(
     match role {
         Some(role) => refused(role).map_or(Login::Trusted, Login::Refused),
         None if roles.is_empty() || roles.get(OWNER).is_none() => Login::Trusted,
-        None => Login::Refused(fatal("28000", format!("role \"{user}\" does not exist"))),
+        None => Login::Refused(no_role(user)),
     }
+}
+
+/// Decides again when the session of a user begins: roles may have changed since `login` answered.
+///
+/// # Errors
+/// The user may not connect any more, or another proof is needed now.
+pub(crate) fn admit(
+    roles: &Roles,
+    objects: &Objects,
+    (user, database): (&str, &str),
+    (before, is_local): (&Login, bool),
+    now: i64,
+) -> Result<(), SqlError> {
+    match (login(roles, objects, (user, database), is_local, now), before) {
+        (Login::Trusted, _) => Ok(()),
+        (Login::Refused(refusal), _) => Err(refusal),
+        (Login::Password { verifier, refusal }, Login::Password { verifier: proved, .. })
+            if verifier == *proved =>
+        {
+            refusal.map_or(Ok(()), Err)
+        }
+        (Login::Nobody(_), _) if roles.named(user).is_none() => Err(no_role(user)),
+        _ => Err(wrong_password(user)),
+    }
+}
+
+fn no_role(user: &str) -> SqlError {
+    fatal("28000", format!("role \"{user}\" does not exist"))
 }
 
 fn no_connect(roles: &Roles, objects: &Objects, role: &Role, name: &str) -> Option<SqlError> {

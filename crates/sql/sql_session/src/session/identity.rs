@@ -21,7 +21,7 @@ pub(crate) struct Actor {
     pub birth: u64,
 }
 
-/// The number of a role that was dropped, for its sessions.
+/// The number of a role that was dropped, for its sessions, and of a name without a role.
 const NOBODY: i64 = -1;
 
 /// The roles of a session.
@@ -40,11 +40,12 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The identity of a user that has connected to this database. A name without a role is that
-    /// of the owner: a server refuses other names before.
+    /// The identity of a user that has connected to this database. As long as there are no roles,
+    /// each name is that of the owner; later a name without a role has no rights.
     pub fn new(serial: u64, roles: &Roles, user: &str, database: &str) -> Self {
-        let owner = Actor { oid: OWNER, name: user.to_owned(), birth: 0 };
-        let connected = roles.named(user).map_or(owner, Actor::of);
+        let oid = if roles.is_empty() { OWNER } else { NOBODY };
+        let unnamed = Actor { oid, name: user.to_owned(), birth: 0 };
+        let connected = roles.named(user).map_or(unnamed, Actor::of);
         let constants = constants(database, user, user);
         let (session, current) = (connected.clone(), connected.clone());
         Self { serial, connected, session, current, constants }

@@ -136,8 +136,11 @@ pub struct SqlSession<H: Host> {
 }
 
 impl<H: Host> SqlSession<H> {
-    pub(crate) fn new(database: SqlDatabase<H>, options: SessionOptions) -> Self {
-        let version = database.version();
+    pub(crate) fn new(
+        database: SqlDatabase<H>,
+        version: Arc<Version>,
+        options: SessionOptions,
+    ) -> Self {
         let (user, serial) = (&options.user, database.next_session());
         let identity = Identity::new(serial, &version.roles, user, &options.database);
         let is_superuser = version.roles.is_superuser(identity.current.oid);

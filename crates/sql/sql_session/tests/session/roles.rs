@@ -153,3 +153,45 @@ fn a_client_chooses_no_role_by_its_settings() {
     assert_eq!(bob.run("SET session_authorization = 'ada'").get(..5), Some("42501"));
     assert_eq!(bob.session.setting("is_superuser").as_deref(), Some("off"));
 }
+
+/// A client may take its time between the answer of the lobby and its session.
+#[test]
+fn sessions_look_at_their_role_again() {
+    let database = new_database();
+    let mut ada = Client::of(&database);
+    let open = |login: &Login| {
+        let options = sql_session::SessionOptions { user: "bob".into(), ..Default::default() };
+        match database.session_after(login, true, options) {
+            Ok(session) => session.current_user().to_owned(),
+            Err(refusal) => format!("{}: {}", refusal.sqlstate, refusal.message),
+        }
+    };
+    let gone = "28000: role \"bob\" does not exist";
+    ada.run("CREATE USER bob");
+    let trusted = database.login("bob", "", true);
+    assert!(matches!(trusted, Login::Trusted));
+    assert_eq!(open(&trusted), "bob");
+    ada.run("ALTER ROLE bob RENAME TO eve");
+    assert_eq!(open(&trusted), gone);
+    ada.run("ALTER ROLE eve RENAME TO bob; ALTER ROLE bob PASSWORD 'a'");
+    let wrong = "28P01: password authentication failed for user \"bob\"";
+    assert_eq!(open(&trusted), wrong, "a password is needed now");
+    ada.run("ALTER ROLE ada PASSWORD 'a'");
+    let proved = database.login("bob", "", true);
+    assert_eq!(open(&proved), "bob");
+    ada.run("ALTER ROLE bob NOLOGIN");
+    assert_eq!(open(&proved), "28000: role \"bob\" is not permitted to log in");
+    ada.run("ALTER ROLE bob LOGIN VALID UNTIL '2001-01-01'");
+    assert_eq!(open(&proved), wrong);
+    ada.run("ALTER ROLE bob VALID UNTIL 'infinity'; REVOKE CONNECT ON DATABASE \"\" FROM PUBLIC");
+    assert_eq!(open(&proved), "42501: permission denied for database \"\"");
+    ada.run("GRANT CONNECT ON DATABASE \"\" TO PUBLIC");
+    assert_eq!(open(&proved), "bob");
+    ada.run("ALTER ROLE bob PASSWORD 'b'");
+    assert_eq!(open(&proved), wrong, "it was another password");
+    ada.run("DROP ROLE bob");
+    assert_eq!(open(&proved), gone);
+    ada.run("CREATE TABLE t (a int)");
+    let refused = connect(&database, "bob").run("SELECT * FROM t");
+    assert_eq!(refused, "42501: permission denied for table t", "a name without a role is nobody");
+}

@@ -17,6 +17,7 @@ use crate::copy::{CopyStatement, parse_copy};
 use crate::cursor::{parse_close, parse_declare, parse_fetch};
 use crate::error::SqlError;
 use crate::lexer::{Kind, Token, characters, tokens};
+use crate::statement::statements;
 use txn::Isolation;
 
 /// The treatment of tables that refer to a truncated one.
@@ -270,7 +271,19 @@ pub(crate) struct ExplainOptions {
 pub(crate) fn parse(text: &str) -> Result<Command, SqlError> {
     let tokens = tokens(text)?;
     let end = tokens.iter().rposition(|token| token.kind != Kind::Sign(';')).map_or(0, |at| at + 1);
-    Parser { text, tokens: &tokens[..end], at: 0 }.command()
+    let tokens = &tokens[..end];
+    let command = Parser { text, tokens, at: 0 }.command()?;
+    // The readers of definitions would take further statements for parts of the first one, which
+    // is the only one that is checked. Bodies of routines have statements.
+    let is_one = match command {
+        Command::CreateRoutine { .. } => statements(text)?.len() <= 1,
+        _ => tokens.iter().all(|token| token.kind != Kind::Sign(';')),
+    };
+    if !is_one {
+        let message = "cannot insert multiple commands into a prepared statement";
+        return Err(SqlError::new("42601", message));
+    }
+    Ok(command)
 }
 
 /// A position in the tokens of a command.

@@ -241,3 +241,30 @@ fn a_session_of_a_dropped_role_has_no_rights() {
     assert_eq!(bob.run("ALTER ROLE bob PASSWORD 'x'").get(..5), Some("42501"));
     assert_eq!(connect(&database, "bob").run("SELECT * FROM t"), "SELECT 0");
 }
+
+/// As the extended protocol may send them.
+#[test]
+fn a_prepared_statement_is_one_statement() {
+    let (mut ada, mut bob, _) = world();
+    ada.run("GRANT CREATE ON SCHEMA public TO bob");
+    bob.run("CREATE TABLE mine (a int)");
+    let refused = "cannot insert multiple commands into a prepared statement";
+    for text in [
+        "ALTER TABLE mine ADD x int; ALTER TABLE t DROP COLUMN v",
+        "CREATE TABLE u (a int); ALTER TABLE t DROP COLUMN v",
+        "CREATE INDEX i ON mine (a); ALTER TABLE t DROP COLUMN v",
+        "CREATE VIEW w AS SELECT 1; SELECT 2",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$; DROP TABLE t",
+        "ALTER TABLE mine ADD BEGIN ATOMIC int; ALTER TABLE t DROP COLUMN v",
+        "SELECT 1; SELECT 2",
+        "VACUUM; SELECT 2",
+    ] {
+        let error = bob.statement(text, &[], &[]).expect_err("refused");
+        assert_eq!((&*error.sqlstate, &*error.message), ("42601", refused), "{text}");
+    }
+    assert_eq!(ada.run("SELECT v FROM t WHERE id = 1"), "10\nSELECT 1");
+    assert_eq!(
+        bob.statement("ALTER TABLE mine ADD x int;;", &[], &[]).expect("one"),
+        "ALTER TABLE"
+    );
+}

@@ -2,6 +2,7 @@
 
 use super::divided::Parts;
 use super::{Block, SqlSession};
+use crate::access::required::check_query;
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
@@ -57,13 +58,19 @@ impl<H: Host> SqlSession<H> {
             let same = table.columns.iter().position(|other| other.number == column.number);
             if let Some(same) = same {
                 let given = values.iter().find(|(name, _)| *name == column.name);
-                names.push(given.map_or_else(|| quoted(&column.name), |(_, text)| text.clone()));
+                // A comment at the text's end ends before the parenthesis.
+                let given = given.map(|(_, text)| format!("({text}\n)"));
+                names.push(given.unwrap_or_else(|| quoted(&column.name)));
                 columns.push(same);
             }
         }
         let text =
             format!("SELECT {} FROM {}", names.join(", "), quoted(&from.catalog.tables[old].name));
         let select = plan_rows(from.knowledge(), &from.tables, &text)?;
+        if !values.is_empty() {
+            require_expressions(&select.query, old, names.len())?;
+            check_query(from, self.acting_role(from), &select.query)?;
+        }
         let types: Vec<SqlType> =
             select.query.outputs().into_iter().map(|field| field.sql_type).collect();
         let rows = self.read_rows(block, &from.tables, &select.statement).await?;
@@ -192,6 +199,34 @@ impl<H: Host> SqlSession<H> {
             true => Ok(()),
             false => Err(None),
         }
+    }
+}
+
+/// Requires that the texts behind `USING` are expressions of the row's columns, so that the query
+/// has a row for each one of the table, and reads nothing else.
+fn require_expressions(query: &Query, table: usize, count: usize) -> Result<(), SqlError> {
+    let refused = || SqlError::new("42601", "syntax error: USING needs one expression");
+    let Query::Select(select) = query else { return Err(refused()) };
+    let SelectBody::Plain(plain) = &select.body else { return Err(refused()) };
+    if plain.outputs.iter().any(|output| output.expr.has_subquery()) {
+        return Err(SqlError::new("0A000", "cannot use subquery in transform expression"));
+    }
+    if plain.is_grouped {
+        let message = "aggregate functions are not allowed in transform expressions";
+        return Err(SqlError::new("42803", message));
+    }
+    let is_table =
+        matches!(&plain.sources[..], [From { kind: FromKind::Table(at), .. }] if *at == table);
+    let has_clauses = plain.filter.is_some()
+        || plain.having.is_some()
+        || plain.distinct
+        || !select.order.is_empty()
+        || select.limit.is_some()
+        || select.offset.is_some()
+        || select.lock.is_some();
+    match is_table && !has_clauses && plain.outputs.len() == count {
+        true => Ok(()),
+        false => Err(refused()),
     }
 }
 

@@ -268,3 +268,33 @@ fn a_prepared_statement_is_one_statement() {
         "ALTER TABLE"
     );
 }
+
+#[test]
+fn new_types_read_the_table_only() {
+    let (mut ada, mut bob, _) = world();
+    ada.run("GRANT CREATE ON SCHEMA public TO bob");
+    bob.run("CREATE TABLE mine (a int, b int); INSERT INTO mine VALUES (1, 2), (3, 4)");
+    let mut change = |using: &str| {
+        bob.run(&format!("ALTER TABLE mine ALTER COLUMN a TYPE bigint USING {using}"))
+    };
+    let subquery = "0A000: cannot use subquery in transform expression";
+    assert_eq!(change("(SELECT sum(v) FROM t)"), subquery);
+    assert_eq!(change("a + (SELECT max(v) FROM t)"), subquery);
+    assert_eq!(change("SELECT max(v) FROM t"), subquery);
+    for using in [
+        "v FROM t UNION ALL SELECT a",
+        "v FROM t --",
+        "v), 1 FROM t --",
+        "1), (2) FROM t UNION ALL SELECT (a",
+        "1) FROM t UNION ALL SELECT (a",
+        "a) FROM mine WHERE (a > 1) --",
+    ] {
+        assert_eq!(change(using).get(..5), Some("42601"), "{using}");
+    }
+    assert_eq!(change("count(*)").get(..5), Some("42803"));
+    assert_eq!(change("a + b * 10 -- as it was"), "ALTER TABLE");
+    assert_eq!(bob.run("SELECT a FROM mine ORDER BY a"), "21\n43\nSELECT 2");
+    bob.run("REVOKE SELECT ON mine FROM bob");
+    let refused = "42501: permission denied for table mine";
+    assert_eq!(bob.run("ALTER TABLE mine ALTER COLUMN a TYPE int USING b"), refused);
+}

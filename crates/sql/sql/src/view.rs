@@ -147,15 +147,17 @@ impl Reads {
             });
         }
         for source in &plain.sources {
-            match &source.kind {
-                FromKind::Query(query) => self.select(query),
-                FromKind::Unnest(values) | FromKind::Series(values) => {
-                    values.iter().for_each(|value| self.expr(value));
-                }
-                FromKind::Table(_) => {}
+            if let FromKind::Query(query) = &source.kind {
+                self.select(query);
             }
         }
         self.levels.push(level);
+        // Unlike a query there, functions of FROM may name columns of sources beside them.
+        for source in &plain.sources {
+            if let FromKind::Unnest(values) | FromKind::Series(values) = &source.kind {
+                values.iter().for_each(|value| self.expr(value));
+            }
+        }
         plain.joins.iter().for_each(|join| self.join(join));
         let outputs = plain.outputs.iter().map(|output| &output.expr);
         let conditions = plain.filter.iter().chain(&plain.group).chain(&plain.having);

@@ -138,6 +138,7 @@ impl<'v> Walk<'v> {
     ) {
         sources.iter().skip(1).for_each(|source| self.source(source, Privileges::SELECT));
         self.levels.push(true);
+        sources.iter().skip(1).for_each(|source| self.arguments(source));
         joins.iter().for_each(|join| self.join(join));
         exprs.for_each(|value| self.expr(value));
         self.levels.pop();
@@ -204,6 +205,7 @@ impl<'v> Walk<'v> {
     fn plain(&mut self, plain: &Plain, select: &Select, wanted: Privileges) {
         plain.sources.iter().for_each(|source| self.source(source, wanted));
         self.levels.push(false);
+        plain.sources.iter().for_each(|source| self.arguments(source));
         plain.joins.iter().for_each(|join| self.join(join));
         let outputs = plain.outputs.iter().map(|output| &output.expr);
         let conditions = plain.filter.iter().chain(&plain.group).chain(&plain.having);
@@ -224,9 +226,15 @@ impl<'v> Walk<'v> {
                 Some(checked) => self.note(checked),
                 None => self.select(query, wanted),
             },
-            FromKind::Unnest(values) | FromKind::Series(values) => {
-                values.iter().for_each(|value| self.expr(value));
-            }
+            FromKind::Unnest(_) | FromKind::Series(_) => {}
+        }
+    }
+
+    /// The arguments of a function of `FROM`, at the level of its query: unlike a query there, they
+    /// may name columns of sources beside it.
+    fn arguments(&mut self, source: &From) {
+        if let FromKind::Unnest(values) | FromKind::Series(values) = &source.kind {
+            values.iter().for_each(|value| self.expr(value));
         }
     }
 

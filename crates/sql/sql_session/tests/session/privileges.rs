@@ -298,3 +298,24 @@ fn new_types_read_the_table_only() {
     let refused = "42501: permission denied for table mine";
     assert_eq!(bob.run("ALTER TABLE mine ALTER COLUMN a TYPE int USING b"), refused);
 }
+
+/// Functions of `FROM` name columns at the level of their query.
+#[test]
+fn arguments_of_series_are_reads() {
+    let (mut ada, mut bob, _) = world();
+    ada.run("GRANT UPDATE, INSERT, DELETE ON t TO bob");
+    for reads in [
+        "UPDATE t SET v = 1 RETURNING (SELECT count(*) FROM generate_series(1, t.v) g)",
+        "UPDATE t SET v = (SELECT count(*) FROM unnest(ARRAY[t.v, 1]) g)",
+        "DELETE FROM t RETURNING (SELECT sum(g) FROM generate_series(1, v) g)",
+        "INSERT INTO t VALUES (9, 9) RETURNING (SELECT count(*) FROM generate_series(1, t.v) g)",
+    ] {
+        assert_eq!(bob.run(reads), DENIED, "{reads}");
+    }
+    let own = "UPDATE t SET v = (SELECT count(*) FROM generate_series(1, 3) g)";
+    assert_eq!(bob.run(own), "UPDATE 2");
+    let view = "CREATE VIEW w AS SELECT (SELECT count(*) FROM generate_series(1, t.v) g) FROM t";
+    assert_eq!(ada.run(view), "CREATE VIEW");
+    let needed = ada.run("ALTER TABLE t DROP COLUMN v");
+    assert_eq!(needed.get(..5), Some("2BP01"), "{needed}");
+}

@@ -1,10 +1,12 @@
 //! The roles of a session: the user that has connected, `SET SESSION AUTHORIZATION`, `SET ROLE`.
 //!
 //! The settings `session_authorization` and `role` have the names, so that they end with their
-//! transaction as other settings do; the identity follows them.
+//! transaction as other settings do; the roles themselves are beside them, and the identity follows
+//! those.
 
 use super::SqlSession;
 use super::prepared::Constants;
+use super::settings::Actors;
 use crate::access::OWNER;
 use crate::access::role::Role;
 use crate::access::roles::Roles;
@@ -13,7 +15,7 @@ use crate::error::{Severity, SqlError};
 use crate::host::Host;
 
 /// A role as a session has found it. Later names of the role do not matter to the session.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Actor {
     pub oid: i64,
     pub name: String,
@@ -100,15 +102,15 @@ impl<H: Host> SqlSession<H> {
         if self.warns_of_local(is_local) {
             return Ok(());
         }
-        if let Some(name) = name {
-            let role = self.role_to_set(name)?;
+        let role = name.map(|name| self.role_to_set(name)).transpose()?;
+        if let Some(role) = &role {
             let version = self.version();
             if !version.roles.is_member(self.identity.session.acting(&version.roles), role.oid) {
-                let message = format!("permission denied to set role \"{name}\"");
+                let message = format!("permission denied to set role \"{}\"", role.name);
                 return Err(SqlError::new("42501", message));
             }
         }
-        self.settings.put(ROLE, name.unwrap_or("none"), is_local);
+        self.settings.put_role(role, is_local);
         self.follow_settings(is_local);
         Ok(())
     }
@@ -122,15 +124,16 @@ impl<H: Host> SqlSession<H> {
         if self.warns_of_local(is_local) {
             return Ok(());
         }
-        let name = name.unwrap_or(&self.identity.connected.name).to_owned();
-        let role = self.role_to_set(&name)?;
+        let role = match name {
+            Some(name) => self.role_to_set(name)?,
+            None => self.identity.connected.clone(),
+        };
         let connected = self.identity.connected.acting(&self.version().roles);
         if role.oid != connected && !self.version().roles.is_superuser(connected) {
             let message = "permission denied to set session authorization";
             return Err(SqlError::new("42501", message));
         }
-        self.settings.put(SESSION_USER, &name, is_local);
-        self.settings.put(ROLE, "none", is_local);
+        self.settings.put_session_user(role, is_local);
         self.follow_settings(is_local);
         Ok(())
     }
@@ -159,22 +162,18 @@ impl<H: Host> SqlSession<H> {
 
     /// Takes the roles of the settings, which have perhaps changed.
     pub(super) fn follow_settings(&mut self, is_local: bool) {
-        let session = self.settings.get(SESSION_USER).unwrap_or_default().to_owned();
-        let role = self.settings.get(ROLE).filter(|role| *role != "none");
-        let current = role.unwrap_or(&session).to_owned();
-        let identity = &self.identity;
-        if identity.session.name == session && identity.current.name == current {
+        let Actors { session, role } = self.settings.actors().clone();
+        let current = role.unwrap_or_else(|| session.clone());
+        if self.identity.session == session && self.identity.current == current {
             return;
         }
-        let found = |name: &str| self.role_to_set(name).ok();
-        let session = found(&session).unwrap_or_else(|| identity.connected.clone());
-        let current = found(&current).unwrap_or_else(|| session.clone());
         let values = constants(&self.options.database, &session.name, &current.name);
         self.identity.serial = self.database.next_session();
         (self.identity.session, self.identity.current) = (session, current);
         self.identity.constants = values;
         self.sequences.set_actor(self.identity.current.clone());
-        let is_superuser = self.version().roles.is_superuser(self.identity.current.oid);
+        let version = self.version();
+        let is_superuser = version.roles.is_superuser(self.identity.acting(&version.roles));
         self.settings.put(IS_SUPERUSER, if is_superuser { "on" } else { "off" }, is_local);
         self.cache.clear();
         if let Some(block) = &mut self.block {
@@ -185,9 +184,7 @@ impl<H: Host> SqlSession<H> {
 
     /// Returns to the user that has connected.
     pub(super) fn reset_identity(&mut self) {
-        let name = self.identity.connected.name.clone();
-        self.settings.put(SESSION_USER, &name, false);
-        self.settings.put(ROLE, "none", false);
+        self.settings.put_session_user(self.identity.connected.clone(), false);
         self.follow_settings(false);
     }
 }

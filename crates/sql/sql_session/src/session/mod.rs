@@ -144,7 +144,7 @@ impl<H: Host> SqlSession<H> {
         let (user, serial) = (&options.user, database.next_session());
         let identity = Identity::new(serial, &version.roles, user, &options.database);
         let is_superuser = version.roles.is_superuser(identity.current.oid);
-        let settings = Settings::new(user, is_superuser, &options.settings);
+        let settings = Settings::new(identity.current.clone(), is_superuser, &options.settings);
         let handle = database.host().handle();
         let advisory = HeldAdvisory::new(database.next_session());
         let mut runner = Runner::new(handle.env(), database.host().sql_time_us());

@@ -10,6 +10,7 @@
 
 use super::open::OpenQuery;
 use super::query::Ended;
+use super::settings::SavedSettings;
 use super::transaction::done;
 use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
@@ -62,6 +63,7 @@ pub(crate) struct Savepoint {
     version: Option<Arc<Version>>,
     /// Whether the statements before it cannot be repeated.
     is_lost: bool,
+    settings: SavedSettings,
 }
 
 impl Log {
@@ -218,6 +220,7 @@ impl<H: Host> SqlSession<H> {
                 writes: block.writes,
                 version: block.change.as_ref().and(block.version.clone()),
                 is_lost: block.log.is_lost(),
+                settings: self.settings.save(),
             });
         }
         Ok(done("SAVEPOINT"))
@@ -244,6 +247,9 @@ impl<H: Host> SqlSession<H> {
     async fn undo_to(&mut self, block: &mut Block<H::Env>, name: &str) -> Result<(), SqlError> {
         let at = position(block, name)?;
         block.savepoints.truncate(at + 1);
+        // The statements before it have run with its settings and roles.
+        self.settings.restore(&block.savepoints[at].settings);
+        self.follow_settings(false);
         let Savepoint { statements, writes, ref version, is_lost, .. } = block.savepoints[at];
         let is_changed = block.writes != writes || block.is_doomed;
         if block.log.has_settled_since(writes) || is_lost && is_changed {

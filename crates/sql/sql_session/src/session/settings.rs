@@ -4,7 +4,7 @@
 //! `work_mem`, the style of values, and the names that a client shows. The others are accepted
 //! because drivers send them; text is always UTF-8.
 
-use super::identity::{IS_SUPERUSER, ROLE, SESSION_USER};
+use super::identity::{Actor, IS_SUPERUSER, ROLE, SESSION_USER};
 use super::style;
 use super::units::{MEMORY, TIME};
 use crate::command::IsolationLevel;
@@ -149,8 +149,12 @@ pub(crate) struct Settings {
     session: BTreeMap<String, String>,
     /// Those of `SET LOCAL`, until the transaction ends.
     local: BTreeMap<String, String>,
-    /// `session` as it was when the transaction began.
-    at_begin: Option<BTreeMap<String, String>>,
+    /// The roles that `session` names.
+    actors: Actors,
+    /// Those that `local` names.
+    local_actors: Option<Actors>,
+    /// `session` and its roles as they were when the transaction began.
+    at_begin: Option<(BTreeMap<String, String>, Actors)>,
     /// The values at the start, to which `RESET` returns.
     start: BTreeMap<String, String>,
     /// Names of reported settings that have changed.
@@ -160,11 +164,30 @@ pub(crate) struct Settings {
     style: Option<Arc<Style>>,
 }
 
+/// The roles of a session. They come back with the settings that name them: by then, the names may
+/// be those of others.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Actors {
+    /// `SET SESSION AUTHORIZATION`
+    pub session: Actor,
+    /// `SET ROLE`
+    pub role: Option<Actor>,
+}
+
+/// The settings as of a savepoint.
+pub(crate) struct SavedSettings {
+    session: BTreeMap<String, String>,
+    local: BTreeMap<String, String>,
+    actors: Actors,
+    local_actors: Option<Actors>,
+}
+
 impl Settings {
     /// The settings at the start of a session of a user.
-    pub fn new(user: &str, is_superuser: bool, given: &[(String, String)]) -> Self {
+    pub fn new(user: Actor, is_superuser: bool, given: &[(String, String)]) -> Self {
         let mut settings = Self::default();
-        settings.session.insert(SESSION_USER.to_owned(), user.to_owned());
+        settings.session.insert(SESSION_USER.to_owned(), user.name.clone());
+        settings.actors = Actors { session: user, role: None };
         let truth = if is_superuser { "on" } else { "off" };
         settings.session.insert(IS_SUPERUSER.to_owned(), truth.to_owned());
         for (name, value) in given {
@@ -249,10 +272,43 @@ impl Settings {
         };
     }
 
+    /// The roles that count now.
+    pub fn actors(&self) -> &Actors {
+        self.local_actors.as_ref().unwrap_or(&self.actors)
+    }
+
+    /// `SET ROLE`
+    pub fn put_role(&mut self, role: Option<Actor>, is_local: bool) {
+        self.put(ROLE, role.as_ref().map_or("none", |role| &role.name), is_local);
+        if is_local {
+            self.local_actors = Some(Actors { role, ..self.actors().clone() });
+            return;
+        }
+        if let Some(local) = &mut self.local_actors {
+            local.role.clone_from(&role);
+        }
+        self.actors.role = role;
+    }
+
+    /// `SET SESSION AUTHORIZATION`, which ends `SET ROLE`.
+    pub fn put_session_user(&mut self, session: Actor, is_local: bool) {
+        self.put(SESSION_USER, &session.name, is_local);
+        self.put(ROLE, "none", is_local);
+        let actors = Actors { session, role: None };
+        if is_local {
+            self.local_actors = Some(actors);
+        } else {
+            (self.actors, self.local_actors) = (actors, None);
+        }
+    }
+
     /// Stores a setting of the session's roles, without checks.
     pub fn put(&mut self, name: &'static str, value: &str, is_local: bool) {
         let list = if is_local { &mut self.local } else { &mut self.session };
         list.insert(name.to_owned(), value.to_owned());
+        if !is_local {
+            self.local.remove(name);
+        }
         let known = find(name).filter(|known| known.is_reported);
         self.changed.extend(known.map(|known| known.name));
     }
@@ -276,22 +332,48 @@ impl Settings {
 
     /// A transaction begins.
     pub fn begin(&mut self) {
-        self.at_begin = Some(self.session.clone());
+        self.at_begin = Some((self.session.clone(), self.actors.clone()));
     }
 
     /// The transaction ends; `SET LOCAL` ends with it, and after a roll-back every `SET`. Returns
     /// whether settings have changed by that.
     pub fn end(&mut self, has_committed: bool) -> bool {
         let before = self.at_begin.take();
-        let undone = before.filter(|before| !has_committed && *before != self.session);
-        if undone.is_some() || !self.local.is_empty() {
-            self.session = undone.unwrap_or_else(|| std::mem::take(&mut self.session));
+        let is_changed = |(session, actors): &(BTreeMap<_, _>, Actors)| {
+            *session != self.session || *actors != self.actors
+        };
+        let undone = before.filter(|before| !has_committed && is_changed(before));
+        if undone.is_some() || !self.local.is_empty() || self.local_actors.is_some() {
+            if let Some((session, actors)) = undone {
+                (self.session, self.actors) = (session, actors);
+            }
             self.local.clear();
+            self.local_actors = None;
             self.report_all();
             self.take_effect();
             return true;
         }
         false
+    }
+
+    /// The settings, to return to them.
+    pub fn save(&self) -> SavedSettings {
+        SavedSettings {
+            session: self.session.clone(),
+            local: self.local.clone(),
+            actors: self.actors.clone(),
+            local_actors: self.local_actors.clone(),
+        }
+    }
+
+    /// Returns to saved settings.
+    pub fn restore(&mut self, saved: &SavedSettings) {
+        self.session.clone_from(&saved.session);
+        self.local.clone_from(&saved.local);
+        self.actors.clone_from(&saved.actors);
+        self.local_actors.clone_from(&saved.local_actors);
+        self.report_all();
+        self.take_effect();
     }
 
     /// Takes the reported settings that have changed, with their values.
@@ -392,7 +474,7 @@ mod tests {
     #[test]
     fn settings_follow_their_transaction() {
         let mut settings =
-            Settings::new("ada", true, &[("application_name".into(), "psql".into())]);
+            Settings::new(Actor::default(), true, &[("application_name".into(), "psql".into())]);
         assert_eq!(settings.get("Application_Name"), Some("psql"));
         settings.begin();
         settings.set("work_mem", Some("64".into()), false).expect("it is known");
@@ -413,7 +495,7 @@ mod tests {
 
     #[test]
     fn unknown_settings_and_values_are_refused() {
-        let mut settings = Settings::new("ada", true, &[]);
+        let mut settings = Settings::new(Actor::default(), true, &[]);
         let refused = settings.set("no_such", Some("1".into()), false);
         assert_eq!(refused.expect_err("it is unknown").sqlstate, "42704");
         settings.set("my.own", Some("1".into()), false).expect("names with a dot are free");

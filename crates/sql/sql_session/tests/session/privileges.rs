@@ -319,3 +319,43 @@ fn arguments_of_series_are_reads() {
     let needed = ada.run("ALTER TABLE t DROP COLUMN v");
     assert_eq!(needed.get(..5), Some("2BP01"), "{needed}");
 }
+
+/// A role that comes back is the one that was there, and not the one that has its name by now.
+#[test]
+fn roles_that_come_back_are_the_same() {
+    let (mut ada, mut bob, _) = world();
+    ada.run("CREATE ROLE other; GRANT SELECT ON t TO other; GRANT staff TO bob");
+    bob.run("SET ROLE staff");
+    bob.run("BEGIN; SET ROLE NONE");
+    ada.run("ALTER ROLE staff RENAME TO old; ALTER ROLE other RENAME TO staff");
+    bob.run("ROLLBACK");
+    assert_eq!(bob.run("SELECT * FROM t"), DENIED);
+    bob.run("RESET ROLE");
+    bob.run("BEGIN; SET LOCAL ROLE old; COMMIT");
+    assert_eq!(bob.session.current_user(), "bob");
+    ada.run("SET ROLE old");
+    ada.run("BEGIN; SET ROLE NONE");
+    bob.run("SELECT 1");
+    let mut eve = Client::of(ada.session.database());
+    assert_eq!(eve.run("DROP ROLE old"), "DROP ROLE");
+    ada.run("ROLLBACK");
+    assert_eq!(ada.run("SELECT * FROM t"), DENIED, "not with the rights of the superuser");
+    assert_eq!(ada.run("RESET ROLE; SELECT count(*) FROM t"), "RESET\n2\nSELECT 1");
+}
+
+#[test]
+fn savepoints_keep_roles() {
+    let (mut ada, mut bob, _) = world();
+    ada.run("GRANT SELECT ON t TO staff; GRANT staff TO bob; ALTER ROLE bob NOINHERIT");
+    bob.run("BEGIN; SAVEPOINT a; SET ROLE staff; SET work_mem = '1MB'");
+    assert_eq!(bob.run("SELECT count(*) FROM t"), "2\nSELECT 1");
+    assert_eq!(bob.run("ROLLBACK TO a; SHOW work_mem"), "ROLLBACK\n256MB\nSHOW");
+    assert_eq!(bob.session.current_user(), "bob");
+    assert_eq!(bob.run("SELECT count(*) FROM t"), DENIED);
+    bob.run("ROLLBACK TO a; SET LOCAL ROLE staff; SAVEPOINT b; SET ROLE NONE");
+    assert_eq!(bob.session.current_user(), "bob");
+    bob.run("ROLLBACK TO b");
+    assert_eq!(bob.run("SELECT count(*) FROM t"), "2\nSELECT 1");
+    bob.run("COMMIT");
+    assert_eq!(bob.session.current_user(), "bob");
+}

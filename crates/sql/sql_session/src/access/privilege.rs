@@ -1,6 +1,7 @@
 //! Privileges and lists of grants, in PostgreSQL's letters.
 
 use super::object::Kind;
+use std::collections::BTreeMap;
 
 /// A set of privileges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,6 +25,7 @@ const ALL: [(char, &str); 12] = [
 
 impl Privileges {
     pub const NONE: Self = Self(0);
+    const EVERY: Self = Self(u16::MAX);
     pub const INSERT: Self = Self(1);
     pub const SELECT: Self = Self(1 << 1);
     pub const UPDATE: Self = Self(1 << 2);
@@ -167,40 +169,75 @@ pub(crate) fn add(grants: &mut Vec<Grant>, new: Grant) {
     }
 }
 
-/// Takes privileges back that a role has granted, or only their grant options. Returns the roles
-/// that have granted them further, if any, unless `cascade` takes those grants back, too.
+/// The grants that lead back to the owner: each grantor has the grant options itself. Grants in a
+/// circle hold one another up, and are no reason for any of them.
+fn well_founded(grants: &[Grant], owner: i64) -> Vec<Grant> {
+    let mut options = BTreeMap::from([(owner, Privileges::EVERY)]);
+    let held = |options: &BTreeMap<i64, Privileges>, role: i64| {
+        options.get(&role).copied().unwrap_or_default()
+    };
+    loop {
+        let before = options.clone();
+        for one in grants {
+            let new = one.options.common(held(&options, one.grantor));
+            options.insert(one.grantee, held(&options, one.grantee).with(new));
+        }
+        if options == before {
+            break;
+        }
+    }
+    let kept = grants.iter().map(|one| {
+        let may = held(&options, one.grantor);
+        Grant { privileges: one.privileges.common(may), options: one.options.common(may), ..*one }
+    });
+    kept.filter(|one| !one.privileges.is_empty()).collect()
+}
+
+/// Whether a new grant would give options back to a role from which the grantor has them.
+pub(crate) fn is_circular(grants: &[Grant], owner: i64, new: Grant) -> bool {
+    if new.grantor == owner || new.grantee == owner {
+        return false;
+    }
+    let without = grants.iter().map(|one| match one.grantee == new.grantee {
+        true => Grant { options: one.options.without(new.options), ..*one },
+        false => *one,
+    });
+    let without = well_founded(&without.collect::<Vec<_>>(), owner);
+    !options_of(&without, new.grantor).has_all(new.options)
+}
+
+/// The privileges that a role itself may grant.
+pub(crate) fn options_of(grants: &[Grant], role: i64) -> Privileges {
+    let own = grants.iter().filter(|one| one.grantee == role);
+    own.fold(Privileges::NONE, |all, one| all.with(one.options))
+}
+
+/// Takes privileges back that a role has granted, or only their grant options.
+///
+/// # Errors
+/// The grantee has granted them further, and `cascade` does not take those grants back, too.
 pub(crate) fn remove(
     grants: &mut Vec<Grant>,
+    owner: i64,
     taken: Grant,
     only_options: bool,
     cascade: bool,
 ) -> Result<(), ()> {
-    let same = |one: &&mut Grant| one.grantee == taken.grantee && one.grantor == taken.grantor;
-    let Some(old) = grants.iter_mut().find(same) else { return Ok(()) };
-    let had = old.options;
-    old.options = old.options.without(taken.privileges);
-    if !only_options {
-        old.privileges = old.privileges.without(taken.privileges);
-    }
-    let lost = had.without(old.options);
-    grants.retain(|one| !one.privileges.is_empty());
-    let holds = |grants: &[Grant]| {
-        let of = grants.iter().filter(|one| one.grantee == taken.grantee);
-        of.fold(Privileges::NONE, |all, one| all.with(one.options))
-    };
-    let lost = lost.without(holds(grants));
-    let dependent: Vec<Grant> = grants
-        .iter()
-        .filter(|one| one.grantor == taken.grantee && one.grantee != taken.grantee)
-        .map(|one| Grant { privileges: one.privileges.common(lost), ..*one })
-        .filter(|one| !one.privileges.is_empty())
-        .collect();
-    for one in dependent {
-        if !cascade {
-            return Err(());
+    let is_taken = |one: &Grant| one.grantee == taken.grantee && one.grantor == taken.grantor;
+    let before = well_founded(grants, owner);
+    let mut after = before.clone();
+    if let Some(old) = after.iter_mut().find(|one| is_taken(one)) {
+        old.options = old.options.without(taken.privileges);
+        if !only_options {
+            old.privileges = old.privileges.without(taken.privileges);
         }
-        remove(grants, one, false, true)?;
     }
+    let after = well_founded(&after, owner);
+    let is_lost = before.iter().any(|one| !is_taken(one) && !after.contains(one));
+    if is_lost && !cascade {
+        return Err(());
+    }
+    *grants = after;
     Ok(())
 }
 
@@ -237,9 +274,31 @@ mod tests {
             add(&mut grants, new);
         }
         let before = grants.clone();
-        assert_eq!(remove(&mut grants, of(2, 1), false, false), Err(()));
+        assert_eq!(remove(&mut grants, 1, of(2, 1), false, false), Err(()));
         grants = before;
-        assert_eq!(remove(&mut grants, of(2, 1), false, true), Ok(()));
+        assert_eq!(remove(&mut grants, 1, of(2, 1), false, true), Ok(()));
+        assert_eq!(grants, default_grants(Kind::Table, 1));
+    }
+
+    #[test]
+    fn circles_of_grants_hold_nothing_up() {
+        let of = |grantee, grantor| Grant {
+            grantee,
+            grantor,
+            privileges: Privileges::SELECT,
+            options: Privileges::SELECT,
+        };
+        let mut grants = default_grants(Kind::Table, 1);
+        for new in [of(2, 1), of(3, 2), of(4, 3)] {
+            add(&mut grants, new);
+        }
+        assert!(is_circular(&grants, 1, of(2, 2)) && is_circular(&grants, 1, of(2, 4)));
+        assert!(!is_circular(&grants, 1, of(2, 1)) && !is_circular(&grants, 1, of(1, 4)));
+        assert!(!is_circular(&grants, 1, of(5, 4)));
+        for circle in [of(3, 3), of(2, 4)] {
+            add(&mut grants, circle);
+        }
+        assert_eq!(remove(&mut grants, 1, of(2, 1), false, true), Ok(()));
         assert_eq!(grants, default_grants(Kind::Table, 1));
     }
 }

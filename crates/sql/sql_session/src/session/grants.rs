@@ -4,7 +4,7 @@ use super::SqlSession;
 use super::definition::Edited;
 use crate::access::OWNER;
 use crate::access::object::{Access, Kind, Object, denied, not_owner, store};
-use crate::access::privilege::{Grant, PUBLIC, Privileges, add, remove};
+use crate::access::privilege::{Grant, PUBLIC, Privileges, add, is_circular, options_of, remove};
 use crate::access::required::check_table;
 use crate::access::roles::no_role;
 use crate::catalog::sequences::Sequence;
@@ -66,7 +66,9 @@ impl<H: Host> SqlSession<H> {
         let Target { object, kind, name } = target;
         let role = self.acting_role(version);
         let (has, may) = version.objects.privileges(&version.roles, role, *object, *kind);
+        let owner = version.objects.owner(*object);
         let possible = wanted.common(may);
+        let (grantor, possible) = self.grantor(version, target, possible);
         if may.is_empty() && has.is_empty() {
             return Err(denied(kind.name(), name));
         }
@@ -81,15 +83,17 @@ impl<H: Host> SqlSession<H> {
             let message = format!("not all privileges {done} for \"{name}\"");
             self.notice(Severity::Warning, state, message);
         }
-        let owner = version.objects.owner(*object);
-        let grantor = self.grantor(version, target, possible);
         let mut grants = version.objects.grants(*object, *kind);
         for &grantee in grantees {
             let options = if command.options { possible } else { Privileges::NONE };
             let grant = Grant { grantee, grantor, privileges: possible, options };
             if command.is_grant {
+                if is_circular(&grants, owner, grant) {
+                    let message = "grant options cannot be granted back to your own grantor";
+                    return Err(SqlError::new("0LP01", message));
+                }
                 add(&mut grants, grant);
-            } else if remove(&mut grants, grant, command.options, command.cascade).is_err() {
+            } else if remove(&mut grants, owner, grant, command.options, command.cascade).is_err() {
                 let error = SqlError::new("2BP01", "dependent privileges exist");
                 return Err(error.hint("Use CASCADE to revoke them too."));
             }
@@ -100,21 +104,26 @@ impl<H: Host> SqlSession<H> {
         Ok(())
     }
 
-    /// The role that grants: the owner, if the session's role has its privileges, or a role with
-    /// the grant options.
-    fn grantor(&self, version: &Version, target: &Target, privileges: Privileges) -> i64 {
+    /// The role that grants, with those of the privileges that it may grant: the owner, if the
+    /// session's role has its privileges, or the role with most of the grant options.
+    fn grantor(
+        &self,
+        version: &Version,
+        target: &Target,
+        privileges: Privileges,
+    ) -> (i64, Privileges) {
         let role = self.acting_role(version);
         let owner = version.objects.owner(target.object);
         if version.roles.has_privileges(role, owner) {
-            return owner;
+            return (owner, privileges);
         }
         let grants = version.objects.grants(target.object, target.kind);
-        let may = |&one: &i64| {
-            let own = grants.iter().filter(|grant| grant.grantee == one);
-            own.fold(Privileges::NONE, |all, grant| all.with(grant.options)).has_all(privileges)
-        };
-        let inherited = version.roles.inherited(role);
-        [role].into_iter().chain(inherited).find(may).unwrap_or(role)
+        let may = |one: i64| (one, options_of(&grants, one).common(privileges));
+        let inherited = version.roles.inherited(role).into_iter().map(may);
+        // The first one of several is kept: that of the session.
+        inherited.fold(may(role), |best, other| {
+            if other.1.words().count() > best.1.words().count() { other } else { best }
+        })
     }
 
     fn grantee(&self, version: &Version, role: &RoleSpec) -> Result<i64, SqlError> {

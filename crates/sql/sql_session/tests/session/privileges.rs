@@ -359,3 +359,31 @@ fn savepoints_keep_roles() {
     bob.run("COMMIT");
     assert_eq!(bob.session.current_user(), "bob");
 }
+
+#[test]
+fn grants_in_circles_are_refused() {
+    let (mut ada, mut bob, mut eve) = world();
+    ada.run("GRANT SELECT ON t TO bob WITH GRANT OPTION");
+    let refused = "0LP01: grant options cannot be granted back to your own grantor";
+    assert_eq!(bob.run("GRANT SELECT ON t TO bob WITH GRANT OPTION"), refused);
+    assert_eq!(bob.run("GRANT SELECT ON t TO eve WITH GRANT OPTION"), "GRANT");
+    assert_eq!(eve.run("GRANT SELECT ON t TO bob WITH GRANT OPTION"), refused);
+    assert_eq!(eve.run("GRANT SELECT ON t TO bob"), "GRANT", "without options it is no circle");
+    assert_eq!(eve.run("GRANT SELECT ON t TO ada WITH GRANT OPTION"), "GRANT");
+    assert_eq!(ada.run("REVOKE SELECT ON t FROM bob"), "2BP01: dependent privileges exist");
+    assert_eq!(ada.run("REVOKE SELECT ON t FROM bob CASCADE"), "REVOKE");
+    assert_eq!((bob.run("SELECT * FROM t"), eve.run("SELECT * FROM t")), twice(DENIED));
+    // Options of two roles: the grants are of the role that has more of them.
+    ada.run("GRANT staff TO bob; GRANT SELECT ON t TO bob WITH GRANT OPTION");
+    ada.run("GRANT INSERT, DELETE ON t TO staff WITH GRANT OPTION");
+    assert_eq!(bob.run("GRANT SELECT, INSERT, DELETE ON t TO eve"), "GRANT");
+    let warning = bob.session.take_notices();
+    assert_eq!(warning[0].message, "not all privileges were granted for \"t\"");
+    assert_eq!(eve.run("INSERT INTO t VALUES (7, 7)"), "INSERT 0 1");
+    ada.run("REVOKE ALL ON t FROM staff CASCADE");
+    assert_eq!(eve.run("INSERT INTO t VALUES (8, 8)"), DENIED);
+}
+
+fn twice(text: &str) -> (String, String) {
+    (text.to_owned(), text.to_owned())
+}

@@ -46,7 +46,7 @@ pub struct Welcome {
     pub startup: Startup,
     pub options: SessionOptions,
     /// The answer of the doorman, which the client has satisfied.
-    pub login: Login,
+    pub login: Box<Login>,
     pub is_local: bool,
 }
 
@@ -207,7 +207,7 @@ impl Arrival {
         }
         let login = (gate.doorman)(&options.user, &options.database, is_local);
         let entry = enter(login.clone(), &options.user, self.wire.binding().cloned())?;
-        let welcome = Box::new(Welcome { startup, options, login, is_local });
+        let welcome = Box::new(Welcome { startup, options, login: Box::new(login), is_local });
         match entry {
             Entry::Open => Ok(Seen::Welcome(welcome)),
             Entry::Proof(exchange) => {

@@ -3,6 +3,7 @@
 mod catalog;
 mod copies;
 mod explain;
+mod grants;
 mod interrupts;
 mod locks;
 mod mixed;

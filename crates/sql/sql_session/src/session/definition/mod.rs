@@ -87,8 +87,10 @@ impl<H: Host> SqlSession<H> {
             self.begin_implicit();
         }
         let mut block = self.block.take().expect("it was begun");
+        let is_first = block.change.is_none();
         let changed = self.change(&mut block, command, text).await;
         block.has_failed |= changed.is_err();
+        self.release_change(&mut block, is_first).await;
         self.block = Some(block);
         if is_alone {
             let ended = self.end_implicit(changed.is_err()).await;
@@ -108,6 +110,9 @@ impl<H: Host> SqlSession<H> {
         if block.is_read_only {
             let message = "cannot change the catalog in a read-only transaction";
             return Err(SqlError::new("25006", message));
+        }
+        if block.change.is_none() {
+            self.check_early(command).await?;
         }
         self.begin_change(block).await?;
         let version = block.version.clone().expect("a change has a version");
@@ -159,6 +164,38 @@ impl<H: Host> SqlSession<H> {
             self.apply(block, &version, edited, text).await?;
         }
         Ok(done(tag))
+    }
+
+    /// Requires the privileges of a command before it waits for its turn to change the catalog: a
+    /// role without them keeps nobody waiting.
+    async fn check_early(&self, command: &Command) -> Result<(), SqlError> {
+        if self.check_definition(&self.database.version(), command).is_ok() {
+            return Ok(());
+        }
+        // Another process may have granted them.
+        self.database.refresh().await?;
+        self.check_definition(&self.database.version(), command)
+    }
+
+    /// Lets others change the catalog, if the block does not: its first command, `is_first`, has
+    /// changed nothing, or the block has failed and can only be rolled back.
+    async fn release_change(&mut self, block: &mut Block<H::Env>, is_first: bool) {
+        let Some(change) = &block.change else { return };
+        let serial = block.version.as_ref().map(|version| version.serial);
+        let has_created = !change.created.is_empty() || !change.created_indexes.is_empty();
+        let is_unchanged = block.has_failed || serial == Some(change.before.serial);
+        let is_over = block.has_failed && block.savepoints.is_empty();
+        if !is_over && (!is_first || has_created || !is_unchanged) {
+            return;
+        }
+        if is_over {
+            self.queries.clear();
+            self.stop_in_block(block).await;
+        }
+        if let Some(change) = block.change.take() {
+            block.version = Some(change.before.clone());
+            self.finish_change(change, ChangeEnd::RolledBack).await;
+        }
     }
 
     /// Prepares the block for a change: it is the only one that changes the catalog. Unless it must

@@ -61,3 +61,36 @@ fn a_refused_command_keeps_nobody_from_changing_the_catalog() {
     assert_eq!(changes(&mut ada), "CREATE TABLE");
     assert_eq!(bob.run("COMMIT; SELECT * FROM own").get(..5), Some("42P01"));
 }
+
+#[test]
+fn grants_can_be_taken_back() {
+    let (mut ada, mut bob, mut eve) = world();
+    let circle = "0LP01: grant options cannot be granted back to your own grantor";
+    ada.run("GRANT SELECT ON t TO bob WITH GRANT OPTION");
+    assert_eq!(bob.run("GRANT SELECT ON t TO bob WITH GRANT OPTION"), circle);
+    assert_eq!(bob.run("GRANT SELECT ON t TO eve WITH GRANT OPTION"), "GRANT");
+    assert_eq!(eve.run("GRANT SELECT ON t TO bob WITH GRANT OPTION"), circle);
+    assert_eq!(eve.run("GRANT SELECT ON t TO ada WITH GRANT OPTION"), "GRANT", "the owner has it");
+    assert_eq!(eve.run("GRANT SELECT ON t TO bob"), "GRANT", "without the option");
+    assert_eq!(bob.run("GRANT SELECT ON t TO bob"), "GRANT");
+    assert_eq!(ada.run("REVOKE SELECT ON t FROM bob"), "2BP01: dependent privileges exist");
+    assert_eq!(ada.run("REVOKE SELECT ON t FROM bob CASCADE"), "REVOKE");
+    assert_eq!(bob.run("SELECT * FROM t"), DENIED);
+    assert_eq!(eve.run("SELECT * FROM t"), DENIED);
+}
+
+/// The grantor of an entry has the option itself: it is one of the roles that the user is in.
+#[test]
+fn a_member_grants_as_the_role_with_the_option() {
+    let (mut ada, mut bob, mut eve) = world();
+    ada.run("CREATE ROLE readers; CREATE ROLE writers; GRANT readers, writers TO bob");
+    ada.run("GRANT SELECT ON t TO readers WITH GRANT OPTION");
+    ada.run("GRANT INSERT, UPDATE ON t TO writers WITH GRANT OPTION");
+    assert_eq!(bob.run("GRANT SELECT, INSERT, UPDATE ON t TO eve"), "GRANT");
+    let warning = bob.session.take_notices();
+    assert_eq!(warning[0].message, "not all privileges were granted for \"t\"");
+    assert_eq!(eve.run("INSERT INTO t VALUES (3, 3)"), "INSERT 0 1");
+    assert_eq!(ada.run("REVOKE INSERT ON t FROM writers"), "2BP01: dependent privileges exist");
+    assert_eq!(bob.run("REVOKE INSERT, UPDATE ON t FROM eve"), "REVOKE");
+    assert_eq!(eve.run("INSERT INTO t VALUES (4, 4)"), DENIED);
+}

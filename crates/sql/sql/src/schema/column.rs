@@ -55,7 +55,8 @@ impl SchemaReader<'_> {
             let sentence = format!("a column cannot be {sql_type}");
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }
-        let default = serial.map(|sql_type| self.next_value(table, &name, &sql_type, span));
+        let default =
+            serial.map(|sql_type| self.next_value(table, &name, (&sql_type, false), span));
         let default = default.transpose()?;
         let nullable = default.is_none();
         self.drafts[table].add_column(name, sql_type, nullable, default);
@@ -113,17 +114,19 @@ impl SchemaReader<'_> {
         found.map(|(_, sql_type)| sql_type)
     }
 
-    /// The next value of the sequence of a column.
+    /// The next value of the sequence of a column. That of an identity column has one more argument
+    /// than statements can write: it needs no privilege for the sequence.
     fn next_value(
         &self,
         table: usize,
         column: &str,
-        sql_type: &SqlType,
+        (sql_type, is_identity): (&SqlType, bool),
         span: Span,
     ) -> Result<Expr> {
-        let sequence = format!("{}_{column}_seq", self.drafts[table].name);
-        let name = Expr::new(ExprKind::Text(sequence), SqlType::Text);
-        let kind = ExprKind::Function { function: Function::NextValue, arguments: vec![name] };
+        let text = |text: String| Expr::new(ExprKind::Text(text), SqlType::Text);
+        let mut arguments = vec![text(format!("{}_{column}_seq", self.drafts[table].name))];
+        arguments.extend(is_identity.then(|| text("identity".to_owned())));
+        let kind = ExprKind::Function { function: Function::NextValue, arguments };
         let value = Expr::new(kind, SqlType::Int8);
         let (catalog, names) = (Catalog::default(), Names::default());
         let resolver = Resolver::new(self.source, &catalog, &names, &[], span);
@@ -143,7 +146,7 @@ impl SchemaReader<'_> {
             return Err(self.cursor.outside(span, "options of a sequence", advice));
         }
         let TableColumn { name, sql_type, .. } = self.drafts[table].columns[column].clone();
-        let default = self.next_value(table, &name, &sql_type, span)?;
+        let default = self.next_value(table, &name, (&sql_type, true), span)?;
         let column = &mut self.drafts[table].columns[column];
         (column.default, column.nullable) = (Some(default), false);
         column.identity = Some(identity);

@@ -162,21 +162,21 @@ impl<H: Host> SessionSequences<H> {
         self.state().actor = actor;
     }
 
-    /// Requires one of these privileges for a sequence.
-    fn check(&self, name: &str, place: SequencePlace, one_of: Privileges) -> Result<(), SqlError> {
+    /// Requires one of these privileges for a sequence. The default of an identity column needs
+    /// none, `is_identity`: PostgreSQL draws its numbers without looking at privileges.
+    fn check(
+        &self,
+        name: &str,
+        place: SequencePlace,
+        one_of: Privileges,
+        is_identity: bool,
+    ) -> Result<(), SqlError> {
         let state = self.state();
         let State { version, actor, .. } = &*state;
         let role = actor.acting(&version.roles);
         let object = Object::sequence(place);
         let (has, _) = version.objects.privileges(&version.roles, role, object, Kind::Sequence);
-        // PostgreSQL draws the numbers of identity columns without looking at privileges.
-        let is_own = || {
-            place.1 > 0 && is_identity(version, place.0) && {
-                let table = Object::Definition(place.0);
-                let (has, _) = version.objects.privileges(&version.roles, role, table, Kind::Table);
-                has.has_all(Privileges::INSERT)
-            }
-        };
+        let is_own = || is_identity && is_identity_column(version, place);
         if !has.common(one_of).is_empty() || is_own() {
             return Ok(());
         }
@@ -198,9 +198,10 @@ impl<H: Host> SessionSequences<H> {
         found.ok_or_else(|| SqlError::new("42P01", format!("relation \"{plain}\" does not exist")))
     }
 
-    fn next(&self, name: &str) -> Result<i64, SqlError> {
+    fn next(&self, name: &str, is_identity: bool) -> Result<i64, SqlError> {
         let sequence = self.find(name)?;
-        self.check(name, sequence.place, Privileges::USAGE.with(Privileges::UPDATE))?;
+        let one_of = Privileges::USAGE.with(Privileges::UPDATE);
+        self.check(name, sequence.place, one_of, is_identity)?;
         let take = |count| self.store(sequence, &|stored| stored + count);
         let value = self.database.ranges().draw(sequence.place, take)?;
         let mut state = self.state();
@@ -211,7 +212,7 @@ impl<H: Host> SessionSequences<H> {
 
     fn set(&self, name: &str, value: i64, is_called: bool) -> Result<i64, SqlError> {
         let sequence = self.find(name)?;
-        self.check(name, sequence.place, Privileges::UPDATE)?;
+        self.check(name, sequence.place, Privileges::UPDATE, false)?;
         self.store(sequence, &|_| if is_called { value } else { value - 1 })?;
         self.database.ranges().forget(sequence.place);
         self.state().current.insert(sequence.place, value);
@@ -228,7 +229,7 @@ impl<H: Host> SessionSequences<H> {
 
     fn current_of(&self, place: Option<SequencePlace>, name: &str) -> Result<i64, SqlError> {
         if let Some(place) = place {
-            self.check(name, place, Privileges::USAGE.with(Privileges::SELECT))?;
+            self.check(name, place, Privileges::USAGE.with(Privileges::SELECT), false)?;
         }
         let known = place.and_then(|place| self.state().current.get(&place).copied());
         known.ok_or_else(|| {
@@ -245,7 +246,7 @@ impl<H: Host> SessionSequences<H> {
     fn called(&self, function: Function, arguments: &[Value]) -> Result<i64, SqlError> {
         let name = arguments.first().and_then(Value::as_text).unwrap_or_default();
         match (function, &arguments[arguments.len().min(1)..]) {
-            (Function::NextValue, _) => self.next(name),
+            (Function::NextValue, of_column) => self.next(name, !of_column.is_empty()),
             (Function::CurrentValue, _) => self.current_of(Some(self.find(name)?.place), name),
             (Function::SetValue, [Value::Int(value)]) => self.set(name, *value, true),
             (Function::SetValue, [Value::Int(value), is_called]) => {
@@ -259,11 +260,13 @@ impl<H: Host> SessionSequences<H> {
     }
 }
 
-/// Whether a table has identity columns.
-fn is_identity(version: &Version, table: i64) -> bool {
-    let definition = version.definitions.iter().find(|one| one.id == table);
-    let table = definition.and_then(|one| version.catalog.table(&one.name));
-    table.is_some_and(|table| table.columns.iter().any(|column| column.identity.is_some()))
+/// Whether this is the sequence of an identity column.
+fn is_identity_column(version: &Version, (table, number): SequencePlace) -> bool {
+    let table = version.position_of(table).map(|at| &version.catalog.tables[at]);
+    table.is_some_and(|table| {
+        let mut own = table.columns.iter().filter(|column| i64::from(column.number) == number);
+        own.any(|column| column.identity.is_some())
+    })
 }
 
 /// A UUID of the kernel's random bytes: those of an endpoint are too few for keys.

@@ -11,7 +11,8 @@ use fabric::Env;
 use interpreter::{Routine, Tables};
 use layout::Schema;
 use planner::{Costs, Knowledge, Statistics, TableOrder, TableStatistics, plan_program};
-use sql::{Catalog, Procedure, Program, Source};
+use sql::catalog::ForeignKey;
+use sql::{Catalog, Procedure, Program, Source, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -95,6 +96,59 @@ impl Parsed {
         }
         Ok(Self { catalog, table_definitions })
     }
+}
+
+/// A foreign key by the numbers of its columns and tables, which stay when others change places.
+#[derive(PartialEq, Eq)]
+struct NumberedKey {
+    table: i64,
+    columns: Vec<u32>,
+    references: Vec<u32>,
+}
+
+impl NumberedKey {
+    fn of(
+        (catalog, definitions): (&Catalog, &[Definition]),
+        table_definitions: &[usize],
+        table: &Table,
+        key: &ForeignKey,
+    ) -> Self {
+        let numbers = |table: &Table, columns: &[usize]| {
+            columns.iter().map(|&column| table.columns[column].number).collect()
+        };
+        Self {
+            table: definitions[table_definitions[key.table]].id,
+            columns: numbers(table, &key.columns),
+            references: numbers(&catalog.tables[key.table], &key.references),
+        }
+    }
+}
+
+/// The foreign keys of tables that a version of the catalog does not have, by whatever name, with
+/// the positions of their tables. The catalog behind it has these `definitions`.
+pub(crate) fn new_keys<'n>(
+    before: &Version,
+    catalog: &'n Catalog,
+    definitions: &[Definition],
+    table_definitions: &[usize],
+) -> Vec<(usize, &'n ForeignKey)> {
+    let mut found = Vec::new();
+    for (at, table) in catalog.tables.iter().enumerate() {
+        let old = before.position_of(definitions[table_definitions[at]].id);
+        let old = old.map(|old| &before.catalog.tables[old]);
+        let numbered = |key| {
+            let of = (&before.catalog, &*before.definitions);
+            old.map(|old| NumberedKey::of(of, &before.table_definitions, old, key))
+        };
+        let old_keys = old.into_iter().flat_map(|old| &old.foreign_keys);
+        let old_keys: Vec<NumberedKey> = old_keys.filter_map(numbered).collect();
+        let is_new = |key: &&ForeignKey| {
+            let own = NumberedKey::of((catalog, definitions), table_definitions, table, key);
+            !old_keys.contains(&own)
+        };
+        found.extend(table.foreign_keys.iter().filter(is_new).map(|key| (at, key)));
+    }
+    found
 }
 
 impl Version {

@@ -8,7 +8,7 @@ use crate::access::privilege::{Grant, PUBLIC, Privileges, add, is_circular, opti
 use crate::access::required::check_table;
 use crate::access::roles::no_role;
 use crate::catalog::sequences::Sequence;
-use crate::catalog::version::Parsed;
+use crate::catalog::version::{Parsed, new_keys};
 use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::command::{
     Command, Commented, DropKind, GrantCommand, GrantTarget, LockMode, OwnedKind, RoleSpec,
@@ -319,15 +319,10 @@ impl<H: Host> SqlSession<H> {
         definitions: &[Definition],
     ) -> Result<(), SqlError> {
         let role = self.acting_role(before);
-        for (table, &at) in after.catalog.tables.iter().zip(&after.table_definitions) {
-            let old = before.position_of(definitions[at].id);
-            let old = old.map(|old| &before.catalog.tables[old].foreign_keys);
-            for key in &table.foreign_keys {
-                let is_old = old.is_some_and(|old| old.iter().any(|one| one.name == key.name));
-                let id = definitions[after.table_definitions[key.table]].id;
-                if let Some(referenced) = before.position_of(id).filter(|_| !is_old) {
-                    check_table(before, role, referenced, Privileges::REFERENCES)?;
-                }
+        let of_table = &after.table_definitions;
+        for (_, key) in new_keys(before, &after.catalog, definitions, of_table) {
+            if let Some(referenced) = before.position_of(definitions[of_table[key.table]].id) {
+                check_table(before, role, referenced, Privileges::REFERENCES)?;
             }
         }
         Ok(())

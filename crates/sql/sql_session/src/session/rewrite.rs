@@ -4,6 +4,7 @@ use super::divided::Parts;
 use super::{Block, SqlSession};
 use crate::access::required::check_query;
 use crate::catalog::Version;
+use crate::catalog::version::new_keys;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::planned::{compile_text, compile_typed, plan_rows};
@@ -161,7 +162,8 @@ impl<H: Host> SqlSession<H> {
             let id = to.definition_of(at).id;
             let old = from.position_of(id);
             let Some(old) = old.map(|old| &from.catalog.tables[old]) else { continue };
-            let is_new = |check: &&Check| old.checks.iter().all(|other| other.name != check.name);
+            let is_new =
+                |check: &&Check| old.checks.iter().all(|other| other.condition != check.condition);
             for check in table.checks.iter().filter(is_new) {
                 self.require_none(block, to, &violations(at, table, check)).await.map_err(
                     |error| {
@@ -170,14 +172,17 @@ impl<H: Host> SqlSession<H> {
                     },
                 )?;
             }
-            let is_new =
-                |key: &&ForeignKey| old.foreign_keys.iter().all(|other| other.name != key.name);
-            for key in table.foreign_keys.iter().filter(is_new) {
-                let text = orphans(&to.catalog, table, key);
-                let (select, _) = compile_text(to.knowledge(), &to.tables, &text)?;
-                if !self.read_rows(block, &to.tables, &select).await?.is_empty() {
-                    return Err(violated("foreign key", &key.name, &table.name, "23503"));
-                }
+        }
+        let of_table = &to.table_definitions;
+        for (at, key) in new_keys(from, &to.catalog, &to.definitions, of_table) {
+            let table = &to.catalog.tables[at];
+            if from.position_of(to.definition_of(at).id).is_none() {
+                continue;
+            }
+            let text = orphans(&to.catalog, table, key);
+            let (select, _) = compile_text(to.knowledge(), &to.tables, &text)?;
+            if !self.read_rows(block, &to.tables, &select).await?.is_empty() {
+                return Err(violated("foreign key", &key.name, &table.name, "23503"));
             }
         }
         Ok(())

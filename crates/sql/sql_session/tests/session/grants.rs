@@ -113,3 +113,24 @@ fn the_right_to_insert_is_none_to_set_the_sequence() {
     assert_eq!(bob.run("INSERT INTO g (c) VALUES (3)"), serial, "a serial column is no identity");
     assert_eq!(ada.run("SELECT a, b, c FROM g ORDER BY a"), "1|1|1\n2|2|2\nSELECT 2");
 }
+
+#[test]
+fn a_key_that_takes_the_name_of_another_is_a_new_one() {
+    let (mut ada, mut bob, _) = world();
+    ada.run("CREATE TABLE open (id int PRIMARY KEY); GRANT REFERENCES ON open TO bob");
+    ada.run("GRANT CREATE ON SCHEMA public TO bob");
+    let made = "CREATE TABLE r (x int, a int, CONSTRAINT k FOREIGN KEY (a) REFERENCES open)";
+    assert_eq!(bob.run(made), "CREATE TABLE");
+    let replaced = "ALTER TABLE r DROP CONSTRAINT k, ADD CONSTRAINT k FOREIGN KEY (a) REFERENCES t";
+    assert_eq!(bob.run(replaced), DENIED);
+    ada.run("GRANT REFERENCES ON t TO bob; INSERT INTO open VALUES (7)");
+    assert_eq!(bob.run("INSERT INTO r VALUES (1, 7)"), "INSERT 0 1");
+    let violated = "insert or update on table \"r\" violates foreign key constraint \"k\"";
+    assert_eq!(bob.run(replaced), format!("23503: {violated}"));
+    ada.run("REVOKE REFERENCES ON open FROM bob");
+    assert_eq!(bob.run("ALTER TABLE r DROP COLUMN x"), "ALTER TABLE", "the key is the same");
+    assert_eq!(bob.run("ALTER TABLE r ADD CONSTRAINT c CHECK (a > 0)"), "ALTER TABLE");
+    let check = "23514: check constraint \"c\" of relation \"r\" is violated by some row";
+    let replaced = "ALTER TABLE r DROP CONSTRAINT c, ADD CONSTRAINT c CHECK (a > 9)";
+    assert_eq!(bob.run(replaced), check);
+}

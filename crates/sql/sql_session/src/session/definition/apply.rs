@@ -4,7 +4,7 @@ use super::super::{Block, SqlSession};
 use super::Edited;
 use crate::catalog::design::{design, index_design};
 use crate::catalog::store::sequence_owners;
-use crate::catalog::version::{Parsed, VersionRoutine};
+use crate::catalog::version::{Parsed, VersionRoutine, new_keys};
 use crate::catalog::{Change, Version};
 use crate::error::{SqlError, catalog_error};
 use crate::host::Host;
@@ -76,18 +76,19 @@ impl<H: Host> SqlSession<H> {
         after: &Version,
         rewritten: &[i64],
     ) -> Result<(), SqlError> {
-        for (at, table) in after.catalog.tables.iter().enumerate() {
+        for at in 0..after.catalog.tables.len() {
             let id = after.definition_of(at).id;
             let old = before.position_of(id);
             if let Some(old) = old.filter(|_| rewritten.contains(&id)) {
                 self.lock_table(block, before.definition_of(old))?;
             }
-            let Some(old) = old.map(|old| &before.catalog.tables[old]) else { continue };
-            for key in table.foreign_keys.iter().skip(old.foreign_keys.len()) {
-                let id = after.definition_of(key.table).id;
-                if let Some(referenced) = before.position_of(id) {
-                    self.lock_table(block, before.definition_of(referenced))?;
-                }
+        }
+        let new = new_keys(before, &after.catalog, &after.definitions, &after.table_definitions);
+        for (at, key) in new {
+            let is_new_table = before.position_of(after.definition_of(at).id).is_none();
+            let referenced = before.position_of(after.definition_of(key.table).id);
+            if let Some(referenced) = referenced.filter(|_| !is_new_table) {
+                self.lock_table(block, before.definition_of(referenced))?;
             }
         }
         Ok(())

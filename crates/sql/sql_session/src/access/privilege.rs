@@ -165,6 +165,8 @@ pub(crate) fn add(grants: &mut Vec<Grant>, new: Grant) {
             old.privileges = old.privileges.with(new.privileges);
             old.options = old.options.with(new.options);
         }
+        // An entry without a privilege would only keep its roles from being dropped.
+        None if new.privileges.is_empty() => {}
         None => grants.push(new),
     }
 }

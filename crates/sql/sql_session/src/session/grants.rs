@@ -79,6 +79,7 @@ impl<H: Host> SqlSession<H> {
         if possible.is_empty() {
             let message = format!("no privileges {done} for \"{name}\"");
             self.notice(Severity::Warning, state, message);
+            return Ok(());
         } else if possible != wanted && command.privileges.is_some() {
             let message = format!("not all privileges {done} for \"{name}\"");
             self.notice(Severity::Warning, state, message);

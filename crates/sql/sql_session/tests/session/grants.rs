@@ -134,3 +134,15 @@ fn a_key_that_takes_the_name_of_another_is_a_new_one() {
     let replaced = "ALTER TABLE r DROP CONSTRAINT c, ADD CONSTRAINT c CHECK (a > 9)";
     assert_eq!(bob.run(replaced), check);
 }
+
+#[test]
+fn a_grant_of_nothing_leaves_nothing() {
+    let (mut ada, mut bob, mut eve) = world();
+    ada.run("GRANT SELECT ON t TO bob");
+    assert_eq!(bob.run("GRANT SELECT ON t TO eve"), "GRANT", "with a warning only");
+    assert_eq!(bob.session.take_notices()[0].message, "no privileges were granted for \"t\"");
+    assert_eq!(eve.run("SELECT * FROM t"), DENIED);
+    assert_eq!(ada.run("DROP ROLE eve"), "DROP ROLE", "it has no entry");
+    ada.run("REVOKE SELECT ON t FROM bob");
+    assert_eq!(ada.run("DROP ROLE bob"), "DROP ROLE", "nor has the role that granted nothing");
+}

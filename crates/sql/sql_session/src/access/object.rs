@@ -3,6 +3,7 @@
 use super::OWNER;
 use super::privilege::{Grant, PUBLIC, Privileges, default_grants};
 use super::roles::Roles;
+use crate::catalog::numbers::next_id;
 use crate::catalog::{Definition, DefinitionKind};
 use crate::error::SqlError;
 use std::collections::BTreeMap;
@@ -257,7 +258,7 @@ pub(crate) fn follow(before: &[Definition], after: &mut Vec<Definition>, role: i
         if let Some(entry) = after.iter_mut().find(entry) {
             entry.table = one.id;
         } else if role != OWNER && replaced.is_none() {
-            let id = after.iter().map(|one| one.id).max().unwrap_or(0) + 1;
+            let id = next_id(after);
             let access = Access { owner: role, grants: None };
             store(after, id, Object::Definition(one.id), &access);
         }

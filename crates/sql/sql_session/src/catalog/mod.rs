@@ -3,12 +3,13 @@
 //! The database stores one row for each definition, in a table of its own ([`store`]), and the
 //! [`statistics`] of tables. A
 //! [`Version`] is the catalog that these definitions make; it is never changed. A change builds the
-//! next version from the changed definitions ([`change`]).
+//! next version from the changed definitions ([`change`]). Definitions have [`numbers`].
 //!
 //! Decision: docs/decisions/0325-the-sql-catalog-is-rows-of-definitions.md
 
 pub(crate) mod change;
 pub(crate) mod design;
+pub(crate) mod numbers;
 pub(crate) mod secured;
 pub(crate) mod sequences;
 pub(crate) mod snapshot;
@@ -38,6 +39,8 @@ pub(crate) enum DefinitionKind {
     Role = 8,
     /// Owner and grants of an object.
     Access = 9,
+    /// The largest number of a definition that is gone, see [`numbers`].
+    LastNumber = 10,
 }
 
 impl DefinitionKind {
@@ -52,6 +55,7 @@ impl DefinitionKind {
             Self::Comment,
             Self::Role,
             Self::Access,
+            Self::LastNumber,
         ];
         all.into_iter().find(|kind| *kind as i64 == number)
     }

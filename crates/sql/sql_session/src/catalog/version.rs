@@ -241,7 +241,7 @@ impl Version {
 
     /// The number of the next definition.
     pub fn next_id(&self) -> i64 {
-        self.definitions.last().map_or(0, |last| last.id + 1).max(super::FIRST_OID)
+        super::numbers::next_id(&self.definitions)
     }
 }
 

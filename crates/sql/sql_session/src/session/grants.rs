@@ -7,6 +7,7 @@ use crate::access::object::{Access, Kind, Object, denied, not_owner, store};
 use crate::access::privilege::{Grant, PUBLIC, Privileges, add, is_circular, options_of, remove};
 use crate::access::required::check_table;
 use crate::access::roles::no_role;
+use crate::catalog::numbers::next_id;
 use crate::catalog::sequences::Sequence;
 use crate::catalog::version::{Parsed, new_keys};
 use crate::catalog::{Definition, DefinitionKind, Version};
@@ -328,11 +329,6 @@ impl<H: Host> SqlSession<H> {
         }
         Ok(())
     }
-}
-
-fn next_id(definitions: &[Definition]) -> i64 {
-    let last = definitions.iter().map(|one| one.id).max().unwrap_or(0);
-    (last + 1).max(crate::catalog::FIRST_OID)
 }
 
 /// Requires the right to create objects.

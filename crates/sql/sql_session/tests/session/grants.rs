@@ -146,3 +146,21 @@ fn a_grant_of_nothing_leaves_nothing() {
     ada.run("REVOKE SELECT ON t FROM bob");
     assert_eq!(ada.run("DROP ROLE bob"), "DROP ROLE", "nor has the role that granted nothing");
 }
+
+#[test]
+fn numbers_of_roles_are_never_used_again() {
+    let database = new_database();
+    let mut ada = Client::of(&database);
+    ada.run("CREATE ROLE base");
+    let mut last = 0;
+    for turn in 0..3 {
+        ada.run("CREATE ROLE one LOGIN; CREATE ROLE two LOGIN");
+        let oid = |name| connect(&database, name).session.current_role();
+        assert!(oid("one") > last, "turn {turn}");
+        last = oid("two");
+        assert_eq!(ada.run("DROP ROLE two, one"), "DROP ROLE");
+    }
+    ada.run("CREATE TABLE t (a int)");
+    ada.run("BEGIN; CREATE ROLE one LOGIN; DROP ROLE one; CREATE ROLE two LOGIN; COMMIT");
+    assert!(connect(&database, "two").session.current_role() > last + 2);
+}

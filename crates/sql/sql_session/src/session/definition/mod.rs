@@ -30,6 +30,7 @@ use super::transaction::done;
 use super::{Block, SqlSession};
 use crate::access::object::follow;
 use crate::catalog::change::Replaced;
+use crate::catalog::numbers::remember_last;
 use crate::catalog::store::sequence_owners;
 use crate::catalog::{Change, Definition, DefinitionKind, Version, physical_name};
 use crate::command::Command;
@@ -156,6 +157,7 @@ impl<H: Host> SqlSession<H> {
         forget_comments(&mut edited.definitions);
         let tag = edited.tag;
         follow(&version.definitions, &mut edited.definitions, self.acting_role(&version));
+        remember_last(&version.definitions, &mut edited.definitions);
         if edited.definitions != version.definitions {
             if block.keeps_transaction() && !edited.only_adds(&version) {
                 // The transaction's statements would not run as before.

@@ -183,22 +183,14 @@ impl<H: Host> SqlSession<H> {
             let message = "cannot execute COPY FROM in a read-only transaction";
             return Err(SqlError::new("25006", message));
         }
-        let mut version = block.version.clone().unwrap_or_else(|| self.database.version());
-        let (at, _) = version.table(name).ok_or_else(|| no_relation(name))?;
-        let role = self.acting_role(&version);
-        check_table(&version, role, at, Privileges::INSERT)?;
-        let table = &version.catalog.tables[at];
-        let positions = match columns {
-            None => (0..table.columns.len()).collect(),
-            Some(names) => positions(table, names)?,
-        };
+        let version = block.version.clone().unwrap_or_else(|| self.database.version());
+        self.check_copy(&version, name, columns)?;
         if is_alone {
             self.renew_empty(block, name).await?;
         }
-        version = block.version.get_or_insert(version).clone();
-        let (at, definition) = version.table(name).ok_or_else(|| no_relation(name))?;
+        let (version, at, positions) = self.share_copied(block, name, columns)?;
+        let definition = version.definition_of(at);
         let may_divide = block.has_created(&definition.physical) && block.may_divide();
-        block.locks.share(self.database.locks(), definition.id, self)?;
         let table = &version.catalog.tables[at];
         let text = insert_text(table, &positions);
         let (insert, types) = compile_text(version.knowledge(), &version.tables, &text)?;
@@ -217,6 +209,53 @@ impl<H: Host> SqlSession<H> {
             count: 0,
             is_alone,
         })
+    }
+
+    /// The position of the table that a `COPY` changes, and those of its columns.
+    fn check_copy(
+        &self,
+        version: &Version,
+        name: &str,
+        columns: Option<&[String]>,
+    ) -> Result<(usize, Vec<usize>), SqlError> {
+        let (at, _) = version.table(name).ok_or_else(|| no_relation(name))?;
+        check_table(version, self.acting_role(version), at, Privileges::INSERT)?;
+        let table = &version.catalog.tables[at];
+        let positions = match columns {
+            None => (0..table.columns.len()).collect(),
+            Some(names) => positions(table, names)?,
+        };
+        Ok((at, positions))
+    }
+
+    /// Takes a share in the table of a `COPY`, and checks it in the version of the catalog that is
+    /// used: it may have changed while the session waited.
+    fn share_copied(
+        &self,
+        block: &mut Block<H::Env>,
+        name: &str,
+        columns: Option<&[String]>,
+    ) -> Result<(Arc<Version>, usize, Vec<usize>), SqlError> {
+        loop {
+            let version = block.version.get_or_insert_with(|| self.database.version()).clone();
+            let (at, positions) = self.check_copy(&version, name, columns)?;
+            block.locks.share(self.database.locks(), version.definition_of(at).id, self)?;
+            if block.change.is_some() || self.database.serial() == version.serial {
+                return Ok((version, at, positions));
+            }
+            if block.has_begun {
+                let current = self.database.version();
+                let (own, now) = (version.definition_of(at), current.table(name));
+                if now.is_none_or(|(_, now)| now.physical != own.physical) {
+                    let message =
+                        "could not serialize access due to a concurrent change of the table";
+                    return Err(SqlError::new("40001", message));
+                }
+                self.check_copy(&current, name, columns)?;
+                return Ok((version, at, positions));
+            }
+            block.version = None;
+        }
     }
 
     /// Data of the client after [`Outcome::CopyIn`], in pieces of any size.

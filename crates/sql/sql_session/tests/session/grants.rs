@@ -164,3 +164,26 @@ fn numbers_of_roles_are_never_used_again() {
     ada.run("BEGIN; CREATE ROLE one LOGIN; DROP ROLE one; CREATE ROLE two LOGIN; COMMIT");
     assert!(connect(&database, "two").session.current_role() > last + 2);
 }
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "sessions of threads are the subject")]
+fn a_copy_that_has_waited_is_checked_again() {
+    let (mut ada, mut bob, _) = world();
+    ada.run("CREATE TABLE empty (a int)");
+    for table in ["t", "empty"] {
+        ada.run(&format!("GRANT INSERT ON {table} TO bob"));
+        assert!(bob.run(&format!("BEGIN; COPY {table} FROM STDIN")).contains("CopyIn"));
+        fabric::run_now(bob.session.copy_fail("enough"));
+        bob.run("ROLLBACK");
+        assert!(bob.run(&format!("COPY {table} FROM STDIN")).contains("CopyIn"), "{table}");
+        fabric::run_now(bob.session.copy_fail("enough"));
+        ada.run(&format!("BEGIN; LOCK TABLE {table}; REVOKE INSERT ON {table} FROM bob"));
+        let ran = std::thread::scope(|scope| {
+            let copies = scope.spawn(|| bob.run(&format!("COPY {table} FROM STDIN")));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            ada.run("COMMIT");
+            copies.join().expect("it ends")
+        });
+        assert_eq!(ran, format!("42501: permission denied for table {table}"));
+    }
+}

@@ -5,8 +5,9 @@ use super::object::{Kind, Object, Objects};
 use super::privilege::Privileges;
 use super::role::Role;
 use super::roles::Roles;
-use super::verifier::{ITERATIONS, SALT_BYTES, Verifier, mac};
+use super::verifier::{ITERATIONS, SALT_BYTES, Verifier, mac, random};
 use crate::error::{Severity, SqlError};
+use std::sync::OnceLock;
 
 /// The answer to a client that gives the name of a user.
 #[derive(Clone, Debug)]
@@ -56,7 +57,7 @@ pub(crate) fn login(
         return Login::Password { verifier, refusal: expired.or_else(|| refused(role)) };
     }
     if !is_local || !trusts_host(roles) {
-        return Login::Nobody(mock(roles, user));
+        return Login::Nobody(mock(user));
     }
     match role {
         Some(role) => refused(role).map_or(Login::Trusted, Login::Refused),
@@ -100,14 +101,19 @@ fn no_connect(roles: &Roles, objects: &Objects, role: &Role, name: &str) -> Opti
     (!has.has_all(Privileges::CONNECT)).then_some(error)
 }
 
-/// A verifier that no password has. A user's salt is the same each time, and nobody can compute it
-/// without a key of the server.
-fn mock(roles: &Roles, user: &str) -> Verifier {
-    let mut verifiers = roles.iter().filter_map(|role| Verifier::parse(role.verifier.as_deref()?));
-    let secret = verifiers.next().map_or([0; 32], |verifier| verifier.server_key);
-    let hash = mac(&secret, &[b"salt of ", user.as_bytes()]);
+/// A verifier that no password has. A user's salt is the same each time, as long as the process
+/// runs, and nobody can compute it without the process's secret: neither a client that knows the
+/// key of a role, nor one that has read the catalog.
+fn mock(user: &str) -> Verifier {
+    static SECRET: OnceLock<[u8; 32]> = OnceLock::new();
+    let secret = SECRET.get_or_init(|| {
+        let mut secret = [0; 32];
+        random(&mut secret);
+        secret
+    });
+    let hash = mac(secret, &[b"salt of ", user.as_bytes()]);
     let salt = hash[..SALT_BYTES].to_vec();
-    let server_key = mac(&secret, &[b"key of ", user.as_bytes()]);
+    let server_key = mac(secret, &[b"key of ", user.as_bytes()]);
     Verifier { iterations: ITERATIONS, salt, stored_key: [0; 32], server_key }
 }
 
@@ -175,5 +181,22 @@ mod tests {
         assert_eq!(answer(&closed, "staff", true), "password, 28000");
         assert_eq!(answer(&closed, "other", true), "nobody");
         assert_eq!(answer(&roles(&[Role::owner("me"), until(1)]), "bob", false), "password");
+    }
+
+    /// The owner of a role knows the keys of its own verifier.
+    #[test]
+    fn the_salt_of_a_user_without_a_password_does_not_depend_on_the_roles() {
+        let bob = with_password(Role { can_login: true, ..Role::new(16_384, "bob") });
+        let known = Verifier::parse(bob.verifier.as_deref().expect("it has one")).expect("ours");
+        let salt = |roles: &Roles| {
+            let answer = login(roles, &Objects::default(), ("nobody", "db"), false, 0);
+            let Login::Nobody(verifier) = answer else { panic!("{answer:?}") };
+            verifier.salt
+        };
+        let own = salt(&roles(&[Role::owner("me"), bob]));
+        assert_eq!(own, salt(&Roles::default()), "it stays the same");
+        for secret in [known.server_key, known.stored_key, [0; 32]] {
+            assert_ne!(own, mac(&secret, &[b"salt of ", b"nobody"])[..SALT_BYTES]);
+        }
     }
 }

@@ -34,8 +34,7 @@ impl Verifier {
     /// If the system has no random numbers, which no supported system does.
     pub fn new(password: &str) -> Self {
         let mut salt = [0; SALT_BYTES];
-        let count = getrandom(&mut salt, GetRandomFlags::empty());
-        assert_eq!(count, Ok(SALT_BYTES), "the system has random numbers");
+        random(&mut salt);
         Self::with_salt(password, &salt, ITERATIONS)
     }
 
@@ -111,6 +110,16 @@ fn salted(password: &[u8], salt: &[u8], iterations: u32) -> Hash {
 fn normalized(password: &str) -> Vec<u8> {
     let prepared = stringprep::saslprep(password);
     prepared.map_or_else(|_| password.to_owned(), std::borrow::Cow::into_owned).into_bytes()
+}
+
+/// Fills bytes with random ones; at most 256, which the kernel gives at once.
+///
+/// # Panics
+/// If the system has no random numbers, which no supported system does.
+pub(super) fn random(bytes: &mut [u8]) {
+    let length = bytes.len();
+    let count = getrandom(bytes, GetRandomFlags::empty());
+    assert_eq!(count, Ok(length), "the system has random numbers");
 }
 
 #[cfg(test)]

@@ -76,6 +76,11 @@ impl<H: Host> SqlSession<H> {
                 "REVOKE ROLE"
             }
         };
+        if !trusts_host(&version.roles) && trusts_host(&draft.as_roles()) {
+            let message = "clients of this host are trusted again and need no password: no \
+                           superuser who may log in has one";
+            self.notice(Severity::Warning, "01000", message.to_owned());
+        }
         let mut definitions: Vec<Definition> = draft.roles.iter().map(Role::definition).collect();
         let is_other = |one: &&Definition| one.kind != DefinitionKind::Role;
         definitions.extend(version.definitions.iter().filter(is_other).cloned());

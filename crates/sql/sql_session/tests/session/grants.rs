@@ -187,3 +187,27 @@ fn a_copy_that_has_waited_is_checked_again() {
         assert_eq!(ran, format!("42501: permission denied for table {table}"));
     }
 }
+
+#[test]
+fn a_command_that_opens_the_host_again_warns() {
+    let (mut ada, _, _) = world();
+    let warning = "clients of this host are trusted again";
+    let mut warns = |text: &str| {
+        let ran = ada.run(text);
+        assert!(ran.ends_with(" ROLE"), "{text}: {ran}");
+        let notices = ada.session.take_notices();
+        notices.iter().any(|notice| notice.message.starts_with(warning))
+    };
+    for (closes, opens) in [
+        ("ALTER ROLE ada PASSWORD 'x'", "ALTER ROLE ada PASSWORD NULL"),
+        ("ALTER ROLE ada PASSWORD 'x'", "ALTER ROLE ada NOLOGIN"),
+        ("CREATE ROLE root SUPERUSER LOGIN PASSWORD 'x'", "DROP ROLE root"),
+        ("CREATE ROLE root SUPERUSER LOGIN PASSWORD 'x'", "ALTER ROLE root NOSUPERUSER"),
+    ] {
+        assert!(!warns("ALTER ROLE ada LOGIN PASSWORD NULL"));
+        assert!(!warns(closes), "{closes}");
+        assert!(!warns("ALTER ROLE bob NOLOGIN"), "others do not matter");
+        assert!(warns(opens), "{opens}");
+        assert!(!warns("ALTER ROLE bob LOGIN"), "it was open before");
+    }
+}

@@ -123,6 +123,13 @@ pub enum RegistryError {
         /// Numbers of the regions.
         regions: String,
     },
+    /// The server that evicts another one is no member any more.
+    #[error("{by} is no member any more, so it does not evict {member}; its log says why")]
+    EvictorGone {
+        by: String,
+        /// The member that stays.
+        member: String,
+    },
     /// The root names a memory server that is not a member.
     #[error(
         "cannot create a database on memory server {number}, which is no longer in the cluster"

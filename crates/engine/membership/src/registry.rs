@@ -176,17 +176,23 @@ impl Registry {
 
     /// Makes a member that the failure detector considers dead a former one, by one
     /// compare-and-swap: of many that try, one succeeds. Returns whether it was this one; false if
-    /// it is no member any more. The epoch of `eviction` is filled in here.
+    /// it is no member any more. The epoch of `eviction` is filled in here. `by` is the identity of
+    /// the member that evicts.
     ///
     /// # Errors
     /// The registry is unreachable; the member may be evicted nevertheless. Or its silence is not
-    /// enough to evict it.
-    pub fn evict(&self, eviction: &Eviction) -> Result<bool, RegistryError> {
+    /// enough to evict it. Or `by` is no member any more: others have judged it meanwhile, and a
+    /// server that the network has cut off from all others considers all of them dead.
+    pub fn evict(&self, eviction: &Eviction, by: u64) -> Result<bool, RegistryError> {
         for attempt in 0..CHANGE_ATTEMPTS_MAX {
             // Read without recording ended leases, which would remove the member without a reason.
             let seen = self.read()?;
             if !seen.has(eviction.identity) {
                 return Ok(false);
+            }
+            if seen.member(by).is_none() {
+                let (by, member) = (eviction.by.clone(), eviction.member.clone());
+                return Err(RegistryError::EvictorGone { by, member });
             }
             if eviction.evidence == Evidence::Silence {
                 ensure_spare(&seen, eviction)?;
@@ -207,14 +213,20 @@ impl Registry {
     }
 
     /// Evicts a member that has not drained for `silent_ms` milliseconds; false if it is no member.
+    /// `by` is the identity of the member that evicts, perhaps itself.
     ///
     /// # Errors
-    /// The registry is unreachable; the member may be evicted nevertheless.
-    pub fn evict_undrained(&self, identity: u64, silent_ms: u64) -> Result<bool, RegistryError> {
+    /// The registry is unreachable; the member may be evicted nevertheless. Or `by` is no member.
+    pub fn evict_undrained(
+        &self,
+        identity: u64,
+        silent_ms: u64,
+        by: u64,
+    ) -> Result<bool, RegistryError> {
         let Some(member) = self.map()?.member(identity).map(ToString::to_string) else {
             return Ok(false);
         };
-        self.evict(&Eviction {
+        let eviction = Eviction {
             identity,
             member,
             // It is filled in later.
@@ -222,7 +234,8 @@ impl Registry {
             by: "the memory server that promotes replicas".to_owned(),
             evidence: Evidence::Undrained,
             silent_ms,
-        })
+        };
+        self.evict(&eviction, by)
     }
 
     /// Returns the current map. Removing members whose lease has ended starts a new epoch.

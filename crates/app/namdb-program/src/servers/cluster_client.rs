@@ -277,9 +277,9 @@ impl ClusterClient {
         self.regions.note(map);
     }
 
-    /// Evicts a member that has not drained for `silent_ms` milliseconds.
-    pub fn evict_undrained(&self, identity: u64, silent_ms: u64) -> Result<()> {
-        self.registry.evict_undrained(identity, silent_ms)?;
+    /// Evicts a member that has not drained for `silent_ms` milliseconds, as the member `by`.
+    pub fn evict_undrained(&self, identity: u64, silent_ms: u64, by: u64) -> Result<()> {
+        self.registry.evict_undrained(identity, silent_ms, by)?;
         Ok(())
     }
 

@@ -37,7 +37,7 @@ pub struct Promoted {
 /// If a memory server or the registry does not answer; call it again then, on a new visit.
 pub fn promote(client: &ClusterClient, recoverer: u64) -> Result<Promoted> {
     let closed: Vec<_> = client.map.address_map(&client.published).closed().collect();
-    await_drained(client)?;
+    await_drained(client, recoverer)?;
     let site = tcp::site(client, 1, &Peers::default())?;
     // The oracle may be closed, so nothing is read from it.
     let session = site.session_at_rest()?;
@@ -104,8 +104,8 @@ pub fn finish(client: &ClusterClient, regions: &[RegionId]) -> Result<()> {
 }
 
 /// Waits until all processes have drained for the epoch of this visit. Those that have not in time
-/// are evicted.
-fn await_drained(client: &ClusterClient) -> Result<()> {
+/// are evicted by `recoverer`.
+fn await_drained(client: &ClusterClient, recoverer: u64) -> Result<()> {
     let epoch = client.map.epoch;
     let mut first_looks = BTreeMap::new();
     loop {
@@ -120,7 +120,7 @@ fn await_drained(client: &ClusterClient) -> Result<()> {
         for identity in late {
             let since = *first_looks.entry(identity).or_insert_with(Moment::now);
             if since.elapsed_ms() > DRAIN_MS_MAX {
-                client.evict_undrained(identity, since.elapsed_ms())?;
+                client.evict_undrained(identity, since.elapsed_ms(), recoverer)?;
             }
         }
         sleep_ms(LOOK_MS);

@@ -152,7 +152,7 @@ impl Drainer {
     /// Ends the membership: others recover what this process cannot decide.
     fn give_up(&self) {
         while !self.is_over() {
-            match self.registry.evict_undrained(self.identity, 0) {
+            match self.registry.evict_undrained(self.identity, 0, self.identity) {
                 Ok(_) => return,
                 Err(error) => tracing::debug!("the registry does not know yet: {error}"),
             }

@@ -5,6 +5,7 @@ use super::inbox::{Inbox, Note};
 use super::machine::Evidence;
 use super::view::View;
 use crate::clock::Moment;
+use crate::error::RegistryError;
 use crate::eviction::Eviction;
 use crate::follower::Waker;
 use crate::lease::LeaseState;
@@ -43,7 +44,7 @@ impl Decider {
     fn evict(&self, eviction: &Eviction, decided: Moment) {
         let (member, evidence) = (&eviction.member, eviction.evidence);
         let silent_ms = eviction.silent_ms;
-        match self.registry.evict(eviction) {
+        match self.registry.evict(eviction, self.own.member.identity) {
             Ok(is_ours) => {
                 let swap_ns = Moment::now().nanoseconds() - decided.nanoseconds();
                 let silent_ns = match evidence {
@@ -58,6 +59,9 @@ impl Decider {
                 self.wakers.lock().expect("no holder panics").iter().for_each(Waker::wake);
             }
             Err(error) => {
+                if matches!(error, RegistryError::EvictorGone { .. }) {
+                    self.own.check(&self.registry);
+                }
                 tracing::warn!(member, ?evidence, "member not evicted yet: {error}");
                 self.inbox.put(Note::Undecided(eviction.identity));
             }

@@ -133,6 +133,8 @@ pub fn a_suspended_memory_server_is_suspected_and_stays(world: &World) {
 pub fn of_many_evictions_one_succeeds(world: &World) {
     let registry = world.open();
     let lease = join(&registry, client());
+    let observer = join(&registry, Member::memory_server(NodeId(0), 1 << 20, Addresses::default()));
+    let by = observer.member().identity;
     let before = registry.map().expect("it answers").epoch;
     let eviction = Eviction {
         identity: lease.member().identity,
@@ -148,7 +150,7 @@ pub fn of_many_evictions_one_succeeds(world: &World) {
             scope.spawn(|| {
                 let registry = world.open();
                 barrier.wait();
-                registry.evict(&eviction).expect("it answers")
+                registry.evict(&eviction, by).expect("it answers")
             })
         });
         racers.into_iter().map(|racer| racer.join().expect("it does not panic")).collect()
@@ -157,7 +159,7 @@ pub fn of_many_evictions_one_succeeds(world: &World) {
     let map = registry.map().expect("it answers");
     let recorded = Eviction { epoch: before + 1, ..eviction.clone() };
     assert_eq!((map.epoch, &map.evicted), (before + 1, &vec![recorded]));
-    assert!(map.members.is_empty() && map.left.is_empty());
+    assert!(map.members.iter().all(|one| one.identity == by) && map.left.is_empty());
     // Without heartbeats it learns of that when it renews its lease.
     let deadline = now() + PATIENCE;
     while !lease.is_lost() {
@@ -166,5 +168,6 @@ pub fn of_many_evictions_one_succeeds(world: &World) {
     }
     assert_eq!(lease.clock().eviction(), map.evicted.first());
     let successor = join(&registry, client());
-    assert_eq!(registry.map().expect("it answers").members, [successor.member().clone()]);
+    let members = [observer.member().clone(), successor.member().clone()];
+    assert_eq!(registry.map().expect("it answers").members, members);
 }

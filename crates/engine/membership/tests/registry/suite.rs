@@ -278,22 +278,50 @@ pub fn a_database_with_replicas_outlives_a_memory_server(world: &World) {
     third.leave().expect("it may leave");
 }
 
+/// An eviction that memory server 2 has decided.
+fn eviction(lease: &Lease, evidence: Evidence) -> Eviction {
+    Eviction {
+        identity: lease.member().identity,
+        member: lease.member().to_string(),
+        epoch: 0,
+        by: "memory server 2".to_owned(),
+        evidence,
+        silent_ms: 1250,
+    }
+}
+
+pub fn a_server_that_was_evicted_evicts_nobody(world: &World) {
+    // Four servers and two replicas: the end of any one loses nothing, nor does that of 0 and 2.
+    let registry = world.open();
+    let leases = [0, 1, 2, 3].map(|number| join(&registry, memory_server(number)));
+    let [first, _, cut_off, _] = &leases;
+    let all: Vec<&Lease> = leases.iter().collect();
+    let made = DatabaseRoot { replicas: 2, ..root(&all, 4096) };
+    registry.set_root(&made).expect("it answers");
+    // The network has cut it off from the others, so each considers the other dead. The registry
+    // answers both.
+    let evict = |evicted: &Lease, by: &Lease| {
+        registry.evict(&eviction(evicted, Evidence::Silence), by.member().identity)
+    };
+    assert_eq!(evict(cut_off, first), Ok(true));
+    let before = registry.map().expect("it answers");
+    let refused = refusal(evict(first, cut_off));
+    assert!(refused.contains("memory server 2 is no member any more"), "{refused}");
+    assert_eq!(registry.map().expect("it answers"), before);
+    let undrained =
+        registry.evict_undrained(first.member().identity, 10_000, cut_off.member().identity);
+    assert!(refusal(undrained).contains("is no member any more"));
+    assert_eq!(evict(cut_off, first), Ok(false), "a repetition is none");
+}
+
 pub fn a_silent_memory_server_with_the_last_replica_of_a_region_stays(world: &World) {
     let registry = world.open();
     let leases = [0, 1, 2].map(|number| join(&registry, memory_server(number)));
     let [first, second, _] = &leases;
     let made = DatabaseRoot { replicas: 2, ..root(&[first, second, &leases[2]], 4096) };
     registry.set_root(&made).expect("it answers");
-    let evict = |lease: &Lease, evidence| {
-        registry.evict(&Eviction {
-            identity: lease.member().identity,
-            member: lease.member().to_string(),
-            epoch: 0,
-            by: "memory server 2".to_owned(),
-            evidence,
-            silent_ms: 1250,
-        })
-    };
+    let by = leases[2].member().identity;
+    let evict = |lease: &Lease, evidence| registry.evict(&eviction(lease, evidence), by);
     // Both were judged before one was evicted.
     assert_eq!(evict(second, Evidence::Silence), Ok(true));
     let refused = refusal(evict(first, Evidence::Silence));
@@ -306,8 +334,9 @@ pub fn a_member_that_has_not_drained_is_evicted_for_it(world: &World) {
     let registry = world.open();
     let late = join(&registry, client());
     let identity = late.member().identity;
-    assert_eq!(registry.evict_undrained(identity, 10_000), Ok(true));
-    assert_eq!(registry.evict_undrained(identity, 10_000), Ok(false), "it is no member");
+    let evict = || registry.evict_undrained(identity, 10_000, identity);
+    assert_eq!(evict(), Ok(true));
+    assert_eq!(evict(), Ok(false), "it is no member");
     let map = registry.map().expect("it answers");
     let eviction = map.eviction(identity).expect("the record says why");
     assert_eq!((eviction.evidence, eviction.silent_ms), (Evidence::Undrained, 10_000));

@@ -77,7 +77,7 @@ impl<H: Host> SqlDatabase<H> {
         SqlSession::new(self.clone(), self.version(), options)
     }
 
-    /// A session of a client that has done what [`Self::login`] has asked for. Roles may have
+    /// A session of a client that has logged in as [`Self::login`] requires. Roles may have
     /// changed since, so the answer is compared with that of the version that the session gets.
     ///
     /// # Errors

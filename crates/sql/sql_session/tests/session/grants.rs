@@ -1,4 +1,4 @@
-//! What roles can do to each other: locks that they hold, grants, and numbers of roles.
+//! Grants, identity columns, and keys; and commands that wait, or keep others waiting.
 
 use crate::support::{Client, new_database};
 use sql_session::{LocalHost, SqlDatabase};

@@ -263,14 +263,15 @@ pub async fn mark_opened<D: Disk>(directory: &Directory<D>) -> Result<()> {
     Ok(directory.sync().await?)
 }
 
-/// Takes [`mark_opened`] back: the database has not run.
+/// Takes [`mark_opened`] back: the database has not run. An image is newer than an opened one,
+/// which a crash may have left behind when the image was complete.
 ///
 /// # Errors
 /// The disk refuses it.
 pub async fn unmark_opened<D: Disk>(directory: &Directory<D>) -> Result<()> {
     if has(directory, OPENED_NAME).await? {
         let is_new = directory.open_file(OPENED_NAME).await?.length().await? == 0;
-        match is_new {
+        match is_new || has(directory, IMAGE_NAME).await? {
             true => directory.remove(OPENED_NAME).await?,
             false => directory.rename(OPENED_NAME, IMAGE_NAME).await?,
         }
@@ -439,6 +440,10 @@ mod tests {
             assert_eq!(there().await, (false, true));
             unmark_opened(&directory).await.expect("there is room");
             assert_eq!(there().await, (true, false), "the image is as new as before");
+            std::fs::write(place.0.join(OPENED_NAME), "older").expect("there is room");
+            unmark_opened(&directory).await.expect("there is room");
+            assert_eq!(there().await, (true, false));
+            read(&directory).await.expect("it is the newer one");
         });
     }
 }

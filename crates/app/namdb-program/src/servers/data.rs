@@ -7,7 +7,7 @@
 //!
 //! Decision: docs/decisions/0335-memory-servers-write-their-regions-when-they-end.md
 
-use super::memory;
+use super::opening;
 use crate::bench::text::bytes;
 use anyhow::{Context, Result, bail, ensure};
 use durability::DurabilityError;
@@ -207,6 +207,7 @@ impl ServerData {
         look: impl FnOnce() -> Option<Option<DatabaseRoot>>,
     ) -> Result<bool> {
         let running = std::mem::replace(&mut *self.running(), Running::Ended);
+        let was_marked = matches!(running, Running::Perhaps(_));
         let root = match running {
             Running::Published(root) => Some(root),
             Running::Perhaps(root) => look().unwrap_or(Some(root)),
@@ -215,7 +216,8 @@ impl ServerData {
         let written = match &root {
             Some(root) => self.write_until_there_is_room(env, services, root),
             // Nobody has learned of the database, so the image is as new as before.
-            None => Ok(run_now(unmark_opened(&self.directory))?),
+            None if was_marked => Ok(run_now(unmark_opened(&self.directory))?),
+            None => Ok(()),
         };
         MUST_WRITE.store(false, Relaxed);
         written.map(|()| root.is_some())
@@ -342,7 +344,7 @@ pub fn accept_loss(cluster: &ClusterFile) -> Result<()> {
     let mut all = Vec::new();
     let mut lives = Vec::new();
     for (number, server) in (0_u16..).zip(&cluster.memory) {
-        let region_bytes = memory::region_bytes(server.bytes);
+        let region_bytes = opening::region_bytes(server.bytes);
         let data =
             ServerData::open(cluster, number, region_bytes)?.expect("the cluster keeps data");
         // An image that cannot be read is lost, too.

@@ -8,7 +8,7 @@
 use super::data::ServerData;
 use super::{all_servers, published, replicas, verbs};
 use anyhow::{Context, Result, ensure};
-use fabric::{LocalEnv, LocalWorld, run_now};
+use fabric::{LocalWorld, run_now};
 use membership::{ClusterFile, ClusterMap, DatabaseRoot, Registry};
 use namdb::host::{Moment, sleep_ms, spawn};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -31,16 +31,6 @@ pub enum Founder {
     ByMessages(Box<replicas::Founder>),
     /// As a caller through the RDMA card.
     ByRdma(Box<verbs::Founder>),
-}
-
-impl Founder {
-    /// Reads and writes the region of this process, if its processor can.
-    pub fn region(&self) -> Option<LocalEnv> {
-        match self {
-            Self::Here(world) => Some(world.endpoint()),
-            Self::ByMessages(_) | Self::ByRdma(_) => None,
-        }
-    }
 }
 
 /// The data of the first memory server, where the cluster keeps data.

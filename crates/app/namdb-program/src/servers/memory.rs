@@ -2,49 +2,39 @@
 //!
 //! Decision: docs/decisions/0101-a-memory-server-that-has-run-is-not-restarted.md
 
-use super::data::{Image, ServerData};
 use super::error::ServerError;
 use super::events::{Gone, KnownMembers};
 use super::exposure::check_memory_server;
 use super::fencing::Fencing;
-use super::founder::{Founder, Kept, found};
+use super::founder::{Founder, found};
 use super::health::Health;
-use super::keys::server_keys;
+use super::keeping::{FoundData, Keeping};
 use super::lease_watch::{LeaseTime, watch};
 use super::lock_watch::{self, LockWatch};
+use super::opening::{Connections, FENCE_TIME, Fence, Opening, open, region_bytes};
 use super::recovery::{self, Deaths};
 use super::replicas::{self, ReplicatingServer};
-use super::{PROGRAM, control, detection, events, names, room, verbs};
+use super::{PROGRAM, control, detection, events, names, room};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
-use fabric::local::{ServerConfig, Sharing};
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
-use fabric::shm::ShmPort;
-use fabric::tcp::{TcpPort, TlsKeys};
-use fabric::{Fabric, LocalEnv, LocalWorld, Secret};
-use layout::{NodeId, RegionId};
+use fabric::{Fabric, LocalEnv, Secret};
+use layout::NodeId;
 use membership::cluster_file::{MemorySettings, RegistryKind};
 use membership::detector::Input;
-use membership::{
-    Addresses, ClusterFile, ClusterMap, DatabaseRoot, Detector, FabricKind, Lease, Member,
-    Registry, Role,
-};
+use membership::{Addresses, ClusterFile, ClusterMap, Detector, Lease, Member, Registry, Role};
 use metrics::sources::RecoveredCounts;
 use metrics::{Endpoint, sources};
 use namdb::host::{Moment, sleep_ms};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
-use txn::server::{ServiceCounts, counted_services};
+use txn::server::ServiceCounts;
 
-/// Maximal time for a fenced process to die.
-const FENCE_TIME: Duration = Duration::from_secs(5);
 /// Between two looks at the registry.
 const RETRY_MS: u64 = 100;
-/// Region sizes are multiples of a page.
-const PAGE_BYTES: u64 = 4096;
 
 /// A memory server that is a member of its cluster, ready to serve.
 pub struct MemoryServer {
@@ -70,13 +60,6 @@ pub struct MemoryServer {
     _control: Endpoint,
 }
 
-/// Where the contents of the region go when the server ends.
-struct Keeping {
-    kept: Kept,
-    /// Reads the region.
-    env: Option<LocalEnv>,
-}
-
 impl MemoryServer {
     /// Creates the region, opens the ports, and joins the cluster. The server stops once `stop` is
     /// set.
@@ -98,7 +81,7 @@ impl MemoryServer {
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let opening = Opening(&cluster, &admission, &services, (&polling, &epoch));
         let opened = open(&opening, &mut member)?;
-        let keeping = found.read(&opened.founder)?;
+        let keeping = found.read(opened.region.clone())?;
         let heartbeats = detection::port(&cluster, number)?;
         member.addresses.heartbeats = Some(heartbeats.address()?);
         let told = control::registry(&cluster, &member, &epoch);
@@ -274,68 +257,6 @@ impl MemoryServer {
     }
 }
 
-/// The data of a server that starts.
-struct FoundData {
-    data: Option<Arc<ServerData>>,
-    image: Option<Image>,
-}
-
-impl FoundData {
-    fn look(cluster: &ClusterFile, number: u16, region_bytes: u64) -> Result<Self> {
-        let data = ServerData::open(cluster, number, region_bytes)?.map(Arc::new);
-        let image = data.as_ref().map(|data| data.image(cluster)).transpose()?.flatten();
-        Ok(Self { data, image })
-    }
-
-    /// The run of the database that the image is of.
-    fn life(&self) -> Option<u64> {
-        self.image.as_ref().and_then(|image| image.root.life())
-    }
-
-    fn services(&self, number: u16, region_bytes: u64) -> Result<ServiceCounts> {
-        match &self.image {
-            Some(image) => image.services(number, region_bytes),
-            None => Ok(ServiceCounts::new(RegionId(number), region_bytes)),
-        }
-    }
-
-    /// Reads the contents of the region, which nobody uses yet.
-    fn read(self, founder: &Founder) -> Result<Keeping> {
-        let (Self { data, image }, env) = (self, founder.region());
-        let restored = image.as_ref().map(|image| image.root.clone());
-        if let (Some(data), Some(image), Some(env)) = (&data, image, &env) {
-            data.read(image, env)?;
-        }
-        Ok(Keeping { kept: Kept { data, restored, ..Kept::default() }, env })
-    }
-}
-
-impl Keeping {
-    /// Takes note of the database, from which on the image is old.
-    fn note_root(&self, own: u64) -> impl Fn(&ClusterMap) + Send + 'static {
-        let data = self.kept.data.clone();
-        move |map| {
-            let (Some(data), Some(root)) = (&data, root_with(map, own)) else { return };
-            if let Err(error) = data.note(root) {
-                tracing::error!("the image in `data` is old and does not say so: {error:#}");
-            }
-        }
-    }
-
-    /// Writes the contents of the region, if the cluster keeps data and there is a database; says
-    /// whether nothing is left to write. The server serves nobody any more.
-    fn end(&self, services: &ServiceCounts, registry: &Registry, own: u64) -> Result<bool> {
-        let (Some(data), Some(env)) = (&self.kept.data, &self.env) else { return Ok(true) };
-        let look = || registry.map().ok().map(|map| root_with(&map, own));
-        data.end(env, services, look)
-    }
-}
-
-/// The root of the database with this memory server.
-fn root_with(map: &ClusterMap, own: u64) -> Option<DatabaseRoot> {
-    map.root.clone().filter(|root| root.servers.contains(&own))
-}
-
 /// The server's section of the cluster's file.
 fn settings(cluster: &ClusterFile, number: u16) -> Result<&MemorySettings> {
     cluster.memory.get(usize::from(number)).with_context(|| {
@@ -483,186 +404,6 @@ fn ensure_room(number: u16, region_bytes: u64) -> Result<(), ServerError> {
         true => Ok(()),
         false => Err(ServerError::NoRoom { number, region_bytes, available_bytes }),
     }
-}
-
-/// Fences the processes with these identities off the region; also gets the current cluster map.
-type Fence = Box<dyn FnMut(&ClusterMap, &[u64]) -> Result<()> + Send>;
-
-/// Bytes of a region, from those in the cluster's file.
-pub fn region_bytes(bytes: u64) -> u64 {
-    bytes / PAGE_BYTES * PAGE_BYTES
-}
-
-/// Number of connected callers.
-type Connections = Box<dyn Fn() -> u64 + Send>;
-
-/// The parts of a server that depend on the fabric.
-struct Opened {
-    /// `None` if an engine serves it.
-    port: Option<Box<dyn Port>>,
-    replicating: Option<ReplicatingServer>,
-    fence: Option<Fence>,
-    founder: Founder,
-    connections: Connections,
-    carrier: Option<LocalEnv>,
-}
-
-/// The parts of a server that do not: the cluster's file, who is admitted, the services, and the
-/// counters and the epoch of the thread that serves.
-struct Opening<'a>(
-    &'a ClusterFile,
-    &'a Arc<Admission>,
-    &'a Arc<ServiceCounts>,
-    (&'a Arc<ServeCounters>, &'a Arc<AtomicU64>),
-);
-
-fn open(opening: &Opening<'_>, member: &mut Member) -> Result<Opened> {
-    let Opening(cluster, admission, services, _) = *opening;
-    match cluster.fabric {
-        FabricKind::Tcp if cluster.replicas > 1 => open_replicas(opening, member),
-        FabricKind::Shm => open_shm(cluster, admission, services, member),
-        FabricKind::Tcp => open_tcp(cluster, admission, services, member),
-        FabricKind::Verbs => open_verbs(cluster, admission, services, member),
-    }
-}
-
-fn open_shm(
-    cluster: &ClusterFile,
-    admission: &Arc<Admission>,
-    services: &Arc<ServiceCounts>,
-    member: &mut Member,
-) -> Result<Opened> {
-    let world = served_world(cluster, admission, services, Sharing::File)?;
-    let port = ShmPort::new(&cluster.directory, admission.clone(), &world)?;
-    member.addresses.shm = Some(cluster.directory.clone());
-    let (callers, connected) = (port.callers().clone(), port.callers().clone());
-    let fence = move |_: &ClusterMap, dead: &[u64]| {
-        let killed = dead.iter().map(|&identity| {
-            let outcome = callers.fence(identity, FENCE_TIME);
-            events::fenced(identity, &outcome);
-            outcome
-        });
-        // Fences all of them, even if the first fails.
-        let outcomes: Vec<_> = killed.collect();
-        outcomes.into_iter().try_for_each(|outcome| Ok(outcome.map(drop)?))
-    };
-    Ok(Opened {
-        port: Some(Box::new(port)),
-        replicating: None,
-        fence: Some(Box::new(fence)),
-        founder: Founder::Here(world),
-        connections: Box::new(move || connected.connection_count()),
-        carrier: None,
-    })
-}
-
-fn open_replicas(opening: &Opening<'_>, member: &mut Member) -> Result<Opened> {
-    let Opening(cluster, admission, services, (polling, epoch)) = *opening;
-    let identity = member.identity;
-    let opened = replicas::open(cluster, admission, services, (identity, epoch), polling)?;
-    member.addresses.tcp = Some(opened.address);
-    let connected = opened.connections;
-    let cluster = cluster.clone();
-    Ok(Opened {
-        port: None,
-        replicating: Some(opened.server),
-        fence: None,
-        founder: Founder::ByMessages(Box::new(replicas::Founder { cluster, identity })),
-        connections: Box::new(move || connected.load(Relaxed)),
-        carrier: Some(opened.carrier),
-    })
-}
-
-fn open_tcp(
-    cluster: &ClusterFile,
-    admission: &Arc<Admission>,
-    services: &Arc<ServiceCounts>,
-    member: &mut Member,
-) -> Result<Opened> {
-    let world = served_world(cluster, admission, services, Sharing::Private)?;
-    let number = admission.node.0;
-    let listen = &cluster.memory[usize::from(number)].listen;
-    let (own, admission) = (world.clone(), admission.clone());
-    let port = match server_keys(cluster, TlsKeys::server_name(admission.node))? {
-        None => TcpPort::bind(listen.as_str(), own, admission),
-        Some(keys) => TcpPort::bind_encrypted(listen.as_str(), own, admission, keys),
-    };
-    let port = port.map_err(|source| {
-        let address = listen.clone();
-        ServerError::Port { number, address, source }
-    })?;
-    member.addresses.tcp = Some(port.address()?.to_string());
-    let (carrier, connected) = (Some(port.endpoint().clone()), port.connections().clone());
-    Ok(Opened {
-        port: Some(Box::new(port)),
-        replicating: None,
-        fence: None,
-        founder: Founder::Here(world),
-        connections: Box::new(move || connected.load(Relaxed)),
-        carrier,
-    })
-}
-
-fn open_verbs(
-    cluster: &ClusterFile,
-    admission: &Arc<Admission>,
-    services: &Arc<ServiceCounts>,
-    member: &mut Member,
-) -> Result<Opened> {
-    let (port, device, pages) = verbs::open(cluster, admission, services)?;
-    member.addresses.verbs = Some(port.address()?.to_string());
-    let (callers, connected) = (port.callers().clone(), port.callers().clone());
-    let fence = move |map: &ClusterMap, _: &[u64]| {
-        let living = map.members.iter().map(|member| member.identity).collect();
-        Ok(callers.fence(map.epoch, living, FENCE_TIME)?)
-    };
-    events::started(cluster, admission.region_bytes, Some(pages), Some(device.to_string()));
-    let (cluster, identity) = (cluster.clone(), member.identity);
-    Ok(Opened {
-        port: Some(Box::new(port)),
-        replicating: None,
-        fence: Some(Box::new(fence)),
-        founder: Founder::ByRdma(Box::new(verbs::Founder { cluster, device, identity })),
-        connections: Box::new(move || connected.connection_count()),
-        carrier: None,
-    })
-}
-
-/// A region that this process's processor accesses, and its services.
-fn served_world(
-    cluster: &ClusterFile,
-    admission: &Admission,
-    services: &Arc<ServiceCounts>,
-    sharing: Sharing,
-) -> Result<Arc<LocalWorld>> {
-    let world = world(cluster, admission, sharing)?;
-    for (id, service) in counted_services(services) {
-        world.register(admission.node, id, service);
-    }
-    Ok(world)
-}
-
-/// A region that this process's processor accesses, and replicas of others.
-pub fn world(
-    cluster: &ClusterFile,
-    admission: &Admission,
-    sharing: Sharing,
-) -> Result<Arc<LocalWorld>> {
-    let (node, bytes) = (admission.node, admission.region_bytes);
-    let config = ServerConfig {
-        node,
-        server_count: cluster.memory.len() as u16,
-        bytes,
-        replicas: replicas::of_cluster(cluster),
-        sharing,
-        seed: u64::from(node.0),
-    };
-    let (world, pages) = LocalWorld::memory_server(&config).map_err(|source| {
-        let is_shared = sharing == Sharing::File;
-        ServerError::Region { number: node.0, region_bytes: bytes, is_shared, source }
-    })?;
-    events::started(cluster, bytes, pages, None);
-    Ok(world)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use super::error::ServerError;
 use super::keys::{keys, server_keys};
 use super::tcp::caller;
-use super::{all_servers, memory};
+use super::{all_servers, opening};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
 use fabric::local::Replicas;
@@ -30,7 +30,7 @@ const FOUNDER_ENDPOINT: u64 = 1;
 
 /// The replicas of a cluster.
 pub fn of_cluster(cluster: &ClusterFile) -> Replicas {
-    let server_bytes = cluster.memory.iter().map(|server| memory::region_bytes(server.bytes));
+    let server_bytes = cluster.memory.iter().map(|server| opening::region_bytes(server.bytes));
     Replicas { count: cluster.replicas, server_bytes: server_bytes.collect() }
 }
 
@@ -86,7 +86,7 @@ pub fn open(
     counters: &Arc<ServeCounters>,
 ) -> Result<Opened> {
     let node = admission.node;
-    let world = memory::world(cluster, admission, fabric::local::Sharing::Private)?;
+    let world = opening::world(cluster, admission, fabric::local::Sharing::Private)?;
     let count = cluster.memory.len() as u16;
     let addresses = SharedAddressMap::new(AddressMap::with_replicas(count, cluster.replicas));
     let caller = caller(cluster, Vec::new(), admission.secret.clone(), epoch.clone(), identity);

@@ -4,12 +4,13 @@ use crate::catalog::{Catalog, View};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::parse;
-use crate::query::{FromKind, Join, OrderBy, Plain, Query, Select, SelectBody};
+use crate::query::{From, FromKind, Query, Select};
 use crate::resolve::Resolver;
 use crate::resolve::names::Names;
 use crate::source::Source;
 use crate::token::{Cursor, tokenize};
 use crate::types::{Field, SqlType};
+use crate::walk::{Scopes, visit_select};
 use sqlparser::tokenizer::{Span, Token};
 use std::collections::BTreeSet;
 
@@ -102,7 +103,7 @@ impl View {
     /// The tables, by position, that it reads, and the columns of them that it names.
     pub fn reads(&self) -> BTreeSet<(usize, Option<usize>)> {
         let mut reads = Reads::default();
-        reads.select(&self.query);
+        visit_select(&mut reads, &self.query);
         reads.found
     }
 }
@@ -115,82 +116,38 @@ struct Reads {
     levels: Vec<Vec<Option<usize>>>,
 }
 
-impl Reads {
-    fn select(&mut self, select: &Select) {
-        match &select.body {
-            SelectBody::Plain(plain) => {
-                self.plain(plain, select);
-                return;
-            }
-            SelectBody::Values { rows, .. } => {
-                self.levels.push(Vec::new());
-                rows.iter().flatten().for_each(|value| self.expr(value));
-                self.levels.pop();
-            }
-            SelectBody::Union { left, right, .. } => {
-                self.select(left);
-                self.select(right);
-            }
+impl Scopes for Reads {
+    fn source(&mut self, source: &From) {
+        match &source.kind {
+            FromKind::Table(table) => drop(self.found.insert((*table, None))),
+            FromKind::Query(query) => visit_select(self, query),
+            _ => {}
         }
-        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
     }
 
-    fn plain(&mut self, plain: &Plain, select: &Select) {
-        let mut level = Vec::new();
-        for source in &plain.sources {
-            level.push(match &source.kind {
-                FromKind::Table(table) => {
-                    self.found.insert((*table, None));
-                    Some(*table)
-                }
-                _ => None,
-            });
-        }
-        for source in &plain.sources {
-            if let FromKind::Query(query) = &source.kind {
-                self.select(query);
-            }
-        }
-        self.levels.push(level);
-        // Unlike a query there, functions of FROM may name columns of sources beside them.
-        for source in &plain.sources {
-            if let FromKind::Unnest(values) | FromKind::Series(values) = &source.kind {
-                values.iter().for_each(|value| self.expr(value));
-            }
-        }
-        plain.joins.iter().for_each(|join| self.join(join));
-        let outputs = plain.outputs.iter().map(|output| &output.expr);
-        let conditions = plain.filter.iter().chain(&plain.group).chain(&plain.having);
-        outputs.chain(conditions).for_each(|value| self.expr(value));
-        for key in &select.order {
-            if let OrderBy::Expr(value) = &key.by {
-                self.expr(value);
-            }
-        }
-        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
+    fn enter(&mut self, sources: &[From]) {
+        let tables = sources.iter().map(|source| match source.kind {
+            FromKind::Table(table) => Some(table),
+            _ => None,
+        });
+        self.levels.push(tables.collect());
+    }
+
+    fn leave(&mut self) {
         self.levels.pop();
     }
 
-    fn join(&mut self, join: &Join) {
-        if let Join::Pair { left, right, condition, .. } = join {
-            self.join(left);
-            self.join(right);
-            condition.iter().for_each(|value| self.expr(value));
-        }
+    fn subquery(&mut self, query: &Select) {
+        visit_select(self, query);
     }
 
     fn expr(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Column(column) => {
-                let level = self.levels.len().checked_sub(1 + column.level as usize);
-                let source = level.and_then(|level| self.levels[level].get(column.source));
-                if let Some(Some(table)) = source {
-                    self.found.insert((*table, Some(column.column)));
-                }
+        if let ExprKind::Column(column) = &expr.kind {
+            let level = self.levels.len().checked_sub(1 + column.level as usize);
+            let source = level.and_then(|level| self.levels[level].get(column.source));
+            if let Some(Some(table)) = source {
+                self.found.insert((*table, Some(column.column)));
             }
-            ExprKind::Subquery { query, .. } => self.select(query),
-            _ => {}
         }
-        expr.for_each_child(&mut |child| self.expr(child));
     }
 }

@@ -1,8 +1,8 @@
-//! Visits the statements and expressions of routines.
+//! Visits the statements and expressions of routines, and the parts of queries.
 
-use crate::expression::Expr;
+use crate::expression::{Expr, ExprKind};
 use crate::procedure::{Block, Body, Formula, Over, Procedure, Sql, Statement, StatementKind};
-use crate::query::Query;
+use crate::query::{From, FromKind, Join, OrderBy, Plain, Query, Select, SelectBody};
 
 /// Calls `visit` with each SQL statement of a routine.
 pub fn for_each_sql(routine: &Procedure, visit: &mut dyn FnMut(&Query)) {
@@ -14,6 +14,89 @@ pub fn for_each_sql(routine: &Procedure, visit: &mut dyn FnMut(&Query)) {
 pub fn for_each_formula(routine: &Procedure, visit: &mut dyn FnMut(&Expr)) {
     let mut walk = Walk { sql: &mut |_| {}, formula: &mut |formula| visit(&formula.expr) };
     walk.body(&routine.body);
+}
+
+/// Visits the parts of queries, each in the scope in which the resolver has numbered its columns.
+pub trait Scopes {
+    /// A source of `FROM`, in the scope around its query: a query there sees no sources beside it.
+    /// [`visit_select`] goes into a query.
+    fn source(&mut self, source: &From);
+
+    /// The scope of a query with these sources begins.
+    fn enter(&mut self, sources: &[From]);
+
+    /// It ends.
+    fn leave(&mut self);
+
+    /// A query inside of an expression.
+    fn subquery(&mut self, query: &Select);
+
+    /// An expression, before its parts.
+    fn expr(&mut self, expr: &Expr);
+}
+
+/// Visits a query.
+pub fn visit_select(scopes: &mut impl Scopes, select: &Select) {
+    match &select.body {
+        SelectBody::Plain(plain) => {
+            visit_plain(scopes, plain, select);
+            return;
+        }
+        SelectBody::Values { rows, .. } => {
+            scopes.enter(&[]);
+            rows.iter().flatten().for_each(|value| visit_expr(scopes, value));
+            scopes.leave();
+        }
+        SelectBody::Union { left, right, .. } => {
+            visit_select(scopes, left);
+            visit_select(scopes, right);
+        }
+    }
+    select.limit.iter().chain(&select.offset).for_each(|value| visit_expr(scopes, value));
+}
+
+fn visit_plain(scopes: &mut impl Scopes, plain: &Plain, select: &Select) {
+    plain.sources.iter().for_each(|source| scopes.source(source));
+    scopes.enter(&plain.sources);
+    visit_from(scopes, &plain.sources, &plain.joins);
+    let outputs = plain.outputs.iter().map(|output| &output.expr);
+    let conditions = plain.filter.iter().chain(&plain.group).chain(&plain.having);
+    outputs.chain(conditions).for_each(|value| visit_expr(scopes, value));
+    for key in &select.order {
+        if let OrderBy::Expr(value) = &key.by {
+            visit_expr(scopes, value);
+        }
+    }
+    select.limit.iter().chain(&select.offset).for_each(|value| visit_expr(scopes, value));
+    scopes.leave();
+}
+
+/// Visits what is evaluated in the scope of these sources: the conditions of joins, and the
+/// arguments of functions, which may name columns of sources beside them.
+pub fn visit_from(scopes: &mut impl Scopes, sources: &[From], joins: &[Join]) {
+    for source in sources {
+        if let FromKind::Unnest(values) | FromKind::Series(values) = &source.kind {
+            values.iter().for_each(|value| visit_expr(scopes, value));
+        }
+    }
+    joins.iter().for_each(|join| visit_join(scopes, join));
+}
+
+fn visit_join(scopes: &mut impl Scopes, join: &Join) {
+    if let Join::Pair { left, right, condition, .. } = join {
+        visit_join(scopes, left);
+        visit_join(scopes, right);
+        condition.iter().for_each(|value| visit_expr(scopes, value));
+    }
+}
+
+/// Visits an expression of the present scope.
+pub fn visit_expr(scopes: &mut impl Scopes, expr: &Expr) {
+    scopes.expr(expr);
+    if let ExprKind::Subquery { query, .. } = &expr.kind {
+        scopes.subquery(query);
+    }
+    expr.for_each_child(&mut |child| visit_expr(scopes, child));
 }
 
 struct Walk<'v> {

@@ -13,11 +13,11 @@ use crate::host::Host;
 use crate::locks::TableLocks;
 use crate::session::{Ended, SessionOptions, SqlSession, ended};
 use crate::waiting::{WAIT_MAX, Waiter, wait_until};
-use interpreter::{Attempts, Retries, Runner};
+use interpreter::{Attempts, Retries, Runner, StatementError};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, RwLock};
-use txn::{Database, Isolation};
+use txn::{Database, Isolation, Transaction};
 
 /// A database with its SQL catalog. Clones share it.
 #[derive(Clone)]
@@ -177,14 +177,39 @@ impl<H: Host> SqlDatabase<H> {
         table: i64,
         statistics: &planner::TableStatistics,
     ) -> Result<(), SqlError> {
+        let store = self.store();
+        self.by_own_transaction(async |runner, statement| {
+            store.write_statistics(runner, statement, table, statistics).await
+        })
+        .await
+    }
+
+    /// Changes the bound of a sequence by a transaction of its own; returns the new one. A later
+    /// commit with a value of the sequence is behind this one on the disk.
+    pub(crate) async fn change_sequence(
+        &self,
+        sequence: Sequence,
+        change: &dyn Fn(i64) -> i64,
+    ) -> Result<i64, SqlError> {
+        let store = self.store();
+        self.by_own_transaction(async |runner, statement| {
+            store.change_sequence(runner, statement, sequence, change).await
+        })
+        .await
+    }
+
+    /// Does `work` in a transaction of its own, and repeats it after conflicts.
+    async fn by_own_transaction<T>(
+        &self,
+        work: impl AsyncFn(&mut Runner, &mut Transaction<'_, H::Env>) -> Result<T, StatementError>,
+    ) -> Result<T, SqlError> {
         let host = self.host();
         let database = host.handle();
         let mut runner = Runner::new(database.env(), host.sql_time_us());
         let mut attempts = Attempts::new(database.env(), Retries::default());
         loop {
-            let ended = self.try_store_statistics(&mut runner, table, statistics).await;
-            let (abort, error) = match ended {
-                Ok(()) => return Ok(()),
+            let (abort, error) = match self.try_own_transaction(&mut runner, &work).await {
+                Ok(done) => return Ok(done),
                 Err(Ended::Failed(error)) => return Err(error),
                 Err(Ended::Aborted(abort, error)) => (abort, error),
             };
@@ -194,12 +219,11 @@ impl<H: Host> SqlDatabase<H> {
         }
     }
 
-    async fn try_store_statistics(
+    async fn try_own_transaction<T>(
         &self,
         runner: &mut Runner,
-        table: i64,
-        statistics: &planner::TableStatistics,
-    ) -> Result<(), Ended> {
+        work: &impl AsyncFn(&mut Runner, &mut Transaction<'_, H::Env>) -> Result<T, StatementError>,
+    ) -> Result<T, Ended> {
         let host = self.host();
         let lane = host.borrow_lane(&|| false)?;
         let mut transaction = match lane.begin_owned(Isolation::Snapshot).await {
@@ -210,65 +234,10 @@ impl<H: Host> SqlDatabase<H> {
             }
         };
         runner.begin(transaction.statement().env());
-        let statement = &mut transaction.statement();
-        match self.store().write_statistics(runner, statement, table, statistics).await {
-            Ok(()) => {
+        match work(runner, &mut transaction.statement()).await {
+            Ok(done) => {
                 let committed = host.commit(transaction, false).await;
-                ended(host, committed)
-            }
-            Err(error) => {
-                host.give_back_lane(transaction.abort_and_rest().await);
-                Err(error.into())
-            }
-        }
-    }
-
-    /// Changes the bound of a sequence by a transaction of its own; returns the new one.
-    pub(crate) async fn change_sequence(
-        &self,
-        sequence: Sequence,
-        change: &dyn Fn(i64) -> i64,
-    ) -> Result<i64, SqlError> {
-        let host = self.host();
-        let database = host.handle();
-        let mut runner = Runner::new(database.env(), host.sql_time_us());
-        let mut attempts = Attempts::new(database.env(), Retries::default());
-        loop {
-            let ended = self.try_change_sequence(&mut runner, sequence, change).await;
-            let (abort, error) = match ended {
-                Ok(last) => return Ok(last),
-                Err(Ended::Failed(error)) => return Err(error),
-                Err(Ended::Aborted(abort, error)) => (abort, error),
-            };
-            if !attempts.again(database.env(), abort).await {
-                return Err(error);
-            }
-        }
-    }
-
-    async fn try_change_sequence(
-        &self,
-        runner: &mut Runner,
-        sequence: Sequence,
-        change: &dyn Fn(i64) -> i64,
-    ) -> Result<i64, Ended> {
-        let host = self.host();
-        let lane = host.borrow_lane(&|| false)?;
-        let mut transaction = match lane.begin_owned(Isolation::Snapshot).await {
-            Ok(transaction) => transaction,
-            Err((lane, abort)) => {
-                host.give_back_lane(lane);
-                return Err(Ended::Aborted(abort, abort_error(abort)));
-            }
-        };
-        let statement = &mut transaction.statement();
-        let changed = self.store().change_sequence(runner, statement, sequence, change).await;
-        match changed {
-            Ok(last) => {
-                // A later commit with a value of the sequence is behind this one on the disk.
-                let committed = host.commit(transaction, false).await;
-                ended(host, committed)?;
-                Ok(last)
+                ended(host, committed).map(|()| done)
             }
             Err(error) => {
                 host.give_back_lane(transaction.abort_and_rest().await);

@@ -231,7 +231,7 @@ pub(crate) fn store(definitions: &mut Vec<Definition>, id: i64, object: Object, 
 }
 
 /// Whether a definition is an object with an owner.
-fn is_object(one: &Definition) -> bool {
+pub(crate) fn is_object(one: &Definition) -> bool {
     matches!(
         one.kind,
         DefinitionKind::Table

@@ -247,6 +247,12 @@ pub(crate) fn remove(
 mod tests {
     use super::*;
 
+    /// SELECT with the grant option.
+    fn of(grantee: i64, grantor: i64) -> Grant {
+        let (privileges, options) = (Privileges::SELECT, Privileges::SELECT);
+        Grant { grantee, grantor, privileges, options }
+    }
+
     #[test]
     fn grants_are_read_as_they_were_stored() {
         let grant = Grant {
@@ -265,12 +271,6 @@ mod tests {
 
     #[test]
     fn grants_that_depend_on_others_go_with_them() {
-        let of = |grantee, grantor| Grant {
-            grantee,
-            grantor,
-            privileges: Privileges::SELECT,
-            options: Privileges::SELECT,
-        };
         let mut grants = default_grants(Kind::Table, 1);
         for new in [of(2, 1), of(3, 2), of(4, 3)] {
             add(&mut grants, new);
@@ -284,12 +284,6 @@ mod tests {
 
     #[test]
     fn circles_of_grants_hold_nothing_up() {
-        let of = |grantee, grantor| Grant {
-            grantee,
-            grantor,
-            privileges: Privileges::SELECT,
-            options: Privileges::SELECT,
-        };
         let mut grants = default_grants(Kind::Table, 1);
         for new in [of(2, 1), of(3, 2), of(4, 3)] {
             add(&mut grants, new);

@@ -12,11 +12,8 @@ use crate::error::SqlError;
 use sql::Call;
 use sql::expression::{Expr, ExprKind};
 use sql::procedure::RoutineKind;
-use sql::query::{
-    From, FromKind, Insert, InsertSource, Join, OnConflict, OrderBy, Plain, Query, Select,
-    SelectBody,
-};
-use sql::walk::for_each_sql;
+use sql::query::{From, FromKind, Insert, InsertSource, Join, OnConflict, Query, Select};
+use sql::walk::{Scopes, for_each_sql, visit_expr, visit_from, visit_select};
 
 /// Requires the privileges of a query for a role.
 ///
@@ -49,13 +46,13 @@ pub(crate) fn check_call(version: &Version, role: i64, call: &Call) -> Result<()
         return Err(denied(kind, &routine.signature.name));
     }
     let mut walk = Walk::new(version, role);
-    call.arguments.iter().for_each(|argument| walk.expr(argument));
+    call.arguments.iter().for_each(|argument| visit_expr(&mut walk, argument));
     for_each_sql(&routine.signature, &mut |query| {
         let checked = Walk::new(version, role).query(query);
         walk.note(checked);
     });
     let mut exprs = Walk::new(version, role);
-    sql::walk::for_each_formula(&routine.signature, &mut |expr| exprs.expr(expr));
+    sql::walk::for_each_formula(&routine.signature, &mut |expr| visit_expr(&mut exprs, expr));
     walk.end().and(exprs.end())
 }
 
@@ -81,6 +78,8 @@ struct Walk<'v> {
     /// For each query around the present place, innermost last, whether its source 0 is the table
     /// that the statement changes.
     levels: Vec<bool>,
+    /// The privileges for the tables in the `FROM` of the present query.
+    wanted: Privileges,
     /// Whether the statement reads the table that it changes.
     reads_target: bool,
     /// The first lack.
@@ -89,7 +88,8 @@ struct Walk<'v> {
 
 impl<'v> Walk<'v> {
     fn new(version: &'v Version, role: i64) -> Self {
-        Self { version, role, levels: Vec::new(), reads_target: false, lack: None }
+        let (levels, wanted) = (Vec::new(), Privileges::SELECT);
+        Self { version, role, levels, wanted, reads_target: false, lack: None }
     }
 
     fn note(&mut self, checked: Result<(), SqlError>) {
@@ -136,11 +136,10 @@ impl<'v> Walk<'v> {
         (sources, joins): (&[From], &[Join]),
         exprs: impl Iterator<Item = &'q Expr>,
     ) {
-        sources.iter().skip(1).for_each(|source| self.source(source, Privileges::SELECT));
+        sources.iter().skip(1).for_each(|source| self.source(source));
         self.levels.push(true);
-        sources.iter().skip(1).for_each(|source| self.arguments(source));
-        joins.iter().for_each(|join| self.join(join));
-        exprs.for_each(|value| self.expr(value));
+        visit_from(self, sources, joins);
+        exprs.for_each(|value| visit_expr(self, value));
         self.levels.pop();
         let reads = if self.reads_target { Privileges::SELECT } else { Privileges::NONE };
         // PostgreSQL checks the table that is changed first.
@@ -159,10 +158,10 @@ impl<'v> Walk<'v> {
                 wanted = wanted.with(Privileges::UPDATE);
                 self.reads_target |= !update.columns.is_empty();
                 let values = update.assignments.iter().filter_map(|(_, value)| value.as_ref());
-                values.chain(&update.filter).for_each(|value| self.expr(value));
+                values.chain(&update.filter).for_each(|value| visit_expr(self, value));
             }
         }
-        insert.returning.iter().for_each(|output| self.expr(&output.expr));
+        insert.returning.iter().for_each(|output| visit_expr(self, &output.expr));
         self.levels.pop();
         if self.reads_target {
             wanted = wanted.with(Privileges::SELECT);
@@ -172,7 +171,7 @@ impl<'v> Walk<'v> {
         self.note(earlier.map_or(Ok(()), Err));
         match &insert.source {
             InsertSource::Values(rows) => {
-                rows.iter().flatten().flatten().for_each(|value| self.expr(value));
+                rows.iter().flatten().flatten().for_each(|value| visit_expr(self, value));
             }
             InsertSource::Select(select, _) => self.select(select, Privileges::SELECT),
         }
@@ -184,58 +183,9 @@ impl<'v> Walk<'v> {
             Some(_) => wanted.with(Privileges::UPDATE),
             None => wanted,
         };
-        match &select.body {
-            SelectBody::Plain(plain) => {
-                self.plain(plain, select, wanted);
-                return;
-            }
-            SelectBody::Values { rows, .. } => {
-                self.levels.push(false);
-                rows.iter().flatten().for_each(|value| self.expr(value));
-                self.levels.pop();
-            }
-            SelectBody::Union { left, right, .. } => {
-                self.select(left, wanted);
-                self.select(right, wanted);
-            }
-        }
-        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
-    }
-
-    fn plain(&mut self, plain: &Plain, select: &Select, wanted: Privileges) {
-        plain.sources.iter().for_each(|source| self.source(source, wanted));
-        self.levels.push(false);
-        plain.sources.iter().for_each(|source| self.arguments(source));
-        plain.joins.iter().for_each(|join| self.join(join));
-        let outputs = plain.outputs.iter().map(|output| &output.expr);
-        let conditions = plain.filter.iter().chain(&plain.group).chain(&plain.having);
-        outputs.chain(conditions).for_each(|value| self.expr(value));
-        for key in &select.order {
-            if let OrderBy::Expr(value) = &key.by {
-                self.expr(value);
-            }
-        }
-        select.limit.iter().chain(&select.offset).for_each(|value| self.expr(value));
-        self.levels.pop();
-    }
-
-    fn source(&mut self, source: &From, wanted: Privileges) {
-        match &source.kind {
-            FromKind::Table(table) => self.table(*table, wanted),
-            FromKind::Query(query) => match self.view(source, query) {
-                Some(checked) => self.note(checked),
-                None => self.select(query, wanted),
-            },
-            FromKind::Unnest(_) | FromKind::Series(_) => {}
-        }
-    }
-
-    /// The arguments of a function of `FROM`, at the level of its query: unlike a query there, they
-    /// may name columns of sources beside it.
-    fn arguments(&mut self, source: &From) {
-        if let FromKind::Unnest(values) | FromKind::Series(values) = &source.kind {
-            values.iter().for_each(|value| self.expr(value));
-        }
+        let outer = std::mem::replace(&mut self.wanted, wanted);
+        visit_select(self, select);
+        self.wanted = outer;
     }
 
     /// The check of a query that is one of a view; `None` if it is not.
@@ -269,25 +219,37 @@ impl<'v> Walk<'v> {
         }
         lack.map(Err)
     }
+}
 
-    fn join(&mut self, join: &Join) {
-        if let Join::Pair { left, right, condition, .. } = join {
-            self.join(left);
-            self.join(right);
-            condition.iter().for_each(|value| self.expr(value));
+impl Scopes for Walk<'_> {
+    fn source(&mut self, source: &From) {
+        match &source.kind {
+            FromKind::Table(table) => self.table(*table, self.wanted),
+            FromKind::Query(query) => match self.view(source, query) {
+                Some(checked) => self.note(checked),
+                None => self.select(query, self.wanted),
+            },
+            FromKind::Unnest(_) | FromKind::Series(_) => {}
         }
     }
 
+    fn enter(&mut self, _: &[From]) {
+        self.levels.push(false);
+    }
+
+    fn leave(&mut self) {
+        self.levels.pop();
+    }
+
+    fn subquery(&mut self, query: &Select) {
+        self.select(query, Privileges::SELECT);
+    }
+
     fn expr(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Column(column) => {
-                let level = self.levels.len().checked_sub(1 + column.level as usize);
-                let is_target = level.is_some_and(|level| self.levels[level]);
-                self.reads_target |= is_target && column.source == 0;
-            }
-            ExprKind::Subquery { query, .. } => self.select(query, Privileges::SELECT),
-            _ => {}
+        if let ExprKind::Column(column) = &expr.kind {
+            let level = self.levels.len().checked_sub(1 + column.level as usize);
+            let is_target = level.is_some_and(|level| self.levels[level]);
+            self.reads_target |= is_target && column.source == 0;
         }
-        expr.for_each_child(&mut |child| self.expr(child));
     }
 }

@@ -11,14 +11,32 @@ pub fn new_database() -> SqlDatabase<LocalHost> {
     run_now(SqlDatabase::open(LocalHost::new(database))).expect("it is empty")
 }
 
+/// The refusal of a statement on the table of [`with_roles`].
+pub const DENIED: &str = "42501: permission denied for table t";
+
+/// A client of the role `user`.
+pub fn connect(database: &SqlDatabase<LocalHost>, user: &str) -> Client {
+    let options = SessionOptions { user: user.into(), ..SessionOptions::default() };
+    Client { session: database.session(options) }
+}
+
+/// The owner `ada` of a table `t (id, v)` with two rows, and clients of the roles `bob` and `eve`.
+pub fn with_roles() -> (Client, Client, Client) {
+    let database = new_database();
+    let mut ada = Client::of(&database);
+    ada.run("CREATE ROLE bob LOGIN; CREATE ROLE eve LOGIN; CREATE ROLE staff");
+    ada.run("CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10), (2, 20)");
+    let (bob, eve) = (connect(&database, "bob"), connect(&database, "eve"));
+    (ada, bob, eve)
+}
+
 pub struct Client {
     pub session: SqlSession<LocalHost>,
 }
 
 impl Client {
     pub fn of(database: &SqlDatabase<LocalHost>) -> Self {
-        let options = SessionOptions { user: "ada".into(), ..SessionOptions::default() };
-        Self { session: database.session(options) }
+        connect(database, "ada")
     }
 
     /// Runs the statements of a simple query; returns rows and tags, or the error.

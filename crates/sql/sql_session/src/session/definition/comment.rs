@@ -2,6 +2,7 @@
 //! routine. Its name says which part of that it is about.
 
 use super::{Edited, no_table};
+use crate::access::object::is_object;
 use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::command::Commented;
 use crate::error::SqlError;
@@ -131,15 +132,7 @@ fn other_kind(version: &Version, what: &str, name: &str) -> SqlError {
 /// Removes comments on what is gone.
 pub(super) fn forget_comments(definitions: &mut Vec<Definition>) {
     let is_comment = |one: &Definition| one.kind == DefinitionKind::Comment;
-    let kinds = |one: &Definition| {
-        matches!(
-            one.kind,
-            DefinitionKind::Table
-                | DefinitionKind::View
-                | DefinitionKind::Sequence
-                | DefinitionKind::Routine
-        )
-    };
-    let owners: Vec<i64> = definitions.iter().filter(|one| kinds(one)).map(|one| one.id).collect();
+    let objects = definitions.iter().filter(|one| is_object(one));
+    let owners: Vec<i64> = objects.map(|one| one.id).collect();
     definitions.retain(|one| !is_comment(one) || owners.contains(&one.table));
 }

@@ -103,7 +103,7 @@ mod tests {
             assert_eq!(copy.get().place(RegionId(1)), None);
         }
         assert!(copies[0].news().is_some());
-        assert!(copies[0].news().is_none(), "it was told");
+        assert!(copies[0].news().is_none(), "the copy has the newest map");
         assert!(copies[0].change(|map| map.promote(RegionId(1))));
         assert_eq!(copies[1].get().place(RegionId(1)), Some(RegionId(3)));
         assert!(copies[0].news().is_some_and(|map| map.place(RegionId(1)).is_some()));

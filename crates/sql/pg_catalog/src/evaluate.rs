@@ -1,8 +1,8 @@
 //! Expressions over rows.
 
 use crate::aggregate;
-use crate::fill;
 use crate::functions;
+use crate::names;
 use crate::operators::{bool_of, compare, elements_of, int_of, matches, text_of};
 use crate::select::{self, Row};
 use crate::types::{self, folded};
@@ -341,7 +341,7 @@ impl Context<'_> {
     /// `'name'::regclass` and its like.
     fn object_by_name(&self, name: &str, kind: u32) -> Result<Value, SqlError> {
         let (found, what) = match kind {
-            types::REGCLASS => (fill::class_oid(name, self.world), ("42P01", "relation")),
+            types::REGCLASS => (names::class_oid(name, self.world), ("42P01", "relation")),
             types::REGTYPE => (functions::type_oid(name), ("42704", "type")),
             types::REGNAMESPACE => (functions::namespace_oid(name), ("3F000", "schema")),
             _ => (self.world.role_oid(name), ("42704", "role")),
@@ -358,7 +358,7 @@ impl Context<'_> {
             return Value::text("-");
         }
         let name = match kind {
-            types::REGCLASS => fill::class_name(number, self.world),
+            types::REGCLASS => names::class_name(number, self.world),
             types::REGTYPE => functions::format_type(number, None),
             types::REGNAMESPACE => functions::namespace_name(number),
             _ => self.world.role_name(number),

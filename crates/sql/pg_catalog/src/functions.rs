@@ -2,6 +2,7 @@
 
 use crate::evaluate::{Context, Layout, unsupported};
 use crate::fill;
+use crate::names;
 use crate::operators::{bool_of, elements_of, int_of, text_of};
 use crate::types::{self, folded};
 use crate::world::World;
@@ -129,7 +130,7 @@ fn object(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError
     Ok(match name {
         "format_type" => texts(number(0).and_then(|oid| format_type(oid, number(1)))),
         "to_regclass" => {
-            text(0).and_then(|name| fill::class_oid(&name, world)).map_or(Value::Null, Value::Int)
+            text(0).and_then(|name| names::class_oid(&name, world)).map_or(Value::Null, Value::Int)
         }
         "to_regtype" => text(0).and_then(|name| type_oid(&name)).map_or(Value::Null, Value::Int),
         "to_regnamespace" => {
@@ -172,7 +173,7 @@ fn about_object(name: &str, values: &[Value], world: &World) -> Result<Value, Sq
         }),
         "pg_get_constraintdef" => texts(number(0).and_then(|oid| world.constraint_definition(oid))),
         "pg_table_is_visible" => match number(0) {
-            Some(oid) => match fill::namespace_of(oid, world) {
+            Some(oid) => match names::namespace_of(oid, world) {
                 Some(schema) => Value::Bool(schema != "information_schema"),
                 None => Value::Null,
             },
@@ -385,9 +386,9 @@ pub fn result_type(
 
 /// The name of a type with its modifier, as PostgreSQL prints it.
 pub fn format_type(oid: i64, modifier: Option<i64>) -> Option<String> {
-    let (_, internal) = fill::type_row(Some(oid), "")?;
+    let (_, internal) = names::type_row(Some(oid), "")?;
     if let Some(element) = internal.strip_prefix('_')
-        && let Some((element, _)) = fill::type_row(None, element)
+        && let Some((element, _)) = names::type_row(None, element)
     {
         return format_type(element, modifier).map(|name| name + "[]");
     }
@@ -422,11 +423,11 @@ pub fn type_oid(name: &str) -> Option<i64> {
     let name = name.trim().to_lowercase();
     let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
     if let Some(element) = name.strip_suffix("[]") {
-        let (_, internal) = fill::type_row(type_oid(element), "")?;
-        return fill::type_row(None, &format!("_{internal}")).map(|(oid, _)| oid);
+        let (_, internal) = names::type_row(type_oid(element), "")?;
+        return names::type_row(None, &format!("_{internal}")).map(|(oid, _)| oid);
     }
     let bare = name.split('(').next().unwrap_or(name).trim();
-    let internal = fill::type_row(None, bare).map(|(oid, _)| oid);
+    let internal = names::type_row(None, bare).map(|(oid, _)| oid);
     internal.or_else(|| types::by_name(bare).map(i64::from))
 }
 

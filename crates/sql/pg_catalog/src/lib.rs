@@ -10,6 +10,7 @@
 //! from       FROM and WHERE, joins                   select     GROUP BY, ORDER BY, set operations
 //! evaluate   expressions                             functions  PostgreSQL's functions
 //! types      types of expressions                    statistics pg_stats
+//! names      names and numbers of relations
 //! ```
 //!
 //! Decision: docs/decisions/0331-catalog-queries-have-an-evaluator-of-their-own.md
@@ -21,6 +22,7 @@ mod evaluate;
 mod fill;
 mod from;
 mod functions;
+mod names;
 mod operators;
 mod privileges;
 mod relations;

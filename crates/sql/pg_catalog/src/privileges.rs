@@ -1,6 +1,7 @@
 //! Owners, grants, and the functions on privileges.
 
 use crate::fill::{self, Filler, OWNER, Row, text};
+use crate::names;
 use crate::operators::{int_of, text_of};
 use crate::roles::role_of;
 use crate::world::World;
@@ -78,7 +79,7 @@ pub(crate) fn has(name: &str, world: &World, values: &[Value]) -> Result<Value, 
 fn relation(world: &World, of: &Value, name: &str) -> Result<i64, SqlError> {
     match of {
         Value::Int(oid) => Ok(*oid),
-        _ => fill::class_oid(name, world).ok_or_else(|| no_relation(name)),
+        _ => names::class_oid(name, world).ok_or_else(|| no_relation(name)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of `information_schema.columns` [PostgreSQL 15, 37.17].
 
-use crate::fill::{default_text, has_default, type_row};
+use crate::fill::{default_text, has_default};
+use crate::names::type_row;
 use crate::world::{World, type_name};
 use sql::catalog::{Identity, TableColumn};
 use sql::types::Numeric;

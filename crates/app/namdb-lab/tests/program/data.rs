@@ -2,16 +2,15 @@
 #![allow(clippy::disallowed_methods, reason = "the plug is pulled at moments of the real clock")]
 
 use super::cluster::Cluster;
-use super::counter::{Counter, count_up};
-use super::support::{namdb, temporary, text};
-use layout::{PhysicalDesign, Storage};
+use super::counter::{Counted, Counter, count_up, design};
+use super::support::{is_running, namdb, temporary, text};
 use membership::ClusterFile;
 use membership::cluster_file::ComputeSettings;
-use namdb::{Isolation, RecordTable, Retry, Session, TransactionError};
+use namdb::{RecordTable, Session, TransactionError};
 use namdb_program::servers::left_locks::LeftLocks;
-use rustix::process::{Signal, kill_process, test_kill_process};
+use rustix::process::{Signal, kill_process};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const OPTIONS: &str = "--fabric tcp --memory-servers 3 --memory 32M";
@@ -41,18 +40,6 @@ impl Drop for Data {
     }
 }
 
-/// A tree with inner nodes on a memory server.
-fn design() -> PhysicalDesign {
-    PhysicalDesign { storage: Storage::Tree, node_bytes: 256, ..PhysicalDesign::default() }
-}
-
-/// How often a row was counted up, and how often it may have been.
-#[derive(Default)]
-struct Counted {
-    surely: AtomicU64,
-    perhaps: AtomicU64,
-}
-
 fn up(cluster: &Cluster, options: &str) -> std::process::Output {
     namdb(&format!("cluster up --file {} {options}", cluster.file.display()))
 }
@@ -71,10 +58,10 @@ fn work(
     has_failed: &AtomicBool,
 ) {
     for number in (0..ROWS).cycle().skip(first as usize) {
-        let row = &counted[number as usize];
-        match count_up(&mut session, table, number) {
-            Ok(()) => drop(row.surely.fetch_add(1, Relaxed)),
-            Err(TransactionError::Unknown) => drop(row.perhaps.fetch_add(1, Relaxed)),
+        let outcome = count_up(&mut session, table, number);
+        counted[number as usize].note(&outcome);
+        match outcome {
+            Ok(()) | Err(TransactionError::Unknown) => {}
             Err(_) if has_failed.load(Relaxed) => return,
             Err(error) => panic!("the power has not failed yet: {error}"),
         }
@@ -88,44 +75,17 @@ fn pull_the_plug(cluster: &Cluster) {
         kill_process(server, Signal::TERM).expect("it runs");
     }
     let start = Instant::now();
-    let is_over = |server| test_kill_process(server).is_err();
-    while !servers.iter().all(|server| is_over(*server) || is_zombie(*server)) {
+    while servers.iter().any(|server| is_running(*server)) {
         assert!(start.elapsed() < PATIENCE, "the servers end");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-fn is_zombie(process: rustix::process::Pid) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
-    status.map_or(true, |status| status.contains(") Z "))
-}
-
-/// Checks all rows, as a program reads them that has just joined: through the tree, and through the
-/// index.
-fn check(cluster: &Cluster, counted: &[Counted]) {
-    let db = namdb::connect(&cluster.file).expect("the cluster runs");
-    let table = RecordTable::<Counter>::open(&db).expect("it is there");
-    let by_value = Counter::by_value(&db).expect("it is there");
-    let read = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {
-        for (number, counted) in (0..ROWS).zip(counted) {
-            let value = txn.get(table, number)?.map_or(0, |row| row.value);
-            let surely = counted.surely.load(Relaxed);
-            let possible = surely..=surely + counted.perhaps.load(Relaxed);
-            let is_possible = possible.contains(&(value as u64));
-            assert!(is_possible, "row {number} is {value}, {possible:?} were counted");
-            let same = txn.index(by_value).get(value)?;
-            assert!(value == 0 || same.iter().any(|row| row.number == number), "{same:?}");
-        }
-        Ok::<_, TransactionError>(())
-    });
-    read.expect("readable");
 }
 
 #[test]
 fn acknowledged_rows_are_there_after_the_power_has_failed() {
     let data = Data::new("power-data");
     let cluster = data.cluster("power");
-    let counted: Vec<Counted> = (0..ROWS).map(|_| Counted::default()).collect();
+    let counted = Counted::rows(ROWS);
     for failure in 0..FAILURES {
         let db = namdb::connect(&cluster.file).expect("the cluster runs");
         let table = RecordTable::<Counter>::open_or_create(&db, design()).expect("it is usable");
@@ -145,10 +105,9 @@ fn acknowledged_rows_are_there_after_the_power_has_failed() {
         down(&cluster);
         let again = up(&cluster, "");
         assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
-        check(&cluster, &counted);
+        Counted::check(&cluster, &counted, 0);
     }
-    let surely: u64 = counted.iter().map(|row| row.surely.load(Relaxed)).sum();
-    let perhaps: u64 = counted.iter().map(|row| row.perhaps.load(Relaxed)).sum();
+    let (surely, perhaps) = Counted::sums(&counted);
     eprintln!("{surely} acknowledged, {perhaps} unknown");
     assert!(surely > 0);
     let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
@@ -157,7 +116,7 @@ fn acknowledged_rows_are_there_after_the_power_has_failed() {
         assert!(start.elapsed() < PATIENCE, "the dead are recovered");
         std::thread::sleep(Duration::from_millis(50));
     }
-    check(&cluster, &counted);
+    Counted::check(&cluster, &counted, 0);
 }
 
 /// Counts the rows up once, in a process that leaves in order.

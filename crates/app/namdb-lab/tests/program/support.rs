@@ -12,6 +12,12 @@ pub fn namdb(arguments: &str) -> Output {
     command.args(arguments.split_whitespace()).output().expect("the program was built")
 }
 
+/// Whether a process exists, and is more than an exit code that nobody has read.
+pub fn is_running(process: rustix::process::Pid) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    state.is_ok_and(|state| !state.contains(") Z "))
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
 }

@@ -42,6 +42,6 @@ pub use record::{RecordMut, RecordRef, for_changed_columns, set_changed_column};
 pub use row::RowLayout;
 pub use schema::Schema;
 pub use schema_error::SchemaError;
-pub use value::{LongStage, LongValues, OutOfLine, ValueLayout};
+pub use value::{LongStage, LongValues, OutOfLine, StageMark, ValueLayout};
 pub use vector_copy::CopyLayout;
 pub use version::{SlotId, VersionWord};

@@ -127,6 +127,15 @@ impl OutOfLine {
 pub struct LongStage {
     words: Vec<u64>,
     values: Vec<Staged>,
+    /// Number of values that are not overwritten.
+    frozen: usize,
+}
+
+/// A number of staged values, see [`LongStage::mark`].
+#[derive(Clone, Copy, Debug)]
+pub struct StageMark {
+    values: usize,
+    words: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +151,24 @@ impl LongStage {
         self.words.clear();
         self.words.shrink_to(KEPT_WORDS_MAX);
         self.values.clear();
+        self.frozen = 0;
+    }
+
+    /// The values that are there.
+    pub fn mark(&self) -> StageMark {
+        StageMark { values: self.values.len(), words: self.words.len() }
+    }
+
+    /// From now on, the values that are there are not overwritten.
+    pub fn freeze(&mut self) {
+        self.frozen = self.values.len();
+    }
+
+    /// Drops the values that were added since `mark`.
+    pub fn roll_back(&mut self, mark: StageMark) {
+        self.values.truncate(mark.values);
+        self.words.truncate(mark.words);
+        self.frozen = self.frozen.min(mark.values);
     }
 
     #[inline]
@@ -161,7 +188,8 @@ impl LongStage {
             return OutOfLine::EMPTY;
         }
         let words = bytes.len().div_ceil(8);
-        let known = before.staged_number().filter(|&number| words <= self.values[number].words);
+        let fits = |&number: &usize| number >= self.frozen && words <= self.values[number].words;
+        let known = before.staged_number().filter(fits);
         let number = known.unwrap_or_else(|| {
             let at = self.words.len();
             self.words.resize(at + words, 0);

@@ -50,4 +50,5 @@ pub use snapshot::freezer::{FreezeError, FreezeHolder, FreezerId};
 pub use snapshot::slot::{Departure, SlotSupply};
 pub use statistics::LaneStatistics;
 pub use transaction::{Isolation, Transaction};
+pub use write::savepoint::Savepoint;
 pub use write::unique::{UniqueViolation, describe_key};

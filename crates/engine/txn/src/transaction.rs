@@ -268,10 +268,13 @@ impl<E: Env> LaneInner<E> {
         debug_assert!(access.state != State::Absent);
         let shape = self.open.info(access.table).row;
         let mut fresh = access.fresh;
-        if fresh.words == 0 {
-            assert!(access.image.words == shape.words(), "{READ_IN_PART}");
-            self.prefetch_version_slot(number);
-            fresh = self.txn.batch.duplicate(access.image);
+        if fresh.at < self.txn.undo.frozen_words {
+            self.txn.undo.note(number, &access);
+            if fresh.words == 0 {
+                assert!(access.image.words == shape.words(), "{READ_IN_PART}");
+                self.prefetch_version_slot(number);
+            }
+            fresh = self.txn.batch.duplicate(access.current());
             let access = &mut self.txn.accesses[number];
             access.fresh = fresh;
             if access.state == State::Read {
@@ -287,6 +290,7 @@ impl<E: Env> LaneInner<E> {
         let number = self.txn.access(row);
         let words = self.open.info(self.txn.accesses[number].table).row.words();
         let access = &mut self.txn.accesses[number];
+        self.txn.undo.note(number, access);
         match access.state {
             State::Read => {
                 assert!(access.image.words == words, "{READ_IN_PART}");

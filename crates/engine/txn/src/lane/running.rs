@@ -7,6 +7,7 @@ use crate::lane::batch::TransactionBatch;
 use crate::lane::ids::List;
 use crate::read::access::{Absence, Access, AccessId, AccessMap, KeyPlace, RowId, State, Vacancy};
 use crate::read::{ACCESSES_MAX, ARENA_WORDS_MAX, access_hash, same_words};
+use crate::write::savepoint::UndoLog;
 use crate::write::unique::UniqueViolation;
 use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
 use fabric::Span;
@@ -23,6 +24,8 @@ pub(crate) struct RunningTransaction {
     pub leaves_seen: List<LeafSeen>,
     /// Long values that the transaction has set.
     pub stage: layout::LongStage,
+    /// The state of rows before they were changed, as far as savepoints need it.
+    pub undo: UndoLog,
     /// Number of rows read one by one; a scan counts as two. A single read needs no validation.
     pub read_count: u32,
     /// Distinguishes the row ids of one transaction from those of others.
@@ -47,6 +50,7 @@ impl RunningTransaction {
             buckets_seen: List::default(),
             leaves_seen: List::default(),
             stage: layout::LongStage::default(),
+            undo: UndoLog::new(number),
             read_count: 0,
             number,
             serializable: false,
@@ -64,6 +68,7 @@ impl RunningTransaction {
         self.map.clear();
         self.buckets_seen.clear();
         self.leaves_seen.clear();
+        self.undo.reset();
         self.read_count = 0;
         self.number = self.number.wrapping_add(1);
         self.filling = None;
@@ -76,6 +81,7 @@ impl RunningTransaction {
         self.map.clear();
         self.buckets_seen.clear();
         self.leaves_seen.clear();
+        self.undo.forget_arena();
         self.number = self.number.wrapping_add(1);
     }
 

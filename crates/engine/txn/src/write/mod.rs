@@ -3,11 +3,12 @@
 //!
 //! Read the inserts here first, then [`write_set`] (what a commit locks and installs),
 //! [`secondary`] and [`unique`] (index entries), [`kept`] (leaves that the lane has written last),
-//! [`copies`], [`value_pool`].
+//! [`copies`], [`value_pool`], [`savepoint`].
 
 pub(crate) mod copies;
 pub(crate) mod kept;
 pub(crate) mod reserve;
+pub(crate) mod savepoint;
 pub(crate) mod secondary;
 pub(crate) mod unique;
 pub(crate) mod value_pool;
@@ -148,11 +149,13 @@ impl<E: Env> LaneInner<E> {
             }
             // This transaction has deleted the row: the insert becomes an update.
             (State::Deleted, Absence::None) => {
+                self.txn.undo.note(access, &entry);
                 self.refill(access);
                 self.txn.accesses[access].state = State::Updated;
                 return Ok(());
             }
             (State::Deleted, _) => {
+                self.txn.undo.note(access, &entry);
                 self.refill(access);
                 self.txn.accesses[access].state = State::Inserted;
                 return Ok(());
@@ -161,6 +164,7 @@ impl<E: Env> LaneInner<E> {
             (State::Absent, _) => {}
         }
         self.writes.check_room()?;
+        self.txn.undo.note(access, &entry);
         self.refill(access);
         if self.txn.accesses[access].is_new() {
             self.reserve_place(access)?;

@@ -1,9 +1,8 @@
 //! Transactions in one process: their operations ([`basic`], [`columns`], [`long`], [`in_row`],
-//! [`horizon`]),
-//! costs ([`budgets`]) and limits ([`limits`], [`full`]); lanes ([`lanes`]), kept leaves
-//! ([`kept`]), dropped tables and indexes ([`dropped`]), failed statements ([`failed`]), tables in
-//! parts ([`parts`]) and copied tables ([`copies`]). All in one program, so that transactions are
-//! compiled once.
+//! [`horizon`]), costs ([`budgets`]) and limits ([`limits`], [`full`]); lanes ([`lanes`]), kept
+//! leaves ([`kept`]), dropped tables and indexes ([`dropped`]), failed statements ([`failed`]),
+//! tables in parts ([`parts`]), copied tables ([`copies`]) and savepoints ([`savepoints`]). All in
+//! one program, so that transactions are compiled once.
 
 mod basic;
 mod budgets;
@@ -20,3 +19,4 @@ mod limits;
 mod long;
 mod new_tables;
 mod parts;
+mod savepoints;

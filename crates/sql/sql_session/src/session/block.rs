@@ -27,6 +27,8 @@ pub(crate) struct Block<E: Env> {
     pub is_read_only: bool,
     /// The engine's transaction, from the first statement that accesses rows on.
     pub engine: Option<OwnedTransaction<E>>,
+    /// Number of transactions of the engine so far.
+    pub engine_number: u64,
     /// The isolation level that the engine's transaction has.
     pub engine_isolation: Isolation,
     /// Whether a statement was refused that would run if the transaction were repeated at
@@ -66,6 +68,7 @@ impl<E: Env> Block<E> {
             isolation,
             is_read_only,
             engine: None,
+            engine_number: 0,
             engine_isolation: isolation.of_engine(),
             wants_serializable: false,
             has_begun: false,

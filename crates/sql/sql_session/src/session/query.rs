@@ -346,6 +346,7 @@ impl<H: Host> SqlSession<H> {
         if block.engine.is_none() {
             block.began_at = self.database.locks().time();
             block.engine = Some(self.begin_engine(block.engine_isolation).await?);
+            block.engine_number += 1;
             block.is_doomed = false;
             // All statements of a transaction see the time of its first one.
             match block.began_us {

@@ -1,12 +1,17 @@
-//! Repeats the statements of a transaction: after a conflict, and after `ROLLBACK TO SAVEPOINT`.
+//! Repeats the statements of a transaction after a conflict; savepoints.
 //!
-//! The engine cannot undo a part of a transaction, and aborts the whole of it after a conflict. A
-//! session therefore remembers the statements of a block with a digest of their results. To repeat
-//! them, it runs them in a new transaction of the engine, on a newer snapshot. If every statement
-//! has the same result as before, the client cannot tell the difference: the transaction is one
-//! that began later. Otherwise it fails with 40001.
+//! The engine aborts the whole of a transaction after a conflict. A session therefore remembers the
+//! statements of a block with a digest of their results. To repeat them, it runs them in a new
+//! transaction of the engine, on a newer snapshot. If every statement has the same result as
+//! before, the client cannot tell the difference: the transaction is one that began later.
+//! Otherwise it fails with 40001.
 //!
-//! Decision: docs/decisions/0326-a-session-repeats-its-statements.md
+//! `ROLLBACK TO SAVEPOINT` undoes changes in the engine's transaction. If a conflict has ended
+//! that, the statements before the savepoint are repeated.
+//!
+//! Decisions:
+//! - docs/decisions/0326-a-session-repeats-its-statements.md
+//! - docs/decisions/0319-a-savepoint-keeps-the-rows-before-their-changes.md
 
 use super::open::OpenQuery;
 use super::query::Ended;
@@ -64,6 +69,18 @@ pub(crate) struct Savepoint {
     /// Whether the statements before it cannot be repeated.
     is_lost: bool,
     settings: SavedSettings,
+    /// The state of the engine's transaction, if one was running.
+    engine: Option<EngineState>,
+}
+
+/// The state of the engine's transaction at a savepoint.
+#[derive(Clone, Copy)]
+struct EngineState {
+    /// [`Block::engine_number`].
+    number: u64,
+    savepoint: txn::Savepoint,
+    has_written: bool,
+    has_written_shared: bool,
 }
 
 impl Log {
@@ -128,6 +145,40 @@ impl<E: fabric::Env> Block<E> {
         self.log = Log { settled_writes: self.writes, ..Log::default() };
         for savepoint in &mut self.savepoints {
             (savepoint.statements, savepoint.is_lost) = (0, false);
+        }
+    }
+
+    /// The state of the engine's transaction, if it runs.
+    fn engine_state(&mut self) -> Option<EngineState> {
+        let engine = self.engine.as_mut().filter(|_| !self.is_doomed)?;
+        Some(EngineState {
+            number: self.engine_number,
+            savepoint: engine.statement().savepoint(),
+            has_written: self.has_written,
+            has_written_shared: self.has_written_shared,
+        })
+    }
+
+    /// Undoes what the engine's transaction has changed since `state`. False if it has ended.
+    fn return_to(&mut self, state: Option<EngineState>) -> bool {
+        let Some(state) = state.filter(|state| state.number == self.engine_number) else {
+            return false;
+        };
+        let Some(engine) = self.engine.as_mut().filter(|_| !self.is_doomed) else { return false };
+        if engine.statement().roll_back_to(&state.savepoint).is_err() {
+            return false;
+        }
+        self.has_written = state.has_written;
+        self.has_written_shared = state.has_written_shared;
+        true
+    }
+
+    /// Sets the savepoints again that follow this number of repeated statements.
+    fn set_savepoints_again(&mut self, statements: usize) {
+        for at in 0..self.savepoints.len() {
+            if self.savepoints[at].statements == statements {
+                self.savepoints[at].engine = self.engine_state();
+            }
         }
     }
 
@@ -196,13 +247,15 @@ impl<H: Host> SqlSession<H> {
         self.stop_in_block(block).await;
         (block.has_written, block.has_written_shared) = (false, false);
         block.writes = log.settled_writes;
-        for logged in &log.statements {
+        block.set_savepoints_again(0);
+        for (before, logged) in log.statements.iter().enumerate() {
             let outcome = self.step(block, &logged.prepared, &logged.parameters).await?;
             if digest(&outcome) != logged.digest {
                 let message = "could not serialize access due to concurrent update";
                 let detail = "A statement of the transaction would have another result now.";
                 return Err(Ended::Failed(SqlError::new("40001", message).detail(detail)));
             }
+            block.set_savepoints_again(before + 1);
         }
         Ok(())
     }
@@ -214,7 +267,9 @@ impl<H: Host> SqlSession<H> {
     pub(super) fn savepoint(&mut self, name: &str) -> Result<Outcome, SqlError> {
         self.require_block("SAVEPOINT")?;
         if let Some(block) = &mut self.block {
+            let engine = block.engine_state();
             block.savepoints.push(Savepoint {
+                engine,
                 name: name.to_owned(),
                 statements: block.log.statements.len(),
                 writes: block.writes,
@@ -250,20 +305,24 @@ impl<H: Host> SqlSession<H> {
         // The statements before it have run with its settings and roles.
         self.settings.restore(&block.savepoints[at].settings);
         self.follow_settings(false);
-        let Savepoint { statements, writes, ref version, is_lost, .. } = block.savepoints[at];
+        let Savepoint { statements, writes, is_lost, engine, .. } = block.savepoints[at];
         let is_changed = block.writes != writes || block.is_doomed;
-        if block.log.has_settled_since(writes) || is_lost && is_changed {
+        let has_settled = block.log.has_settled_since(writes);
+        let must_repeat = is_changed && (has_settled || !block.return_to(engine));
+        if has_settled || is_lost && must_repeat {
             let message =
                 "this transaction is too long, or has changed too much, for ROLLBACK TO SAVEPOINT";
             return Err(SqlError::unsupported(message).hint("Roll the whole transaction back."));
         }
         if let Some(change) = &block.change {
             // Storage of the versions behind it is dropped at the end of the transaction.
-            block.version = Some(version.as_ref().unwrap_or(&change.before).clone());
+            let version = block.savepoints[at].version.as_ref();
+            block.version = Some(version.unwrap_or(&change.before).clone());
         }
         block.log.statements.truncate(statements);
         (block.log.is_lost, block.wants_serializable) = (is_lost, false);
-        if !is_changed {
+        block.writes = writes;
+        if !must_repeat {
             return Ok(());
         }
         let mut attempts = self.new_attempts();

@@ -147,6 +147,44 @@ fn savepoints_undo_a_part_of_a_transaction() {
     assert_eq!(client.run("SAVEPOINT one"), outside);
 }
 
+/// Statements that cannot be repeated stay, too.
+#[test]
+fn savepoints_follow_any_number_of_statements() {
+    let (mut client, mut other) = two_clients();
+    client.run("BEGIN");
+    for id in 100..1200 {
+        client.run(&format!("INSERT INTO t VALUES ({id}, 0)"));
+    }
+    client
+        .run("UPDATE t SET b = 1 WHERE a = 1000; SAVEPOINT one; UPDATE t SET b = 2 WHERE a < 1001");
+    assert!(client.run("INSERT INTO t VALUES (7, 7), (1000, 0)").starts_with("23505"));
+    assert_eq!(client.run("ROLLBACK TO one"), "ROLLBACK");
+    let counted = "SELECT count(*), sum(b) FROM t WHERE a >= 7";
+    assert_eq!(client.run(counted), "1100|1\nSELECT 1");
+    client.run("SAVEPOINT two; DELETE FROM t WHERE a >= 100; SAVEPOINT three; INSERT INTO t VALUES (100, 9)");
+    assert_eq!(client.run("ROLLBACK TO three"), "ROLLBACK");
+    assert_eq!(client.run(counted), "0|NULL\nSELECT 1");
+    client.run("INSERT INTO t VALUES (8, 8)");
+    assert_eq!(client.run("ROLLBACK TO two"), "ROLLBACK");
+    assert_eq!(client.run(counted), "1100|1\nSELECT 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(other.run(counted), "1100|1\nSELECT 1");
+}
+
+/// The statements before a savepoint run again, and so does the savepoint.
+#[test]
+fn savepoints_outlive_hidden_conflicts() {
+    let (mut client, mut other) = two_clients();
+    client.run("BEGIN; UPDATE t SET b = b + 10 WHERE a = 1; SAVEPOINT one");
+    assert_eq!(other.run("UPDATE t SET b = b + 100 WHERE a = 1"), "UPDATE 1");
+    client.run("UPDATE t SET b = b + 10 WHERE a = 2; SAVEPOINT two");
+    // This one finds the conflict, or the commit.
+    client.run("DELETE FROM t WHERE a = 2; ROLLBACK TO two; SAVEPOINT three; DELETE FROM t");
+    assert_eq!(client.run("ROLLBACK TO one"), "ROLLBACK");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(other.run("SELECT b FROM t ORDER BY a"), "111\n2\nSELECT 2");
+}
+
 #[test]
 fn read_committed_hides_conflicts_that_change_no_result() {
     let (mut client, mut other) = two_clients();

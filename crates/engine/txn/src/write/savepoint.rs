@@ -1,0 +1,140 @@
+//! Savepoints: a transaction rolls back what it has changed since one of them.
+//!
+//! All changes of a transaction are local until its commit. From the first savepoint on, it keeps
+//! the state that each row had before a change, and copies a row's image before it changes an image
+//! that a savepoint needs. A rollback restores these states, the last one first, and truncates the
+//! write set. The read set stays: a serializable transaction still validates it.
+//!
+//! Decision: docs/decisions/0319-a-savepoint-keeps-the-rows-before-their-changes.md
+
+use crate::abort::Abort;
+use crate::lane::LaneInner;
+use crate::read::access::{Access, AccessId};
+use crate::transaction::Transaction;
+use fabric::Env;
+use layout::StageMark;
+
+/// A point of a transaction, see [`Transaction::savepoint`].
+#[derive(Clone, Copy, Debug)]
+pub struct Savepoint {
+    transaction: u64,
+    changes: usize,
+    rows: usize,
+    bucket_inserts: usize,
+    insert_blocks: usize,
+    leaf_inserts: usize,
+    stage: StageMark,
+}
+
+/// The changes that a transaction can undo.
+#[derive(Debug)]
+pub(crate) struct UndoLog {
+    /// Distinguishes the savepoints of one transaction from those of others.
+    transaction: u64,
+    /// Whether the transaction has a savepoint.
+    is_kept: bool,
+    /// Changes do not overwrite images before this position of the arena. No image of a change is
+    /// at position 0.
+    pub frozen_words: u32,
+    /// The accesses before their changes, in order.
+    changes: Vec<(AccessId, Access)>,
+}
+
+impl UndoLog {
+    /// The state before the first transaction, whose number follows `number`.
+    pub fn new(number: u32) -> Self {
+        let transaction = u64::from(number) << 32;
+        Self { transaction, is_kept: false, frozen_words: 1, changes: Vec::new() }
+    }
+
+    #[inline]
+    pub fn reset(&mut self) {
+        self.transaction += 1;
+        if self.is_kept {
+            self.is_kept = false;
+            self.frozen_words = 1;
+            self.changes.clear();
+        }
+    }
+
+    /// The arena has been emptied.
+    pub fn forget_arena(&mut self) {
+        debug_assert!(self.changes.is_empty(), "rows that were changed are not forgotten");
+        self.frozen_words = 1;
+    }
+
+    /// An access is about to change.
+    #[inline]
+    pub fn note(&mut self, number: AccessId, access: &Access) {
+        if self.is_kept {
+            self.changes.push((number, *access));
+        }
+    }
+}
+
+impl<E: Env> Transaction<'_, E> {
+    /// A point to which [`Transaction::roll_back_to`] can return. A savepoint costs nothing but the
+    /// memory for what is changed after it.
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.lane().savepoint()
+    }
+
+    /// Undoes all changes since a savepoint, which stays. Ids of rows that were inserted since are
+    /// those of absent rows. Later savepoints are no longer valid.
+    ///
+    /// # Errors
+    ///
+    /// If a conflict, or a memory server that does not answer, has ended the transaction.
+    ///
+    /// # Panics
+    ///
+    /// If the savepoint is of another transaction.
+    pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), Abort> {
+        self.lane().roll_back_to(savepoint)
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    fn savepoint(&mut self) -> Savepoint {
+        self.freeze_changes();
+        let undo = &mut self.txn.undo;
+        undo.is_kept = true;
+        Savepoint {
+            transaction: undo.transaction,
+            changes: undo.changes.len(),
+            rows: self.writes.rows.len(),
+            bucket_inserts: self.writes.bucket_inserts.len(),
+            insert_blocks: self.writes.insert_blocks.len(),
+            leaf_inserts: self.writes.leaf_inserts.len(),
+            stage: self.txn.stage.mark(),
+        }
+    }
+
+    /// From now on, changes overwrite neither images nor staged values that are there.
+    fn freeze_changes(&mut self) {
+        self.txn.stage.freeze();
+        if self.txn.doomed_by.is_none() {
+            self.txn.undo.frozen_words = (self.txn.batch.arena_words() as u32).max(1);
+        }
+    }
+
+    fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), Abort> {
+        if let Some(abort) = self.txn.doomed_by {
+            return Err(abort);
+        }
+        let undo = &mut self.txn.undo;
+        assert_eq!(undo.transaction, savepoint.transaction, "a savepoint of this transaction");
+        while undo.changes.len() > savepoint.changes
+            && let Some((number, before)) = undo.changes.pop()
+        {
+            self.txn.accesses[number] = before;
+        }
+        self.writes.rows.truncate(savepoint.rows);
+        self.writes.bucket_inserts.truncate(savepoint.bucket_inserts);
+        self.writes.insert_blocks.truncate(savepoint.insert_blocks);
+        self.writes.leaf_inserts.truncate(savepoint.leaf_inserts);
+        self.txn.stage.roll_back(savepoint.stage);
+        self.freeze_changes();
+        Ok(())
+    }
+}

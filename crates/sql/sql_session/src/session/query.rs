@@ -348,6 +348,7 @@ impl<H: Host> SqlSession<H> {
             block.engine = Some(self.begin_engine(block.engine_isolation).await?);
             block.engine_number += 1;
             block.is_doomed = false;
+            block.set_early_savepoints();
             // All statements of a transaction see the time of its first one.
             match block.began_us {
                 Some(began_us) => self.runner.begin_at(began_us),

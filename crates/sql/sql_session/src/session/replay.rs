@@ -173,6 +173,18 @@ impl<E: fabric::Env> Block<E> {
         true
     }
 
+    /// The engine's transaction has begun: sets the savepoints in it that precede all changes.
+    pub fn set_early_savepoints(&mut self) {
+        if self.log.is_repeated {
+            return;
+        }
+        for at in 0..self.savepoints.len() {
+            if self.savepoints[at].engine.is_none_or(|state| !state.has_written) {
+                self.savepoints[at].engine = self.engine_state();
+            }
+        }
+    }
+
     /// Sets the savepoints again that follow this number of repeated statements.
     fn set_savepoints_again(&mut self, statements: usize) {
         for at in 0..self.savepoints.len() {

@@ -171,6 +171,18 @@ fn savepoints_follow_any_number_of_statements() {
     assert_eq!(other.run(counted), "1100|1\nSELECT 1");
 }
 
+/// A change of rows that others refer to begins the transaction of the engine again.
+#[test]
+fn savepoints_outlive_a_second_beginning() {
+    let (mut client, _) = two_clients();
+    client.run("CREATE TABLE child (a int REFERENCES t)");
+    client.run("BEGIN; DECLARE c CURSOR FOR SELECT a FROM t ORDER BY a; FETCH c; SAVEPOINT one");
+    assert!(client.run("DELETE FROM t WHERE a = 1; INSERT INTO t VALUES (2, 2)").contains("23505"));
+    assert_eq!(client.run("ROLLBACK TO one; FETCH c"), "ROLLBACK\n2\nFETCH 1");
+    assert_eq!(client.run("SELECT a FROM t ORDER BY a"), "1\n2\nSELECT 2");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+}
+
 /// The statements before a savepoint run again, and so does the savepoint.
 #[test]
 fn savepoints_outlive_hidden_conflicts() {

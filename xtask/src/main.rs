@@ -11,6 +11,7 @@ mod ci;
 mod clock;
 mod counts;
 mod done;
+mod drivers;
 mod figures;
 mod generated;
 mod hosts;
@@ -46,6 +47,8 @@ enum Task {
     Nightly(nightly::Options),
     /// Install the git hooks of this clone
     Setup,
+    /// Install the drivers of other languages that tests of the SQL server run
+    Drivers,
     /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers, English
     Tidy(tidy::Options),
     /// Write docs/layout.md: what each word of remote memory is
@@ -92,6 +95,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
     match task {
         Task::Ci(options) => ci::run(&root, options),
         Task::Setup => setup::run(&root),
+        Task::Drivers => drivers::run(&root),
         Task::Tidy(options) => tidy::run_with(&root, options),
         Task::Layout(options) => generated::run(&root, &generated::LAYOUT, options),
         Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),

@@ -79,6 +79,20 @@ pub fn unsupported(what: impl std::fmt::Display) -> SqlError {
     SqlError::new("0A000", format!("queries on the system catalog do not support {what}"))
 }
 
+/// `source.column[...]` is parsed as an access to `source`: the column, and the rest of the chain.
+pub fn column_of_access<'e>(
+    root: &Expr,
+    chain: &'e [AccessExpr],
+) -> Option<(Expr, &'e [AccessExpr])> {
+    let (Expr::Identifier(source), [AccessExpr::Dot(Expr::Identifier(column)), rest @ ..]) =
+        (root, chain)
+    else {
+        return None;
+    };
+    (!rest.is_empty())
+        .then(|| (Expr::CompoundIdentifier(vec![source.clone(), column.clone()]), rest))
+}
+
 impl Context<'_> {
     /// The value of an expression.
     pub fn value(&self, expression: &Expr, scope: &Scope<'_>) -> Result<Value, SqlError> {
@@ -124,7 +138,13 @@ impl Context<'_> {
             }
             Expr::Function(function) => self.function(function, scope)?,
             Expr::CompoundFieldAccess { root, access_chain } => {
-                self.subscript(&of(root)?, access_chain, scope)?
+                let column = column_of_access(root, access_chain);
+                let (root, chain) = match &column {
+                    Some((column, rest)) => (column, *rest),
+                    None => (&**root, &access_chain[..]),
+                };
+                let first = i64::from(!types::is_vector(types::of(root, &scope.layouts(), self)));
+                self.access(&of(root)?, chain, (first, scope))?
             }
             Expr::Substring { expr, substring_from, substring_for, .. } => {
                 let text = text_of(&of(expr)?);
@@ -133,6 +153,14 @@ impl Context<'_> {
                 };
                 let (from, count) = (number(substring_from)?.unwrap_or(1), number(substring_for)?);
                 text.map_or(Value::Null, |text| functions::substring(&text, from, count))
+            }
+            Expr::Trim { expr, trim_where, trim_what, .. } => {
+                let what = trim_what.as_deref().map(of).transpose()?;
+                let what = what.as_ref().map_or(Some(" ".to_owned()), text_of);
+                match (text_of(&of(expr)?), what) {
+                    (Some(text), Some(what)) => functions::trim(&text, *trim_where, &what),
+                    _ => Value::Null,
+                }
             }
             other => return self.predicate(other, scope),
         })
@@ -167,11 +195,15 @@ impl Context<'_> {
                 let below = compare(&value, &of(high)?).map(Ordering::is_le);
                 truth(above.zip(below).map(|(above, below)| (above && below) != *negated))
             }
-            Expr::Like { negated, expr, pattern, .. } => {
-                truth(like_of(&of(expr)?, &of(pattern)?, false)?.map(|is_like| is_like != *negated))
+            Expr::Like { negated, expr, pattern, escape_char, .. } => {
+                let pattern =
+                    with_backslashes(of(pattern)?, escape_char.as_deref().map(of).transpose()?)?;
+                truth(like_of(&of(expr)?, &pattern, false)?.map(|is_like| is_like != *negated))
             }
-            Expr::ILike { negated, expr, pattern, .. } => {
-                truth(like_of(&of(expr)?, &of(pattern)?, true)?.map(|is_like| is_like != *negated))
+            Expr::ILike { negated, expr, pattern, escape_char, .. } => {
+                let pattern =
+                    with_backslashes(of(pattern)?, escape_char.as_deref().map(of).transpose()?)?;
+                truth(like_of(&of(expr)?, &pattern, true)?.map(|is_like| is_like != *negated))
             }
             Expr::AnyOp { left, compare_op, right, .. } => {
                 truth(self.any(&of(left)?, compare_op, right, scope, true)?)
@@ -268,18 +300,36 @@ impl Context<'_> {
         Ok((!is_unknown).then_some(!is_any))
     }
 
-    fn subscript(
+    /// A field of the rows that `_pg_expandarray` returns, whose names are known.
+    pub fn field(root: &Value, name: &ast::Ident) -> Result<Value, SqlError> {
+        let at = match folded(name).as_str() {
+            "x" => 0,
+            "n" => 1,
+            other => return Err(unsupported(format!("the field {other}"))),
+        };
+        match root {
+            Value::Row(fields) => Ok(fields.get(at).cloned().unwrap_or(Value::Null)),
+            Value::Null => Ok(Value::Null),
+            _ => Err(unsupported("fields of this value")),
+        }
+    }
+
+    /// A field of a value, or an element of an array whose first position is `first`.
+    fn access(
         &self,
         root: &Value,
         chain: &[AccessExpr],
-        scope: &Scope<'_>,
+        (first, scope): (i64, &Scope<'_>),
     ) -> Result<Value, SqlError> {
+        if let [AccessExpr::Dot(Expr::Identifier(name))] = chain {
+            return Self::field(root, name);
+        }
         let [AccessExpr::Subscript(Subscript::Index { index })] = chain else {
             return Err(unsupported("this subscript"));
         };
         let Some(at) = int_of(&self.value(index, scope)?) else { return Ok(Value::Null) };
         let Some(elements) = elements_of(root) else { return Ok(Value::Null) };
-        let element = usize::try_from(at - 1).ok().and_then(|at| elements.get(at).cloned());
+        let element = usize::try_from(at - first).ok().and_then(|at| elements.get(at).cloned());
         Ok(element.unwrap_or(Value::Null))
     }
 
@@ -404,6 +454,33 @@ fn is_in(value: &Value, list: &[Value]) -> Option<bool> {
         }
     }
     (!is_unknown).then_some(false)
+}
+
+/// A pattern of LIKE whose escape character is the backslash.
+fn with_backslashes(pattern: Value, escape: Option<Value>) -> Result<Value, SqlError> {
+    let Some(escape) = escape else { return Ok(pattern) };
+    let (Some(text), Some(escape)) = (text_of(&pattern), text_of(&escape)) else {
+        return Ok(Value::Null);
+    };
+    if escape.chars().count() > 1 {
+        let error = SqlError::new("22025", "invalid escape string");
+        return Err(error.hint("Escape string must be empty or one character."));
+    }
+    let escape = escape.chars().next();
+    let mut letters = text.chars();
+    let mut written = String::new();
+    while let Some(letter) = letters.next() {
+        match letter {
+            letter if Some(letter) == escape => {
+                written.push('\\');
+                // At the end, the matcher refuses the backslash without a letter.
+                written.extend(letters.next());
+            }
+            '\\' => written.push_str("\\\\"),
+            letter => written.push(letter),
+        }
+    }
+    Ok(Value::text(&written))
 }
 
 fn like_of(value: &Value, pattern: &Value, ignores_case: bool) -> Result<Option<bool>, SqlError> {

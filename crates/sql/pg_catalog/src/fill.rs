@@ -387,6 +387,11 @@ impl Filler<'_> {
             for constraint in table.constraints() {
                 let other = constraint.references.as_ref();
                 let referenced = other.map_or(0, |(at, _)| self.world.tables[*at].oid);
+                // A foreign key has the index of the key that it refers to.
+                let index = match other {
+                    Some((at, keys)) => self.world.tables[*at].unique_index(keys),
+                    None => constraint.index,
+                };
                 let action = text(if other.is_some() { "a" } else { " " });
                 rows.push(self.row(&[
                     ("oid", Value::Int(constraint.oid)),
@@ -395,7 +400,7 @@ impl Filler<'_> {
                     ("contype", text(constraint.kind)),
                     ("convalidated", Value::Bool(true)),
                     ("conrelid", Value::Int(table.oid)),
-                    ("conindid", Value::Int(constraint.index)),
+                    ("conindid", Value::Int(index)),
                     ("confrelid", Value::Int(referenced)),
                     ("confupdtype", action.clone()),
                     ("confdeltype", action),

@@ -11,6 +11,7 @@ use sql_session::SqlError;
 use sql_value::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr, JoinConstraint, JoinOperator, TableFactor};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// The conditions that AND connects.
 fn conjuncts<'q>(condition: &'q Expr, all: &mut Vec<&'q Expr>) {
@@ -42,7 +43,7 @@ pub fn from(
             .chain(tables.joins.iter().map(|join| (&join.relation, Some(&join.join_operator))));
         let count = tables.joins.len() + 1;
         for (number, (factor, operator)) in factors.enumerate() {
-            (layout, rows) = joined(layout, rows, factor, operator, outer, context)?;
+            (layout, rows) = joined(layout, rows, (factor, operator, &conditions), outer, context)?;
             // An outer join later may not lose rows by a condition on its own side, so conditions
             // with columns of what is there are safe: left rows stay left rows.
             let is_end = is_last && number + 1 == count;
@@ -95,23 +96,15 @@ fn is_ready(condition: &Expr, layout: &Layout) -> bool {
     }
 }
 
-/// Joins rows with a table.
+/// Joins rows with a table. `later` are conditions that the joined rows will have to satisfy.
 fn joined(
     left: Layout,
     rows: Vec<Row>,
-    factor: &TableFactor,
-    operator: Option<&JoinOperator>,
+    (factor, operator, later): (&TableFactor, Option<&JoinOperator>, &[&Expr]),
     outer: Option<&Scope<'_>>,
     context: &Context<'_>,
 ) -> Result<(Layout, Vec<Row>), SqlError> {
-    let (is_left, constraint) = match operator {
-        None => (false, None),
-        Some(JoinOperator::Join(own) | JoinOperator::Inner(own) | JoinOperator::CrossJoin(own)) => {
-            (false, Some(own))
-        }
-        Some(JoinOperator::Left(own) | JoinOperator::LeftOuter(own)) => (true, Some(own)),
-        Some(_) => return Err(unsupported("this kind of join")),
-    };
+    let (is_left, constraint) = kind(operator)?;
     let outer_layouts = outer.map(Scope::layouts).unwrap_or_default();
     let lateral: Vec<&Layout> = std::iter::once(&left).chain(outer_layouts).collect();
     let own = factor_layout(factor, &lateral, context)?;
@@ -119,23 +112,37 @@ fn joined(
     layout.columns.extend(own.columns.iter().cloned());
     let (conditions, equal) = join_conditions(constraint, &left, &own)?;
     let is_fixed = !is_lateral(factor);
-    let fixed = match is_fixed {
+    let mut fixed = match is_fixed {
         true => factor_rows(factor, outer, context)?,
         false => Vec::new(),
+    };
+    // Conditions behind an outer join are for its result.
+    let later = if is_left { &[] } else { later };
+    let of_own: Vec<&Expr> = later.iter().copied().filter(|one| is_ready(one, &own)).collect();
+    fixed = filtered(fixed, &of_own, &own, outer, context)?;
+    let keys = conditions.iter().chain(later).find_map(|one| equality(one, &left, &own));
+    let index = match keys {
+        Some((_, key)) if is_fixed => Some(KeyIndex::new(key, &fixed, &own, context)?),
+        _ => None,
     };
     let mut result = Vec::new();
     for row in rows {
         let scope = Scope { layout: &left, row: &row, group: None, outer };
-        let own;
+        let lateral_rows;
         let others = match is_fixed {
             true => &fixed,
             false => {
-                own = factor_rows(factor, Some(&scope), context)?;
-                &own
+                lateral_rows = factor_rows(factor, Some(&scope), context)?;
+                &lateral_rows
             }
         };
+        let found = match (&index, keys) {
+            (Some(index), Some((key, _))) => index.find(&context.value(key, &scope)?),
+            _ => None,
+        };
         let mut is_matched = false;
-        for other in others {
+        for at in 0..found.map_or(others.len(), <[usize]>::len) {
+            let other = &others[found.map_or(at, |found| found[at])];
             let mut both = row.clone();
             both.extend(other.iter().cloned());
             let is_equal = |(one, other): &(usize, usize)| {
@@ -158,6 +165,69 @@ fn joined(
         }
     }
     Ok((layout, result))
+}
+
+/// Whether a join keeps rows of the left without a match, and its condition.
+fn kind(operator: Option<&JoinOperator>) -> Result<(bool, Option<&JoinConstraint>), SqlError> {
+    match operator {
+        None => Ok((false, None)),
+        Some(JoinOperator::Join(own) | JoinOperator::Inner(own) | JoinOperator::CrossJoin(own)) => {
+            Ok((false, Some(own)))
+        }
+        Some(JoinOperator::Left(own) | JoinOperator::LeftOuter(own)) => Ok((true, Some(own))),
+        Some(_) => Err(unsupported("this kind of join")),
+    }
+}
+
+/// The sides of `left = right`, one for each side of a join.
+fn equality<'q>(
+    condition: &'q Expr,
+    left: &Layout,
+    right: &Layout,
+) -> Option<(&'q Expr, &'q Expr)> {
+    let Expr::BinaryOp { left: one, op: BinaryOperator::Eq, right: other } = condition else {
+        return None;
+    };
+    let are = |one: &Expr, other: &Expr| is_ready(one, left) && is_ready(other, right);
+    match (are(one, other), are(other, one)) {
+        (true, _) => Some((one, other)),
+        (false, true) => Some((other, one)),
+        (false, false) => None,
+    }
+}
+
+/// The rows of a table by a key, if all keys are integers.
+struct KeyIndex {
+    rows: Option<HashMap<i64, Vec<usize>>>,
+}
+
+impl KeyIndex {
+    fn new(
+        key: &Expr,
+        rows: &[Row],
+        layout: &Layout,
+        context: &Context<'_>,
+    ) -> Result<Self, SqlError> {
+        let mut index: HashMap<i64, Vec<usize>> = HashMap::new();
+        for (at, row) in rows.iter().enumerate() {
+            let scope = Scope { layout, row, group: None, outer: None };
+            match context.value(key, &scope)? {
+                Value::Int(key) => index.entry(key).or_default().push(at),
+                Value::Null => {}
+                _ => return Ok(Self { rows: None }),
+            }
+        }
+        Ok(Self { rows: Some(index) })
+    }
+
+    /// The rows that may have this key; `None` if all may.
+    fn find(&self, key: &Value) -> Option<&[usize]> {
+        match (&self.rows, key) {
+            (Some(rows), Value::Int(key)) => Some(rows.get(key).map_or(&[], Vec::as_slice)),
+            (Some(_), Value::Null) => Some(&[]),
+            _ => None,
+        }
+    }
 }
 
 type Conditions<'q> = (Vec<&'q Expr>, Vec<(usize, usize)>);

@@ -63,6 +63,12 @@ pub fn set(name: &str, values: &[Value]) -> Result<Vec<Value>, SqlError> {
             let count = values.first().and_then(elements_of).map_or(0, |elements| elements.len());
             (1..=count as i64).map(Value::Int).collect()
         }
+        // Each element with its position, from 1: the fields `x` and `n`.
+        "_pg_expandarray" => {
+            let elements = values.first().and_then(elements_of).unwrap_or_default();
+            let pair = |(element, at)| Value::Row([element, Value::Int(at)].into());
+            elements.into_iter().zip(1..).map(pair).collect()
+        }
         // No table has partitions; a table is its own ancestor only if it is partitioned.
         _ => Vec::new(),
     })
@@ -309,6 +315,16 @@ pub fn substring(text: &str, from: i64, count: Option<i64>) -> Value {
     Value::text(&letters.map(|(letter, _)| letter).collect::<String>())
 }
 
+/// `text` without the characters of `what` at its ends.
+pub fn trim(text: &str, at: Option<ast::TrimWhereField>, what: &str) -> Value {
+    let is_cut = |letter: char| what.contains(letter);
+    Value::text(match at {
+        None | Some(ast::TrimWhereField::Both) => text.trim_matches(is_cut),
+        Some(ast::TrimWhereField::Leading) => text.trim_start_matches(is_cut),
+        Some(ast::TrimWhereField::Trailing) => text.trim_end_matches(is_cut),
+    })
+}
+
 fn index_column(oid: i64, column: i64, world: &World) -> Option<String> {
     let (table, index) = world.index(oid)?;
     let at = index.columns.get(usize::try_from(column - 1).ok()?)?;
@@ -325,7 +341,7 @@ pub fn result_type(
     let arguments = arguments(function).unwrap_or_default();
     let first = || arguments.first().map_or(types::TEXT, |argument| of(argument));
     match name(function).as_str() {
-        "count" | "sum" => types::INT8,
+        "count" | "sum" | "row_number" => types::INT8,
         "array" => match &function.args {
             ast::FunctionArguments::Subquery(query) => {
                 let shape = crate::select::shape(query, layouts, context);
@@ -339,6 +355,9 @@ pub fn result_type(
             types::NAME => types::NAME_ARRAY,
             types::OID => 1028,
             types::INT4 => 1007,
+            types::INT8 => 1016,
+            types::BOOL => 1000,
+            21 => 1005,
             _ => types::TEXT_ARRAY,
         },
         "unnest" => types::element_of(first()),

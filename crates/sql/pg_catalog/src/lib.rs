@@ -32,6 +32,7 @@ mod schema_columns;
 mod select;
 mod statistics;
 mod types;
+mod window;
 mod world;
 
 pub use route::{CatalogQuery, OutputColumn};

@@ -7,6 +7,7 @@ use crate::functions;
 use crate::operators::{bool_of, int_of, sort_order};
 use crate::route::OutputColumn;
 use crate::types::{self, folded};
+use crate::window;
 use sql_session::SqlError;
 use sql_value::Value;
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr, SetOperator, SetQuantifier};
@@ -138,7 +139,8 @@ fn run_body(
     }
 }
 
-fn is_same(one: &[Value], other: &[Value]) -> bool {
+/// Whether rows have the same values; nulls are equal.
+pub fn is_same(one: &[Value], other: &[Value]) -> bool {
     one.iter().zip(other).all(|(one, other)| sort_order(one, other) == Ordering::Equal)
 }
 
@@ -153,7 +155,7 @@ fn remove_duplicates(rows: &mut Vec<Row>) {
 }
 
 /// A column of a result.
-enum Output<'q> {
+pub enum Output<'q> {
     /// A column of the FROM clause.
     Column(usize),
     Expression(&'q Expr),
@@ -200,6 +202,7 @@ fn run_select(
     let (layout, inputs) = from(select, outer, context)?;
     let outputs = outputs(&select.projection, &layout)?;
     let groups = groups(select, &layout, inputs, outer, context)?;
+    let mut windows = window::windows(&outputs)?;
     // Each result with its sort keys.
     let mut results: Vec<(Row, Row)> = Vec::new();
     for (row, group) in &groups {
@@ -214,7 +217,14 @@ fn run_select(
                 order.iter().map(|by| sort_key(&by.expr, &outputs, &result, &scope, context));
             let keys = keys.collect::<Result<Row, _>>()?;
             results.push((result, keys));
+            for window in &mut windows {
+                window.note(&scope, context)?;
+            }
         }
+    }
+    if !windows.is_empty() {
+        windows.iter().for_each(|window| window.fill(results.iter_mut().map(|(row, _)| row)));
+        sort_keys_of_outputs(&mut results, &outputs, order)?;
     }
     if select.distinct.is_some() {
         let mut kept: Vec<(Row, Row)> = Vec::new();
@@ -255,6 +265,23 @@ fn print_references(
     }
 }
 
+/// A function that returns a set, and the field of its rows that a column has, if it has one only.
+fn set_of(expression: &Expr) -> Option<(&ast::Function, Option<&ast::Ident>)> {
+    match expression {
+        Expr::Function(function) => {
+            functions::returns_set(&functions::name(function)).then_some((function, None))
+        }
+        Expr::Nested(inner) => set_of(inner),
+        Expr::CompoundFieldAccess { root, access_chain } => match &access_chain[..] {
+            [ast::AccessExpr::Dot(Expr::Identifier(name))] => {
+                set_of(root).map(|(function, _)| (function, Some(name)))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The rows of one input row: several if a column is a function that returns a set.
 fn result_rows(
     outputs: &[(String, Output<'_>)],
@@ -266,15 +293,19 @@ fn result_rows(
     for (_, output) in outputs {
         row.push(match output {
             Output::Column(at) => scope.row.get(*at).cloned().unwrap_or(Value::Null),
-            Output::Expression(Expr::Function(function))
-                if functions::returns_set(&functions::name(function)) =>
-            {
+            Output::Expression(expression) if let Some((function, field)) = set_of(expression) => {
                 let arguments = functions::arguments(function)?;
                 let values = arguments.iter().map(|argument| context.value(argument, scope));
                 let values = values.collect::<Result<Vec<_>, _>>()?;
-                sets.push((row.len(), functions::set(&functions::name(function), &values)?));
+                let mut set = functions::set(&functions::name(function), &values)?;
+                if let Some(field) = field {
+                    let of_row = |value: &Value| Context::field(value, field);
+                    set = set.iter().map(of_row).collect::<Result<_, _>>()?;
+                }
+                sets.push((row.len(), set));
                 Value::Null
             }
+            Output::Expression(expression) if window::is_window(expression) => Value::Null,
             Output::Expression(expression) => context.value(expression, scope)?,
         });
     }
@@ -303,6 +334,22 @@ fn sort_key(
         return at.map(|at| result[at].clone());
     }
     context.value(expression, scope)
+}
+
+/// Replaces the sort keys that are columns of the result.
+fn sort_keys_of_outputs(
+    results: &mut [(Row, Row)],
+    outputs: &[(String, Output<'_>)],
+    order: &[ast::OrderByExpr],
+) -> Result<(), SqlError> {
+    for (number, by) in order.iter().enumerate() {
+        let names = outputs.iter().map(|(name, _)| name.as_str());
+        let Some(at) = output_position(&by.expr, names).transpose()? else { continue };
+        for (row, keys) in results.iter_mut() {
+            keys[number] = row[at].clone();
+        }
+    }
+    Ok(())
 }
 
 /// The output that a key of ORDER BY names; an error if its number is out of range.

@@ -1,6 +1,6 @@
 //! Types of expressions, by their numbers in `pg_type`.
 
-use crate::evaluate::{Context, Layout};
+use crate::evaluate::{Context, Layout, column_of_access};
 use crate::functions;
 use crate::select;
 use sqlparser::ast::{self, BinaryOperator, Expr, UnaryOperator};
@@ -154,9 +154,20 @@ pub fn of(expression: &Expr, layouts: &[&Layout], context: &Context<'_>) -> u32 
         }
         Expr::Function(function) => functions::result_type(function, of_inner, layouts, context),
         Expr::Array(array) => array_of(array.elem.first().map_or(TEXT, of_inner)),
-        Expr::CompoundFieldAccess { root, .. } => element_of(of_inner(root)),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            match column_of_access(root, access_chain) {
+                Some((column, _)) => element_of(of_inner(&column)),
+                None if matches!(access_chain[..], [ast::AccessExpr::Dot(_)]) => INT4,
+                None => element_of(of_inner(root)),
+            }
+        }
         _ => BOOL,
     }
+}
+
+/// Whether an array of this type begins at position 0: `int2vector` or `oidvector`.
+pub fn is_vector(oid: u32) -> bool {
+    matches!(oid, 22 | 30)
 }
 
 fn is_null(expression: &Expr) -> bool {

@@ -142,6 +142,16 @@ impl TableInfo {
         found
     }
 
+    /// The unique index of these columns; 0 if there is none.
+    pub(crate) fn unique_index(&self, columns: &[usize]) -> i64 {
+        let has_all = |own: &[usize]| {
+            own.len() == columns.len() && columns.iter().all(|column| own.contains(column))
+        };
+        let found = self.indexes().into_iter();
+        let mut found = found.filter(|index| index.is_unique && has_all(index.columns));
+        found.next().map_or(0, |index| index.oid)
+    }
+
     /// Names of columns, separated by commas.
     pub(crate) fn column_names(&self, columns: &[usize]) -> String {
         let names = columns.iter().filter_map(|at| self.table.columns.get(*at));

@@ -163,10 +163,17 @@ impl Reader<'_> {
             let kind = self.surroundings.routines[*at].kind;
             (kind == RoutineKind::Procedure) == (call.form == CallForm::Call)
         };
-        let nodes = &call.arguments;
         let scope = Scope::default();
-        let given = nodes.iter().map(|node| resolver.expr(&scope, node));
-        let given = given.collect::<Result<Vec<Expr>>>()?;
+        let (mut nodes, mut given) = (Vec::new(), Vec::new());
+        for &node in &call.arguments {
+            let value = resolver.expr(&scope, node)?;
+            // pgjdbc has a parameter of this type for each value that a function returns, and
+            // PostgreSQL drops it, too.
+            if call.form == CallForm::Call || value.sql_type != SqlType::Void {
+                nodes.push(node);
+                given.push(value);
+            }
+        }
         let missing = || {
             let types: Vec<String> =
                 given.iter().map(|value| value.sql_type.base().name()).collect();

@@ -139,6 +139,10 @@ impl From<sql_value::Error> for SqlError {
         // Only constraints are named in these classes.
         let named = sqlstate.starts_with("23").then(|| quoted(&message, "constraint"));
         let column = (sqlstate == "23502").then(|| quoted(&message, "column")).flatten();
+        // So are their tables, except those of unique keys.
+        let is_of_table = matches!(&*sqlstate, "23502" | "23503" | "23514");
+        let table = is_of_table
+            .then(|| quoted(&message, "relation").or_else(|| quoted(&message, "on table")));
         let is_fatal = sqlstate == "25P04";
         let mut found = Self::new(sqlstate, message);
         if is_fatal {
@@ -146,6 +150,7 @@ impl From<sql_value::Error> for SqlError {
         }
         (found.detail, found.hint) = (detail, hint);
         (found.constraint, found.column) = (named.flatten(), column);
+        found.table = table.flatten();
         found
     }
 }

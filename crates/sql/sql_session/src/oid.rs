@@ -57,6 +57,7 @@ pub fn to_type(oid: u32) -> Option<SqlType> {
     let array = |element| Some(SqlType::Array(Box::new(element)));
     Some(match oid {
         0 | 705 => SqlType::Unknown,
+        2278 => SqlType::Void,
         16 => SqlType::Bool,
         17 => SqlType::Bytes,
         20 => SqlType::Int8,

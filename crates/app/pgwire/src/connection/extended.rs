@@ -115,8 +115,14 @@ impl<S: Session> Connection<S> {
                 backend::parameter_description(output, &statement.parameters);
                 describe_rows(output, statement.columns.as_deref(), &[]);
             }
+            Target::Portal(name) if !self.portals.contains_key(name) => {
+                // A cursor that `DECLARE` has made is a portal, too.
+                let fetch = format!("FETCH FORWARD 0 FROM \"{}\"", name.replace('"', "\"\""));
+                let cursor = self.session.prepare(&fetch, &[]).map_err(|_| no_portal(name))?;
+                describe_rows(&mut self.stream.output, cursor.columns().as_deref(), &[]);
+            }
             Target::Portal(name) => {
-                let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+                let portal = &self.portals[name];
                 let columns = portal.statement.columns.as_deref();
                 describe_rows(&mut self.stream.output, columns, &portal.formats);
             }

@@ -1,6 +1,6 @@
 //! Values for clients.
 
-use super::types::{self, element_of, type_length};
+use super::types::{self, element_of, element_of_vector, type_length};
 use super::{Format, JSONB_VERSION, numeric};
 use crate::error::{Result, error_with_hint, sqlstate};
 use crate::message::backend::Column;
@@ -33,6 +33,10 @@ fn text(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) {
         Value::Int(number) if matches!(oid, types::INT2 | types::INT4 | types::INT8) => {
             // Writing to a buffer in memory cannot fail.
             let _ = write!(buffer, "{number}");
+        }
+        Value::Array(values) if element_of_vector(oid).is_some() => {
+            let values = values.iter().map(|value| output::text(value, &SqlType::Int8));
+            buffer.extend_from_slice(values.collect::<Vec<_>>().join(" ").as_bytes());
         }
         value => {
             buffer.extend_from_slice(output::text(value, &printed_type(oid, modifier)).as_bytes());
@@ -79,7 +83,11 @@ fn binary(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) -> Resul
         }
         (Value::Array(values), oid) if element_of(oid).is_some() => {
             let element = element_of(oid).expect("it was just found");
-            array(values, element, modifier, buffer)?;
+            array(values, (element, 1), modifier, buffer)?;
+        }
+        (Value::Array(values), oid) if element_of_vector(oid).is_some() => {
+            let element = element_of_vector(oid).expect("it was just found");
+            array(values, (element, 0), modifier, buffer)?;
         }
         // The binary format of texts is the text.
         (Value::Text(_), oid) if !matches!(type_length(oid), 1..) || is_text(oid) => {
@@ -98,7 +106,13 @@ fn is_text(oid: u32) -> bool {
     matches!(oid, types::CHAR | types::NAME)
 }
 
-fn array(values: &[Value], element: u32, modifier: i32, buffer: &mut Vec<u8>) -> Result<()> {
+/// An array of a type, whose first element has the position `first`.
+fn array(
+    values: &[Value],
+    (element, first): (u32, i32),
+    modifier: i32,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
     let dimensions = i32::from(!values.is_empty());
     let has_nulls = i32::from(values.iter().any(Value::is_null));
     for field in [dimensions, has_nulls, element as i32] {
@@ -109,7 +123,7 @@ fn array(values: &[Value], element: u32, modifier: i32, buffer: &mut Vec<u8>) ->
     }
     let count = values.len() as i32;
     buffer.extend_from_slice(&count.to_be_bytes());
-    buffer.extend_from_slice(&1i32.to_be_bytes());
+    buffer.extend_from_slice(&first.to_be_bytes());
     for value in values {
         let start = buffer.len();
         buffer.extend_from_slice(&(-1i32).to_be_bytes());

@@ -71,6 +71,15 @@ fn both_formats_are_postgresqls() {
     );
 }
 
+/// Vectors of the system catalog are only sent.
+#[test]
+fn vectors_are_postgresqls() {
+    let vector = Value::Array([Value::Int(1), Value::Int(2)].as_slice().into());
+    assert_eq!(encoded(&vector, 22, Format::Text), b"1 2");
+    let binary = "0000000100000000000000150000000200000000000000020001000000020002";
+    assert_eq!(hex(&encoded(&vector, 22, Format::Binary)), binary);
+}
+
 #[test]
 fn decimals_have_postgresqls_groups() {
     let check = |units: i128, scale: u8, binary: &str| {

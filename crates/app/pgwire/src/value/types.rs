@@ -65,6 +65,16 @@ pub fn array_of(oid: u32) -> u32 {
     TYPES.iter().find(|(own, _, _)| *own == oid).map_or(0, |(_, array, _)| *array)
 }
 
+/// The OID of the elements of `int2vector` or `oidvector`: arrays in the system catalog with a text
+/// format of their own, whose first position is 0.
+pub fn element_of_vector(oid: u32) -> Option<u32> {
+    match oid {
+        22 => Some(INT2),
+        30 => Some(OID),
+        _ => None,
+    }
+}
+
 /// The OID of the array's elements.
 pub fn element_of(oid: u32) -> Option<u32> {
     let is_array = |(_, array, _): &&(u32, u32, i16)| *array == oid && oid != 0;

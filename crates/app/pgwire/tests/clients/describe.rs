@@ -159,13 +159,39 @@ fn drivers_find_types_tables_and_settings() {
 }
 
 #[test]
+fn windows_patterns_and_fields_are_those_of_postgresql() {
+    let world = World::new();
+    let Some(created) = world.psql(&TABLES) else { return };
+    assert!(!created.contains("ERROR"), "{created}");
+    for (query, expected) in [
+        (
+            "select relname, row_number() over (partition by relkind order by relname desc) as n
+             from pg_class where relkind in ('r', 'i') and relname like 't%' order by n, relname",
+            "town|2",
+        ),
+        (
+            "select relname from pg_class where relname like 'pg!_am%' escape '!' order by 1",
+            "pg_am",
+        ),
+        (
+            "select (k).x, (k).n from (select information_schema._pg_expandarray(conkey) as k
+          from pg_constraint where contype = 'f') t",
+            "1|1",
+        ),
+    ] {
+        let Some(told) = world.psql(&["\\t", "\\a", query]) else { return };
+        assert!(told.lines().any(|line| line == expected), "{query}: {told}");
+    }
+}
+
+#[test]
 fn what_the_catalog_cannot_answer_is_an_error_with_a_reason() {
     let world = World::new();
     for (query, sqlstate) in [
         ("select 'nothing'::regclass", "42P01"),
         ("select nothing from pg_class", "42703"),
         ("select pg_nothing(oid) from pg_class", "0A000"),
-        ("select row_number() over () from pg_class", "0A000"),
+        ("select rank() over () from pg_class", "0A000"),
         ("select relname ~ '(' from pg_class", "2201B"),
         ("select oid::int / 0 from pg_class where relname = $1", "42P02"),
     ] {

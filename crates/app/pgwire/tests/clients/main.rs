@@ -1,14 +1,14 @@
-//! Clients of PostgreSQL over a database: psql, pgbench, the driver of Rust, and the driver of
-//! Python where it is installed.
+//! Clients of PostgreSQL over a database: psql, pgbench, the driver of Rust, and drivers of other
+//! languages where they are installed.
 
 mod describe;
 mod driver;
+mod drivers;
 mod login;
 mod pgbench;
 mod privileges;
 mod programs;
 mod psql;
-mod python;
 mod styles;
 mod syntax;
 mod types;

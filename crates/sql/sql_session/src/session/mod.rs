@@ -310,10 +310,21 @@ impl<H: Host> SqlSession<H> {
 
     /// Makes a transaction block fail if there is an error.
     fn noted<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
-        if result.is_err() {
+        result.map_err(|mut error| {
+            if let Some(key) = error.constraint.as_ref().filter(|_| error.table.is_none()) {
+                error.table = self.table_of_key(key);
+            }
             self.fail();
-        }
-        result
+            error
+        })
+    }
+
+    /// The table of a unique key.
+    fn table_of_key(&self, name: &str) -> Option<String> {
+        let of_block = self.block.as_ref().and_then(|block| block.version.clone());
+        let version = of_block.unwrap_or_else(|| self.database.version());
+        let table = version.table_of_index(name)?;
+        Some(version.catalog.tables[table].name.clone())
     }
 
     /// The server has refused something inside of a transaction block, such as a message of the

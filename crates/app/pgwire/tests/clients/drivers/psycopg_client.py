@@ -1,9 +1,8 @@
-//! psycopg 3, where Python has it. `PGWIRE_TEST_PYTHON` names the interpreter.
+"""psycopg 3: parameters in both formats, errors, savepoints, COPY, pipelines, cursors."""
 
-use crate::programs::{World, run, text};
+import json
+import psycopg
 
-const PROGRAM: &str = r#"
-import json, os, psycopg
 dsn = "dbname=postgres"
 with psycopg.connect(dsn) as connection:
     connection.execute("create table t (id int primary key, name text, amount numeric(10,2), at timestamp)")
@@ -43,18 +42,3 @@ with psycopg.connect(dsn) as connection:
     assert explained[0]["Plan"]["Actual Rows"] == 1 and explained[0]["Execution Time"] > 0, explained
     assert connection.info.server_version >= 150000
 print("psycopg", psycopg.__version__, "is served")
-"#;
-
-#[test]
-fn psycopg_is_served() {
-    let python = std::env::var("PGWIRE_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let world = World::new();
-    let host = "127.0.0.1";
-    let Some(found) = run(&python, host, world.port(), &["-c", "import psycopg"]) else { return };
-    if !found.status.success() {
-        eprintln!("skipped: {python} has no psycopg");
-        return;
-    }
-    let run = run(&python, host, world.port(), &["-c", PROGRAM]).expect("it was just there");
-    assert!(text(&run).contains("is served"), "{}", text(&run));
-}

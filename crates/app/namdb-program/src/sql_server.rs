@@ -164,7 +164,7 @@ impl Pages {
 /// Lets this process open a file per connection, as far as it may.
 fn raise_file_limit(connections: u64) {
     let limits = getrlimit(Resource::Nofile);
-    let wanted = connections + SPARE_FILES;
+    let wanted = connections + pgwire::ARRIVALS_MAX as u64 + SPARE_FILES;
     let allowed = limits.maximum.map_or(wanted, |maximum| maximum.min(wanted));
     if limits.current.is_some_and(|current| current < allowed) {
         // A lower limit is reported when it is reached.

@@ -29,4 +29,4 @@ pub mod value;
 mod wire;
 
 pub use server::shared::{Counts, Limits};
-pub use server::{Gauges, Server};
+pub use server::{ARRIVALS_MAX, Gauges, Server};

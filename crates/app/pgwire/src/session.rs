@@ -229,6 +229,7 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
                            transaction block";
             return Err(error(sqlstate::FAILED_TRANSACTION, message));
         }
+        self.require_role()?;
         let mut rows = RowSet::new(query.columns().len());
         query.run(&world(self), parameters)?.into_iter().for_each(|row| rows.push(row));
         Ok(Outcome::Rows { tag: format!("SELECT {}", rows.len()), rows })

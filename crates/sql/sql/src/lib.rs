@@ -50,7 +50,7 @@ pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};
 pub use reserved::is_reserved;
 pub use routine::{read_procedures, read_signature};
-pub use schema::{read_definitions, read_schema};
+pub use schema::{IDENTITY, read_definitions, read_schema};
 pub use single::{
     Action, Call, CallForm, SingleStatement, Surroundings, read_statement, read_type,
 };

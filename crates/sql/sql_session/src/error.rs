@@ -156,7 +156,7 @@ impl From<sql_value::Error> for SqlError {
 }
 
 /// The name in double quotes behind a word.
-fn quoted(message: &str, word: &str) -> Option<String> {
+pub(crate) fn quoted(message: &str, word: &str) -> Option<String> {
     let rest = &message[message.find(&format!("{word} \""))? + word.len() + 2..];
     Some(rest[..rest.find('"')?].to_owned())
 }

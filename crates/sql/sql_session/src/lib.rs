@@ -56,6 +56,6 @@ pub use outcome::{ColumnDescription, CopyDirection, CopyFormat, Notice, Outcome,
 pub use planner::{ColumnStatistics, Constant, TableStatistics};
 pub use session::{
     CommentPart, Fetched, OpenQuery, Prepared, ROWS_AT_A_TIME, SessionOptions, SilenceLimit,
-    SqlSession, StatementKind, TransactionStatus,
+    SqlSession, StatementKind, TransactionStatus, is_for_superusers,
 };
-pub use statement::{StatementText, statements};
+pub use statement::{StatementText, statements, without_passwords};

@@ -1,6 +1,6 @@
 //! Statements with their plans.
 
-use crate::access::required::{check_call, check_query};
+use crate::access::required::{Rights, check_call, check_query};
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::parse_error::parse_error;
@@ -39,10 +39,10 @@ impl Planned {
     }
 
     /// Requires the privileges of a role for it.
-    pub fn check(&self, version: &Version, role: i64) -> Result<(), SqlError> {
+    pub fn check(&self, rights: Rights<'_>) -> Result<(), SqlError> {
         match &self.action {
-            PlannedAction::Query(query) => check_query(version, role, &query.query),
-            PlannedAction::Call(call) => check_call(version, role, call),
+            PlannedAction::Query(query) => check_query(rights, &query.query),
+            PlannedAction::Call(call) => check_call(rights, call),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::SqlError;
 use crate::lexer::{Kind, Token, characters, tokens};
+use std::borrow::Cow;
 
 /// A statement in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +62,26 @@ pub fn statements(text: &str) -> Result<Vec<StatementText<'_>>, SqlError> {
     Ok(found)
 }
 
+/// A text for a log: without the passwords in its commands.
+pub fn without_passwords(text: &str) -> Cow<'_, str> {
+    let contains = |word: &str| {
+        text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if !contains("password") {
+        return Cow::Borrowed(text);
+    }
+    let Ok(tokens) = tokens(text) else { return Cow::Borrowed("(a statement with an open quote)") };
+    let (mut shown, mut from) = (String::new(), 0);
+    for pair in tokens.windows(2) {
+        if pair[0].is_word("PASSWORD") && pair[1].kind == Kind::Text {
+            shown += &text[from..pair[1].at];
+            shown += "'...'";
+            from = pair[1].end();
+        }
+    }
+    Cow::Owned(shown + &text[from..])
+}
+
 fn statement<'t>(
     text: &'t str,
     tokens: &[Token<'_>],
@@ -90,6 +111,20 @@ mod tests {
         assert_eq!(split(&format!("{function};SELECT 2")), [function, "SELECT 2"]);
         assert_eq!(split("DO $$ a;b $$;x"), ["DO $$ a;b $$", "x"]);
         assert_eq!(split("BEGIN; SELECT 1; END"), ["BEGIN", "SELECT 1", "END"]);
+    }
+
+    #[test]
+    fn logs_have_no_passwords() {
+        let text =
+            "CREATE ROLE a LOGIN PaSSword E'it''s'; ALTER USER b ENCRYPTED PASSWORD $$x$$ LOGIN";
+        let shown =
+            "CREATE ROLE a LOGIN PaSSword '...'; ALTER USER b ENCRYPTED PASSWORD '...' LOGIN";
+        assert_eq!(without_passwords(text), shown);
+        assert_eq!(without_passwords("SELECT 'x' AS password"), "SELECT 'x' AS password");
+        assert_eq!(
+            without_passwords("ALTER ROLE a PASSWORD 'x"),
+            "(a statement with an open quote)"
+        );
     }
 
     #[test]

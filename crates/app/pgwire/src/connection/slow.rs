@@ -20,6 +20,7 @@ impl<S: Session> Connection<S> {
         let took = clock::now() - begin;
         if took >= least {
             let milliseconds = took.as_secs_f64() * 1e3;
+            let text = sql_session::without_passwords(text);
             tracing::info!("duration: {milliseconds:.3} ms  {kind}: {text}");
         }
     }

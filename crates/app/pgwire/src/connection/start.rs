@@ -44,8 +44,11 @@ impl<S: Session> Connection<S> {
     ) -> Option<Self> {
         let mut stream = Stream::new(wire, input, shared.limits.linger).ok()?;
         let Welcome { startup, mut options, login, is_local } = welcome;
+        let wanted = options.settings.iter().map(|(name, _)| name);
+        let restricted = wanted.filter(|name| sql_session::is_for_superusers(name)).cloned().last();
         options.settings.splice(0..0, shared.limits.settings.iter().cloned());
-        let session = match database.session_after(&login, is_local, options) {
+        let opened = database.session_after(&login, is_local, options);
+        let session = match opened.and_then(|session| may_set(session, restricted.as_deref())) {
             Ok(session) => session,
             Err(refusal) => {
                 refuse(&mut stream, &refusal);
@@ -86,6 +89,17 @@ impl<S: Session> Connection<S> {
         connection.session.take_changed_settings();
         connection.ready();
         Some(connection)
+    }
+}
+
+/// Refuses a session whose startup packet has a setting that its role may not change.
+fn may_set<S: Session>(session: S, setting: Option<&str>) -> Result<S> {
+    match setting.filter(|_| session.setting("is_superuser").is_some_and(|is| is == "off")) {
+        None => Ok(session),
+        Some(name) => {
+            let message = format!("permission denied to set parameter \"{name}\"");
+            Err(fatal("42501", message))
+        }
     }
 }
 

@@ -22,7 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Sockets that are accepted and have not started.
-const ARRIVALS_MAX: usize = 1_000;
+pub const ARRIVALS_MAX: usize = 1_000;
+/// Arrivals that are looked at between two looks at the silent clients: each may be a TLS handshake,
+/// which takes a millisecond.
+const ARRIVALS_PER_ROUND: usize = 16;
 /// Events of one system call.
 const EVENTS_MAX: usize = 256;
 /// Interval at which the deadlines of arrivals are looked at.
@@ -155,20 +158,30 @@ impl<D: Database> Lobby<D> {
                     clock::sleep(LOOK);
                 }
             }
-            for event in &events {
-                match event.data.u64() {
+            let numbers = || events.iter().map(|event| event.data.u64());
+            for number in numbers() {
+                match number {
+                    LISTENER | WAKE => {}
+                    number if arrivals.contains_key(&number) => {}
+                    number => self.serve_again(number, crew),
+                }
+            }
+            let (mut heard, arrived) = (0, |number: &u64| *number > WAKE);
+            for number in numbers().filter(arrived) {
+                if let Some(arrival) = arrivals.remove(&number) {
+                    // The next round reports the others again.
+                    match heard < ARRIVALS_PER_ROUND {
+                        true => self.advance(number, arrival, &mut arrivals, crew),
+                        false => drop(arrivals.insert(number, arrival)),
+                    }
+                    heard += 1;
+                }
+            }
+            for number in numbers() {
+                match number {
                     LISTENER => self.accept(listener, &mut arrivals),
                     WAKE => self.drain_wake(),
-                    number => match arrivals.remove(&number) {
-                        Some(arrival) => self.advance(number, arrival, &mut arrivals, crew),
-                        None => {
-                            let connection = self.lock().remove(number);
-                            if let Some(connection) = connection {
-                                let _ = epoll::delete(&self.epoll, connection.stream().socket());
-                                crew.give(Job::Serve(connection));
-                            }
-                        }
-                    },
+                    _ => {}
                 }
             }
             self.end_late(&mut arrivals);
@@ -183,6 +196,15 @@ impl<D: Database> Lobby<D> {
         let silent = std::mem::take(&mut *self.lock());
         for (mut connection, _) in silent.connections.into_values() {
             connection.stop();
+        }
+    }
+
+    /// Gives a connection whose client has sent something to the crew.
+    fn serve_again(&self, number: u64, crew: &Arc<Crew<Job<D>>>) {
+        let connection = self.lock().remove(number);
+        if let Some(connection) = connection {
+            let _ = epoll::delete(&self.epoll, connection.stream().socket());
+            crew.give(Job::Serve(connection));
         }
     }
 
@@ -220,9 +242,13 @@ impl<D: Database> Lobby<D> {
                     return;
                 }
             };
-            if arrivals.len() >= ARRIVALS_MAX {
-                self.refuse_too_many(&mut Wire::new(socket));
-                continue;
+            if arrivals.len() >= ARRIVALS_MAX
+                && let Some((_, mut oldest)) = arrivals.pop_first()
+            {
+                // A login takes milliseconds: the oldest one is the least likely to end.
+                self.shared.counters.count_refused();
+                let message = "sorry, too many clients that have not logged in";
+                oldest.refuse(&fatal(sqlstate::TOO_MANY_CONNECTIONS, message));
             }
             let deadline = clock::now() + self.shared.limits.startup;
             let Ok(arrival) = Arrival::new(socket, deadline) else { continue };

@@ -14,6 +14,8 @@ mod crew;
 mod lobby;
 pub mod shared;
 
+pub use lobby::ARRIVALS_MAX;
+
 use crate::clock;
 use crate::connection::Connection;
 use crate::login::Doorman;

@@ -2,7 +2,7 @@
 
 use crate::toy::pgwire_sleep;
 use crate::world::{World, bind, execute, parse, query, refused};
-use pgwire::Limits;
+use pgwire::{ARRIVALS_MAX, Limits};
 use pgwire::client::Client;
 use pgwire::message::backend::Backend;
 use pgwire::message::frontend::Frontend;
@@ -43,20 +43,45 @@ fn a_client_that_does_not_start_is_disconnected() {
     assert!(String::from_utf8_lossy(&answer).contains("timeout"));
 }
 
-#[test]
-fn two_thousand_silent_clients_need_no_threads_and_little_memory() {
-    const CLIENTS: usize = 2_000;
+/// Lets this process open files; false, with the reason, if it may not.
+fn may_open(needed: u64) -> bool {
     let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let needed = 2 * CLIENTS as u64 + 100;
     if limits.maximum.is_some_and(|maximum| maximum < needed) {
         eprintln!("skipped: this process may not open {needed} files");
-        return;
+        return false;
     }
     let raised = rustix::process::Rlimit {
         current: Some(needed.max(limits.current.unwrap_or(0))),
         ..limits
     };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("it may");
+    true
+}
+
+/// The oldest socket makes room for a client that logs in.
+#[test]
+fn sockets_that_do_not_log_in_keep_nobody_out() {
+    if !may_open(2 * ARRIVALS_MAX as u64 + 200) {
+        return;
+    }
+    let world = World::with(Limits::default());
+    let open = |_| TcpStream::connect(world.server.address()).expect("it is accepted");
+    let mut silent: Vec<TcpStream> = (0..ARRIVALS_MAX + 8).map(open).collect();
+    let mut client = world.client();
+    assert_eq!(query(&mut client, "rows 1").len(), 4);
+    let oldest = &mut silent[0];
+    oldest.set_read_timeout(Some(Duration::from_secs(20))).expect("it is a socket");
+    let mut answer = Vec::new();
+    oldest.read_to_end(&mut answer).expect("the server closes it");
+    assert!(String::from_utf8_lossy(&answer).contains("have not logged in"));
+}
+
+#[test]
+fn two_thousand_silent_clients_need_no_threads_and_little_memory() {
+    const CLIENTS: usize = 2_000;
+    if !may_open(2 * CLIENTS as u64 + 100) {
+        return;
+    }
     let world = World::new();
     let before = resident_bytes();
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| world.client()).collect();

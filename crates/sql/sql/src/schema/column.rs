@@ -15,6 +15,10 @@ use crate::token::token_is_word;
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token};
 
+/// The kinds of columns that own a sequence, in the last argument of `nextval` in their defaults.
+const SERIAL: &str = "serial";
+pub const IDENTITY: &str = "identity";
+
 /// First words of column constraints; a default ends before them.
 const COLUMN_WORDS: [&str; 10] = [
     "NOT",
@@ -56,7 +60,7 @@ impl SchemaReader<'_> {
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }
         let default =
-            serial.map(|sql_type| self.next_value(table, &name, (&sql_type, false), span));
+            serial.map(|sql_type| self.next_value(table, &name, (&sql_type, SERIAL), span));
         let default = default.transpose()?;
         let nullable = default.is_none();
         self.drafts[table].add_column(name, sql_type, nullable, default);
@@ -114,18 +118,19 @@ impl SchemaReader<'_> {
         found.map(|(_, sql_type)| sql_type)
     }
 
-    /// The next value of the sequence of a column. That of an identity column has one more argument
-    /// than statements can write: it needs no privilege for the sequence.
+    /// The next value of a column's own sequence. It has one more argument than statements can
+    /// write, the kind of the column: such columns own their sequence, and an identity column needs
+    /// no privilege for it.
     fn next_value(
         &self,
         table: usize,
         column: &str,
-        (sql_type, is_identity): (&SqlType, bool),
+        (sql_type, kind): (&SqlType, &str),
         span: Span,
     ) -> Result<Expr> {
         let text = |text: String| Expr::new(ExprKind::Text(text), SqlType::Text);
-        let mut arguments = vec![text(format!("{}_{column}_seq", self.drafts[table].name))];
-        arguments.extend(is_identity.then(|| text("identity".to_owned())));
+        let name = format!("{}_{column}_seq", self.drafts[table].name);
+        let arguments = vec![text(name), text(kind.to_owned())];
         let kind = ExprKind::Function { function: Function::NextValue, arguments };
         let value = Expr::new(kind, SqlType::Int8);
         let (catalog, names) = (Catalog::default(), Names::default());
@@ -146,7 +151,7 @@ impl SchemaReader<'_> {
             return Err(self.cursor.outside(span, "options of a sequence", advice));
         }
         let TableColumn { name, sql_type, .. } = self.drafts[table].columns[column].clone();
-        let default = self.next_value(table, &name, (&sql_type, true), span)?;
+        let default = self.next_value(table, &name, (&sql_type, IDENTITY), span)?;
         let column = &mut self.drafts[table].columns[column];
         (column.default, column.nullable) = (Some(default), false);
         column.identity = Some(identity);

@@ -18,6 +18,8 @@ mod recover;
 mod refused;
 mod statement;
 
+pub use column::IDENTITY;
+
 use crate::catalog::Catalog;
 use crate::errors::{Errors, Findings};
 use crate::source::Source;

@@ -15,15 +15,42 @@ use sql::procedure::RoutineKind;
 use sql::query::{From, FromKind, Insert, InsertSource, Join, OnConflict, Query, Select};
 use sql::walk::{Scopes, for_each_sql, visit_expr, visit_from, visit_select};
 
+/// The rights for statements of a version of the catalog.
+#[derive(Clone, Copy)]
+pub(crate) struct Rights<'v> {
+    /// The version that the statement is resolved in.
+    pub version: &'v Version,
+    /// The version with the roles and grants that count. A transaction keeps the tables that it has
+    /// seen first, and what is granted and revoked meanwhile counts at once, as in PostgreSQL.
+    pub granted: &'v Version,
+    pub role: i64,
+}
+
+impl<'v> Rights<'v> {
+    /// Those of a version with its own roles and grants.
+    pub fn of(version: &'v Version, role: i64) -> Self {
+        Self { version, granted: version, role }
+    }
+
+    fn is_superuser(&self) -> bool {
+        self.granted.roles.is_superuser(self.role)
+    }
+
+    fn require(&self, named: (Object, Kind, &str), wanted: Privileges) -> Result<(), SqlError> {
+        let granted = self.granted;
+        granted.objects.require(&granted.roles, self.role, named, wanted)
+    }
+}
+
 /// Requires the privileges of a query for a role.
 ///
 /// # Errors
 /// The role lacks one.
-pub(crate) fn check_query(version: &Version, role: i64, query: &Query) -> Result<(), SqlError> {
-    if version.roles.is_superuser(role) {
+pub(crate) fn check_query(rights: Rights<'_>, query: &Query) -> Result<(), SqlError> {
+    if rights.is_superuser() {
         return Ok(());
     }
-    Walk::new(version, role).query(query)
+    Walk::new(rights).query(query)
 }
 
 /// Requires the privileges of a call and of the routine's statements. They run with the rights of
@@ -31,13 +58,14 @@ pub(crate) fn check_query(version: &Version, role: i64, query: &Query) -> Result
 ///
 /// # Errors
 /// The role lacks one.
-pub(crate) fn check_call(version: &Version, role: i64, call: &Call) -> Result<(), SqlError> {
-    if version.roles.is_superuser(role) {
+pub(crate) fn check_call(rights: Rights<'_>, call: &Call) -> Result<(), SqlError> {
+    if rights.is_superuser() {
         return Ok(());
     }
+    let Rights { version, granted, role } = rights;
     let routine = &version.routines[call.routine];
     let object = Object::Definition(routine.id);
-    let has = version.objects.privileges(&version.roles, role, object, Kind::Routine).0;
+    let has = granted.objects.privileges(&granted.roles, role, object, Kind::Routine).0;
     if !has.has_all(Privileges::EXECUTE) {
         let kind = match routine.signature.kind {
             RoutineKind::Function => "function",
@@ -45,13 +73,13 @@ pub(crate) fn check_call(version: &Version, role: i64, call: &Call) -> Result<()
         };
         return Err(denied(kind, &routine.signature.name));
     }
-    let mut walk = Walk::new(version, role);
+    let mut walk = Walk::new(rights);
     call.arguments.iter().for_each(|argument| visit_expr(&mut walk, argument));
     for_each_sql(&routine.signature, &mut |query| {
-        let checked = Walk::new(version, role).query(query);
+        let checked = Walk::new(rights).query(query);
         walk.note(checked);
     });
-    let mut exprs = Walk::new(version, role);
+    let mut exprs = Walk::new(rights);
     sql::walk::for_each_formula(&routine.signature, &mut |expr| visit_expr(&mut exprs, expr));
     walk.end().and(exprs.end())
 }
@@ -61,20 +89,18 @@ pub(crate) fn check_call(version: &Version, role: i64, call: &Call) -> Result<()
 /// # Errors
 /// The role lacks it.
 pub(crate) fn check_table(
-    version: &Version,
-    role: i64,
+    rights: Rights<'_>,
     table: usize,
     wanted: Privileges,
 ) -> Result<(), SqlError> {
-    let object = Object::Definition(version.definition_of(table).id);
-    let name = &version.catalog.tables[table].name;
-    version.objects.require(&version.roles, role, (object, Kind::Table, name), wanted)
+    let object = Object::Definition(rights.version.definition_of(table).id);
+    let name = &rights.version.catalog.tables[table].name;
+    rights.require((object, Kind::Table, name), wanted)
 }
 
 /// Looks at all parts of a statement.
 struct Walk<'v> {
-    version: &'v Version,
-    role: i64,
+    rights: Rights<'v>,
     /// For each query around the present place, innermost last, whether its source 0 is the table
     /// that the statement changes.
     levels: Vec<bool>,
@@ -87,9 +113,9 @@ struct Walk<'v> {
 }
 
 impl<'v> Walk<'v> {
-    fn new(version: &'v Version, role: i64) -> Self {
+    fn new(rights: Rights<'v>) -> Self {
         let (levels, wanted) = (Vec::new(), Privileges::SELECT);
-        Self { version, role, levels, wanted, reads_target: false, lack: None }
+        Self { rights, levels, wanted, reads_target: false, lack: None }
     }
 
     fn note(&mut self, checked: Result<(), SqlError>) {
@@ -103,7 +129,7 @@ impl<'v> Walk<'v> {
     }
 
     fn table(&mut self, table: usize, wanted: Privileges) {
-        let checked = check_table(self.version, self.role, table, wanted);
+        let checked = check_table(self.rights, table, wanted);
         self.note(checked);
     }
 
@@ -190,7 +216,7 @@ impl<'v> Walk<'v> {
 
     /// The check of a query that is one of a view; `None` if it is not.
     fn view(&mut self, source: &From, query: &Select) -> Option<Result<(), SqlError>> {
-        let version = self.version;
+        let Rights { version, granted, .. } = self.rights;
         let same = version.catalog.views.iter().filter(|view| view.query == *query);
         let mut lack = None;
         for view in same {
@@ -200,12 +226,11 @@ impl<'v> Walk<'v> {
             let Some(definition) = version.definitions.iter().find(is_it) else { continue };
             let object = Object::Definition(definition.id);
             let named = (object, Kind::View, &*view.name);
-            let objects = &version.objects;
-            let own = objects.require(&version.roles, self.role, named, Privileges::SELECT);
-            let owner = objects.owner(object);
+            let own = self.rights.require(named, Privileges::SELECT);
+            let owner = Rights { role: granted.objects.owner(object), ..self.rights };
             let checked = own.and_then(|()| {
-                let mut inner = Walk::new(version, owner);
-                if !version.roles.is_superuser(owner) {
+                let mut inner = Walk::new(owner);
+                if !owner.is_superuser() {
                     inner.select(query, Privileges::SELECT);
                 }
                 inner.end()

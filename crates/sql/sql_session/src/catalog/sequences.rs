@@ -17,9 +17,9 @@ use crate::session::Actor;
 use fabric::{Fabric, run_now};
 use interpreter::Sequences;
 use rustix::rand::{GetRandomFlags, getrandom};
-use sql::Catalog;
 use sql::expression::ExprKind;
 use sql::function::Function;
+use sql::{Catalog, IDENTITY};
 use sql_value::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -40,40 +40,89 @@ pub(crate) struct Sequence {
 /// a sequence of its own.
 pub(crate) type SequencePlace = (i64, i64);
 
-/// The sequences of a catalog, by name: those of columns, and those with a definition.
+/// The sequences of a catalog, by name: those with a definition, and those of columns. A sequence
+/// is that of the first one who has the name; commands refuse a second one.
 pub(crate) fn sequences(
     catalog: &Catalog,
     definitions: &[Definition],
     table_definitions: &[usize],
 ) -> BTreeMap<String, Sequence> {
     let mut found = BTreeMap::new();
-    for (table, &at) in catalog.tables.iter().zip(table_definitions) {
-        for column in &table.columns {
-            // The table or the column may have got another name since.
-            if let Some(own) = column.default.as_ref().and_then(drawn) {
-                let place = (definitions[at].id, i64::from(column.number));
-                found.insert(own, Sequence { place, start: 1 });
-            }
-        }
-    }
-    for one in definitions.iter().filter(|one| one.kind == DefinitionKind::Sequence) {
-        let start = start_of(&one.body);
-        found.insert(one.name.clone(), Sequence { place: (one.id, 0), start });
+    for (name, sequence) in claimed(catalog, definitions, table_definitions) {
+        found.entry(name).or_insert(sequence);
     }
     found
 }
 
-/// The sequence that a default draws from.
-fn drawn(default: &sql::expression::Expr) -> Option<String> {
+/// The names of sequences with their owners.
+fn claimed(
+    catalog: &Catalog,
+    definitions: &[Definition],
+    table_definitions: &[usize],
+) -> Vec<(String, Sequence)> {
+    let mut found = Vec::new();
+    for one in definitions.iter().filter(|one| one.kind == DefinitionKind::Sequence) {
+        let start = start_of(&one.body);
+        found.push((one.name.clone(), Sequence { place: (one.id, 0), start }));
+    }
+    let mut written = Vec::new();
+    for (table, &at) in catalog.tables.iter().zip(table_definitions) {
+        for column in &table.columns {
+            let place = (definitions[at].id, i64::from(column.number));
+            let sequence = Sequence { place, start: 1 };
+            match column.default.as_ref().and_then(drawn) {
+                // The table or the column may have got another name since.
+                Some((own, true)) => found.push((own, sequence)),
+                // A default that a command has set again.
+                Some((own, false)) if own == format!("{}_{}_seq", table.name, column.name) => {
+                    written.push((own, sequence));
+                }
+                _ => {}
+            }
+        }
+    }
+    found.extend(written);
+    found
+}
+
+/// Refuses a second sequence with the name of another one.
+pub(crate) fn refuse_same_names(
+    before: &Version,
+    catalog: &Catalog,
+    definitions: &[Definition],
+    table_definitions: &[usize],
+) -> Result<(), SqlError> {
+    let mut owners = BTreeMap::new();
+    for (name, sequence) in claimed(catalog, definitions, table_definitions) {
+        let other = owners.insert(name.clone(), sequence.place);
+        if other.is_some_and(|other| other != sequence.place)
+            && !is_claimed(before, &name, sequence.place)
+        {
+            let message = format!("relation \"{name}\" already exists");
+            let hint = "It is the sequence of another column; choose another name for this one.";
+            return Err(SqlError::new("42P07", message).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+fn is_claimed(version: &Version, name: &str, place: SequencePlace) -> bool {
+    let (catalog, of) = (&version.catalog, &version.table_definitions);
+    let mut claimed = claimed(catalog, &version.definitions, of).into_iter();
+    claimed.any(|(own, sequence)| own == name && sequence.place == place)
+}
+
+/// The sequence that a default draws from, and whether the column was declared to own it.
+fn drawn(default: &sql::expression::Expr) -> Option<(String, bool)> {
     let mut found = None;
     default.visit(&mut |part| {
         if let ExprKind::Function { function: Function::NextValue, arguments } = &part.kind
             && let Some(ExprKind::Text(name)) = arguments.first().map(|argument| &argument.kind)
         {
-            found = Some(name.clone());
+            found = Some((name.clone(), arguments.len() > 1));
         }
     });
-    found.filter(|name| name.ends_with("_seq"))
+    found
 }
 
 /// The value of `START WITH` in the text of `CREATE SEQUENCE`.
@@ -137,6 +186,8 @@ pub(crate) struct SessionSequences<H: Host> {
 struct State {
     /// The version of the catalog of the running statement.
     version: Arc<Version>,
+    /// The version whose roles and grants count for it.
+    granted: Arc<Version>,
     /// The last values that the session has drawn.
     current: BTreeMap<SequencePlace, i64>,
     last: Option<SequencePlace>,
@@ -147,14 +198,18 @@ struct State {
 impl<H: Host> SessionSequences<H> {
     pub fn new(database: SqlDatabase<H>, actor: Actor) -> Self {
         let (version, current) = (database.version(), BTreeMap::new());
-        let state = State { version, current, last: None, actor };
+        let state = State { granted: version.clone(), version, current, last: None, actor };
         Self { database, state: Mutex::new(state) }
     }
 
-    pub fn set_version(&self, version: &Arc<Version>) {
+    /// Takes the version of the next statement, and that whose grants count.
+    pub fn set_version(&self, version: &Arc<Version>, granted: &Arc<Version>) {
         let mut state = self.state();
         if state.version.serial != version.serial {
             state.version = version.clone();
+        }
+        if state.granted.serial != granted.serial {
+            state.granted = granted.clone();
         }
     }
 
@@ -172,10 +227,10 @@ impl<H: Host> SessionSequences<H> {
         is_identity: bool,
     ) -> Result<(), SqlError> {
         let state = self.state();
-        let State { version, actor, .. } = &*state;
-        let role = actor.acting(&version.roles);
+        let State { version, granted, actor, .. } = &*state;
+        let role = actor.acting(&granted.roles);
         let object = Object::sequence(place);
-        let (has, _) = version.objects.privileges(&version.roles, role, object, Kind::Sequence);
+        let (has, _) = granted.objects.privileges(&granted.roles, role, object, Kind::Sequence);
         let is_own = || is_identity && is_identity_column(version, place);
         if !has.common(one_of).is_empty() || is_own() {
             return Ok(());
@@ -246,7 +301,10 @@ impl<H: Host> SessionSequences<H> {
     fn called(&self, function: Function, arguments: &[Value]) -> Result<i64, SqlError> {
         let name = arguments.first().and_then(Value::as_text).unwrap_or_default();
         match (function, &arguments[arguments.len().min(1)..]) {
-            (Function::NextValue, of_column) => self.next(name, !of_column.is_empty()),
+            (Function::NextValue, kind) => {
+                let kind = kind.first().and_then(Value::as_text);
+                self.next(name, kind == Some(IDENTITY))
+            }
             (Function::CurrentValue, _) => self.current_of(Some(self.find(name)?.place), name),
             (Function::SetValue, [Value::Int(value)]) => self.set(name, *value, true),
             (Function::SetValue, [Value::Int(value), is_called]) => {

@@ -11,7 +11,7 @@ use super::query::Ended;
 use super::rewrite::{CHUNK_ROWS, insert_text, quoted};
 use super::{Block, Prepared, SqlSession};
 use crate::access::privilege::Privileges;
-use crate::access::required::check_table;
+use crate::access::required::{Rights, check_table};
 use crate::catalog::Version;
 use crate::copy::{CopyOptions, CopySource, CopyStatement, Decoder, encode_row};
 use crate::error::SqlError;
@@ -184,7 +184,8 @@ impl<H: Host> SqlSession<H> {
             return Err(SqlError::new("25006", message));
         }
         let version = block.version.clone().unwrap_or_else(|| self.database.version());
-        self.check_copy(&version, name, columns)?;
+        let granted = self.granted_in(Some(block), &version);
+        self.check_copy((&version, &granted), name, columns)?;
         if is_alone {
             self.renew_empty(block, name).await?;
         }
@@ -214,12 +215,13 @@ impl<H: Host> SqlSession<H> {
     /// The position of the table that a `COPY` changes, and those of its columns.
     fn check_copy(
         &self,
-        version: &Version,
+        (version, granted): (&Version, &Version),
         name: &str,
         columns: Option<&[String]>,
     ) -> Result<(usize, Vec<usize>), SqlError> {
         let (at, _) = version.table(name).ok_or_else(|| no_relation(name))?;
-        check_table(version, self.acting_role(version), at, Privileges::INSERT)?;
+        let rights = Rights { version, granted, role: self.acting_role(granted) };
+        check_table(rights, at, Privileges::INSERT)?;
         let table = &version.catalog.tables[at];
         let positions = match columns {
             None => (0..table.columns.len()).collect(),
@@ -238,7 +240,9 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<(Arc<Version>, usize, Vec<usize>), SqlError> {
         loop {
             let version = block.version.get_or_insert_with(|| self.database.version()).clone();
-            let (at, positions) = self.check_copy(&version, name, columns)?;
+            let granted = self.granted_in(Some(block), &version);
+            let versions = (&*version, &*granted);
+            let (at, positions) = self.check_copy(versions, name, columns)?;
             block.locks.share(self.database.locks(), version.definition_of(at).id, self)?;
             if block.change.is_some() || self.database.serial() == version.serial {
                 return Ok((version, at, positions));
@@ -251,7 +255,7 @@ impl<H: Host> SqlSession<H> {
                         "could not serialize access due to a concurrent change of the table";
                     return Err(SqlError::new("40001", message));
                 }
-                self.check_copy(&current, name, columns)?;
+                self.check_copy((&current, &current), name, columns)?;
                 return Ok((version, at, positions));
             }
             block.version = None;
@@ -315,7 +319,8 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    pub(super) async fn stop_copy(&mut self, copy: &CopyIn, mut error: SqlError) -> SqlError {
+    pub(super) async fn stop_copy(&mut self, copy: &CopyIn, error: SqlError) -> SqlError {
+        let mut error = self.without_values(error);
         if error.detail.is_none() {
             let line = copy.decoder.line;
             error.detail = Some(format!("COPY {}, line {line}", copy.table));
@@ -389,7 +394,8 @@ impl<H: Host> SqlSession<H> {
         let ran = match settled {
             Ok(()) => {
                 block.begin_anew();
-                self.sequences.set_version(&copy.version);
+                let granted = self.granted_in(Some(&block), &copy.version);
+                self.sequences.set_version(&copy.version, &granted);
                 let (tables, insert) = (&*copy.version.tables, &copy.insert);
                 let (parameters, rows) = (&[][..], &rows);
                 let parts = Parts { tables, insert, parameters, rows, has_query: false };
@@ -416,6 +422,7 @@ impl<H: Host> SqlSession<H> {
     async fn insert_row(&mut self, copy: &CopyIn, values: &[Value]) -> Result<(), SqlError> {
         let mut block = self.block.take().ok_or_else(no_copy)?;
         let statement = &copy.insert;
+        let granted = self.granted_in(Some(&block), &copy.version);
         let started = self.start_in_block(&mut block, statement.is_guarded()).await;
         let ran = match (started, &mut block.engine) {
             (Ok(()), Some(transaction)) => {
@@ -425,7 +432,7 @@ impl<H: Host> SqlSession<H> {
                 block.log.lose();
                 let transaction = &mut transaction.statement();
                 let tables = &copy.version.tables;
-                self.sequences.set_version(&copy.version);
+                self.sequences.set_version(&copy.version, &granted);
                 let rows = &mut self.rows;
                 let ran = self.runner.run(transaction, tables, statement, values, false, rows);
                 ran.await.map(drop).map_err(Ended::from)

@@ -162,7 +162,7 @@ impl<H: Host> SqlSession<H> {
         error: SqlError,
     ) -> Result<Outcome, SqlError> {
         let version = self.database.version();
-        let planned = prepared.plan_for(&version, &self.identity, parameters)?;
+        let planned = prepared.plan_for((&version, &version), &self.identity, parameters)?;
         let table = match (planned.divisible(), planned.changed(&version)) {
             (Some(_), &[table]) => version.catalog.tables[table].name.clone(),
             _ => return Err(error),

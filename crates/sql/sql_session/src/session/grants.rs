@@ -5,7 +5,7 @@ use super::definition::Edited;
 use crate::access::OWNER;
 use crate::access::object::{Access, Kind, Object, denied, not_owner, store};
 use crate::access::privilege::{Grant, PUBLIC, Privileges, add, is_circular, options_of, remove};
-use crate::access::required::check_table;
+use crate::access::required::{Rights, check_table};
 use crate::access::roles::no_role;
 use crate::catalog::numbers::next_id;
 use crate::catalog::sequences::Sequence;
@@ -285,19 +285,19 @@ impl<H: Host> SqlSession<H> {
         names: &[String],
         wanted: Privileges,
     ) -> Result<(), SqlError> {
-        let role = self.acting_role(version);
-        let tables = names.iter().filter_map(|name| version.table(name));
-        tables.into_iter().try_for_each(|(table, _)| check_table(version, role, table, wanted))
+        let rights = Rights::of(version, self.acting_role(version));
+        let mut tables = names.iter().filter_map(|name| version.table(name));
+        tables.try_for_each(|(table, _)| check_table(rights, table, wanted))
     }
 
     /// Requires the privileges of `LOCK TABLE`: one of those with which a statement takes the lock.
     pub(super) fn check_lock(
         &self,
-        version: &Version,
+        (version, granted): (&Version, &Version),
         name: &str,
         mode: LockMode,
     ) -> Result<(), SqlError> {
-        let role = self.acting_role(version);
+        let rights = Rights { version, granted, role: self.acting_role(granted) };
         let Some((table, _)) = version.table(name) else { return Ok(()) };
         let mut enough = vec![Privileges::UPDATE, Privileges::DELETE, Privileges::TRUNCATE];
         match mode {
@@ -305,7 +305,7 @@ impl<H: Host> SqlSession<H> {
             LockMode::Writes => enough.push(Privileges::INSERT),
             LockMode::Alone => {}
         }
-        let refused = enough.into_iter().map(|one| check_table(version, role, table, one));
+        let refused = enough.into_iter().map(|one| check_table(rights, table, one));
         let mut refused = refused.collect::<Vec<_>>().into_iter();
         if refused.any(|checked| checked.is_ok()) {
             return Ok(());
@@ -320,11 +320,11 @@ impl<H: Host> SqlSession<H> {
         after: &Parsed,
         definitions: &[Definition],
     ) -> Result<(), SqlError> {
-        let role = self.acting_role(before);
+        let rights = Rights::of(before, self.acting_role(before));
         let of_table = &after.table_definitions;
         for (_, key) in new_keys(before, &after.catalog, definitions, of_table) {
             if let Some(referenced) = before.position_of(definitions[of_table[key.table]].id) {
-                check_table(before, role, referenced, Privileges::REFERENCES)?;
+                check_table(rights, referenced, Privileges::REFERENCES)?;
             }
         }
         Ok(())

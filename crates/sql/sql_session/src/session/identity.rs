@@ -92,9 +92,30 @@ impl<H: Host> SqlSession<H> {
         &self.identity.session.name
     }
 
-    /// The number of the role whose privileges count.
+    /// The number of the role whose privileges count; that of no role if it was dropped.
     pub fn current_role(&self) -> i64 {
-        self.identity.current.oid
+        self.identity.acting(&self.granted().roles)
+    }
+
+    /// Requires that the role of the session exists.
+    ///
+    /// # Errors
+    /// It was dropped.
+    pub fn require_role(&mut self) -> Result<(), SqlError> {
+        let seen = (self.database.serial(), self.identity.serial);
+        if self.role_seen == seen {
+            return Ok(());
+        }
+        let version = self.granted();
+        if self.identity.acting(&version.roles) == NOBODY {
+            let name = &self.identity.current.name;
+            let message = format!("role \"{name}\" does not exist");
+            let hint =
+                "Write RESET ROLE or RESET SESSION AUTHORIZATION, or connect as another role.";
+            return Err(SqlError::new("28000", message).hint(hint));
+        }
+        self.role_seen = seen;
+        Ok(())
     }
 
     /// `SET ROLE`

@@ -15,6 +15,7 @@
 //! copying       COPY; binary_copy: with rows of values
 //! cursors       DECLARE, FETCH, CLOSE
 //! explain       EXPLAIN
+//! details       errors without rows that the role may not read
 //! analyze       ANALYZE
 //! advisory      advisory locks
 //! grants        GRANT, REVOKE, and the privileges of commands
@@ -33,6 +34,7 @@ mod cache;
 mod copying;
 mod cursors;
 mod definition;
+mod details;
 mod divided;
 mod explain;
 pub(crate) mod grants;
@@ -56,6 +58,7 @@ pub(crate) use identity::Actor;
 pub use open::{Fetched, OpenQuery, ROWS_AT_A_TIME};
 pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
+pub use settings::is_for_superusers;
 pub use timeouts::SilenceLimit;
 pub use view::CommentPart;
 
@@ -127,6 +130,8 @@ pub struct SqlSession<H: Host> {
     notices: Vec<Notice>,
     copying: Option<Copying>,
     identity: Identity,
+    /// The serial numbers of the catalog and of the identity with which its role was last seen.
+    role_seen: (u64, u64),
     sequences: Arc<SessionSequences<H>>,
     /// Measurements of the last statement, if they are wanted.
     measured: Option<Measured>,
@@ -170,6 +175,7 @@ impl<H: Host> SqlSession<H> {
             notices: Vec::new(),
             copying: None,
             identity,
+            role_seen: (u64::MAX, u64::MAX),
             sequences,
             measured: None,
             cache: Cache::default(),
@@ -295,6 +301,10 @@ impl<H: Host> SqlSession<H> {
             let refused = Err(SqlError::new("08P01", message));
             return self.noted(refused);
         }
+        if !(ends || leaves_role(command)) {
+            let exists = self.require_role();
+            self.noted(exists)?;
+        }
         let parameters = prepared.constants().unwrap_or(parameters);
         self.start_timers();
         if self.has_open() && !(keeps_open(command) || ends) {
@@ -314,6 +324,7 @@ impl<H: Host> SqlSession<H> {
             if let Some(key) = error.constraint.as_ref().filter(|_| error.table.is_none()) {
                 error.table = self.table_of_key(key);
             }
+            let error = self.without_values(error);
             self.fail();
             error
         })
@@ -395,6 +406,18 @@ fn keeps_open(command: &Command) -> bool {
             | Command::Set { .. }
             | Command::Prepare { .. }
             | Command::Deallocate(_)
+    )
+}
+
+/// Whether a session whose role was dropped may run a command: it takes another role, or needs none.
+fn leaves_role(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Empty
+            | Command::Reset(None)
+            | Command::DiscardAll
+            | Command::SetRole { .. }
+            | Command::SetSessionUser { .. }
     )
 }
 

@@ -1,6 +1,7 @@
 //! Prepared statements.
 
 use super::identity::Identity;
+use crate::access::required::Rights;
 use crate::catalog::Version;
 use crate::command::{AdvisoryCall, Argument, Command, parse};
 use crate::error::SqlError;
@@ -48,9 +49,9 @@ pub(crate) struct PreparedInner {
     identity: u64,
     parameters: Vec<SqlType>,
     columns: Option<Vec<ColumnDescription>>,
-    /// The plan, with the serial numbers of the catalog's version and of the session's identity
-    /// that it was made for. The identity has the privileges for it, so that executions compare
-    /// these numbers only.
+    /// The plan, with the serial numbers of the catalog's version that it was made for, of the one
+    /// whose grants count, and of the session's identity. The identity has the privileges for it,
+    /// so that executions compare these numbers only.
     plans: Mutex<Option<(PlannedFor, Plans)>>,
 }
 
@@ -79,8 +80,8 @@ impl Plans {
     }
 }
 
-/// The serial numbers of a version and of an identity.
-type PlannedFor = (u64, u64);
+/// The serial numbers of a version, of the version whose grants count, and of an identity.
+type PlannedFor = (u64, u64, u64);
 
 /// The serial number of no identity: as in PostgreSQL, an execution needs privileges, and
 /// preparing a statement does not.
@@ -159,7 +160,7 @@ impl Prepared {
             identity: identity.serial,
             parameters: planned.parameters.clone(),
             columns,
-            plans: Mutex::new(Some(((version.serial, UNCHECKED), plans))),
+            plans: Mutex::new(Some(((version.serial, version.serial, UNCHECKED), plans))),
         };
         Ok(Self { inner: Arc::new(inner), constants: None })
     }
@@ -216,18 +217,18 @@ impl Prepared {
     }
 
     /// The plan for a version of the catalog, an identity and these parameters; plans again if one
-    /// of both is another one.
+    /// of both is another one. The privileges are those of the second version.
     ///
     /// # Errors
     /// Those of planning, or the statement's columns have changed since it was prepared.
     pub(crate) fn plan_for(
         &self,
-        version: &Version,
+        (version, granted): (&Version, &Version),
         identity: &Identity,
         parameters: &[Value],
     ) -> Result<Arc<Planned>, SqlError> {
         let inner = &self.inner;
-        let wanted = (version.serial, identity.serial);
+        let wanted = (version.serial, granted.serial, identity.serial);
         if let Some((planned_for, plans)) = &*inner.plans.lock().expect(HOLDERS)
             && *planned_for == wanted
         {
@@ -237,7 +238,8 @@ impl Prepared {
             Some(plans) => plans,
             None => plans(&inner.text, &inner.declared, version, &identity.constants)?,
         };
-        plans.exact.check(version, identity.acting(&version.roles))?;
+        let role = identity.acting(&granted.roles);
+        plans.exact.check(Rights { version, granted, role })?;
         let is_same = same_columns(&planned_columns(&plans.exact, version), &inner.columns);
         if !is_same || plans.exact.parameters != inner.parameters {
             let message = "cached plan must not change result type";
@@ -254,7 +256,7 @@ impl Prepared {
     fn unchecked(&self, version: &Version, identity: &Identity) -> Option<Plans> {
         let plans = self.inner.plans.lock().expect(HOLDERS);
         let (planned_for, plans) = plans.as_ref()?;
-        let is_it = *planned_for == (version.serial, UNCHECKED);
+        let is_it = *planned_for == (version.serial, version.serial, UNCHECKED);
         (is_it && self.inner.identity == identity.serial).then(|| plans.clone())
     }
 }

@@ -65,6 +65,26 @@ impl<H: Host> SqlSession<H> {
         pinned.unwrap_or_else(|| self.database.version())
     }
 
+    /// The version whose roles and grants count for statements of a block that sees `seen`: the
+    /// committed one, or that of a block which changes the catalog, since nobody else changes it
+    /// then.
+    pub(super) fn granted_in(
+        &self,
+        block: Option<&Block<H::Env>>,
+        seen: &Arc<Version>,
+    ) -> Arc<Version> {
+        let changes = block.is_some_and(|block| block.change.is_some());
+        match changes || self.database.serial() == seen.serial {
+            true => seen.clone(),
+            false => self.database.version(),
+        }
+    }
+
+    /// The version whose roles and grants count for the next statement.
+    pub(crate) fn granted(&self) -> Arc<Version> {
+        self.granted_in(self.block.as_ref(), &self.version())
+    }
+
     pub(super) async fn run_query(
         &mut self,
         prepared: &Prepared,
@@ -128,6 +148,7 @@ impl<H: Host> SqlSession<H> {
         let mut transaction = self.begin_engine(isolation).await?;
         let only_looks = !writes && isolation == Isolation::Snapshot;
         let batch = if only_looks { self.batch } else { usize::MAX };
+        self.sequences.set_version(&version, &version);
         let running = (parameters, only_looks, batch);
         let ran = self.run_planned(&mut transaction, &version, &planned, running);
         match ran.await {
@@ -164,7 +185,8 @@ impl<H: Host> SqlSession<H> {
         loop {
             self.see_current();
             let version = &**self.current;
-            let planned = prepared.plan_for(version, &self.identity, parameters)?;
+            let versions = (version, version);
+            let planned = prepared.plan_for(versions, &self.identity, parameters)?;
             for &table in planned.changed(version) {
                 locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
@@ -263,7 +285,6 @@ impl<H: Host> SqlSession<H> {
         }
         self.start_in_block(block, planned.is_guarded(&version)).await?;
         if let Some(insert) = divides(block, &version, &planned) {
-            self.sequences.set_version(&version);
             let ran = Box::pin(self.insert_divided(block, &version, insert, parameters));
             let count = ran.await?;
             return Ok(self.outcome(&planned, prepared, count));
@@ -297,7 +318,9 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<(Arc<Version>, Arc<Planned>), SqlError> {
         loop {
             let version = block.version.get_or_insert_with(|| self.database.version()).clone();
-            let planned = prepared.plan_for(&version, &self.identity, parameters)?;
+            let granted = self.granted_in(Some(block), &version);
+            let versions = (&*version, &*granted);
+            let planned = prepared.plan_for(versions, &self.identity, parameters)?;
             for &table in planned.changed(&version) {
                 block.locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
@@ -311,6 +334,7 @@ impl<H: Host> SqlSession<H> {
                 && current.serial != version.serial
                 && planned.changed(&version).iter().any(is_moved);
             if !has_moved {
+                self.sequences.set_version(&version, &granted);
                 return Ok((version, planned));
             }
             if block.has_begun {
@@ -376,7 +400,6 @@ impl<H: Host> SqlSession<H> {
         planned: &Planned,
         (parameters, only_looks, batch): (&[Value], bool, usize),
     ) -> Result<(u64, Option<Paused>), Ended> {
-        self.sequences.set_version(version);
         let mut transaction = transaction.statement();
         let (runner, rows, tables) = (&mut self.runner, &mut self.rows, &version.tables);
         let env = transaction.env().clone();

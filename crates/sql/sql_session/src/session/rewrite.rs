@@ -2,9 +2,8 @@
 
 use super::divided::Parts;
 use super::{Block, SqlSession};
-use crate::access::required::check_query;
+use crate::access::required::{Rights, check_query};
 use crate::catalog::Version;
-use crate::catalog::version::new_keys;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::planned::{compile_text, compile_typed, plan_rows};
@@ -70,7 +69,7 @@ impl<H: Host> SqlSession<H> {
         let select = plan_rows(from.knowledge(), &from.tables, &text)?;
         if !values.is_empty() {
             require_expressions(&select.query, old, names.len())?;
-            check_query(from, self.acting_role(from), &select.query)?;
+            check_query(Rights::of(from, self.acting_role(from)), &select.query)?;
         }
         let types: Vec<SqlType> =
             select.query.outputs().into_iter().map(|field| field.sql_type).collect();
@@ -87,7 +86,7 @@ impl<H: Host> SqlSession<H> {
         let text = insert_text(table, &columns);
         let insert = compile_typed(knowledge, &tables, &text, &types);
         let insert = insert.map_err(|error| not_converted(error, table, &columns, &types))?;
-        self.sequences.set_version(to);
+        self.sequences.set_version(to, to);
         let (parameters, rows) = (&[][..], &rows);
         let parts = Parts { tables: &tables, insert: &insert, parameters, rows, has_query: false };
         let inserted = match block.keeps_transaction() {
@@ -173,8 +172,18 @@ impl<H: Host> SqlSession<H> {
                 )?;
             }
         }
-        let of_table = &to.table_definitions;
-        for (at, key) in new_keys(from, &to.catalog, &to.definitions, of_table) {
+        Ok(())
+    }
+
+    /// Checks the rows of foreign keys, which are those of these tables by position.
+    pub(super) async fn check_keys(
+        &mut self,
+        block: &mut Block<H::Env>,
+        from: &Version,
+        to: &Version,
+        keys: &[(usize, &ForeignKey)],
+    ) -> Result<(), SqlError> {
+        for &(at, key) in keys {
             let table = &to.catalog.tables[at];
             if from.position_of(to.definition_of(at).id).is_none() {
                 continue;

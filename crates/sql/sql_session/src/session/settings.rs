@@ -93,6 +93,11 @@ const FIXED: [&str; 9] = [
     "server_version_num",
 ];
 
+/// Whether only superusers may change a setting, as in PostgreSQL: the log is not the client's.
+pub fn is_for_superusers(name: &str) -> bool {
+    name.eq_ignore_ascii_case("log_min_duration_statement")
+}
+
 /// Settings whose values are durations.
 const DURATIONS: [&str; 6] = [
     "idle_in_transaction_session_timeout",

@@ -38,7 +38,8 @@ impl<H: Host> SqlSession<H> {
         match self.block.take() {
             Some(block) if block.kind == BlockKind::Implicit => {
                 let keeps = !block.has_failed;
-                self.end(block, keeps).await
+                let ended = self.end(block, keeps).await;
+                ended.map_err(|error| self.without_values(error))
             }
             block => {
                 self.block = block;

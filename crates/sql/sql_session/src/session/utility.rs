@@ -1,7 +1,7 @@
 //! Runs the commands that are no queries.
 
 use super::transaction::done;
-use super::{Prepared, SqlSession};
+use super::{Prepared, SqlSession, is_for_superusers};
 use crate::command::{Command, LockMode, arguments};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
@@ -50,7 +50,10 @@ impl<H: Host> SqlSession<H> {
             Command::Show(name) => self.show(name),
             Command::Reset(name) => {
                 match name {
-                    Some(name) => self.settings.set(name, None, false)?,
+                    Some(name) => {
+                        self.check_setting(name)?;
+                        self.settings.set(name, None, false)?;
+                    }
                     None => self.settings.reset_all(),
                 }
                 Ok(done("RESET"))
@@ -94,8 +97,22 @@ impl<H: Host> SqlSession<H> {
             self.notice(Severity::Warning, "25P01", message);
             return Ok(done("SET"));
         }
+        self.check_setting(name)?;
         self.settings.set(name, value, is_local)?;
         Ok(done("SET"))
+    }
+
+    /// Refuses settings that only superusers change.
+    fn check_setting(&self, name: &str) -> Result<(), SqlError> {
+        let granted = self.granted();
+        match !is_for_superusers(name) || granted.roles.is_superuser(self.acting_role(&granted)) {
+            true => Ok(()),
+            false => {
+                let name = name.to_lowercase();
+                let message = format!("permission denied to set parameter \"{name}\"");
+                Err(SqlError::new("42501", message))
+            }
+        }
     }
 
     fn show(&self, name: &str) -> Result<Outcome, SqlError> {
@@ -146,7 +163,8 @@ impl<H: Host> SqlSession<H> {
                 locked = Err(SqlError::new("42P01", message));
                 break;
             };
-            if let Err(lacks) = self.check_lock(&version, name, mode) {
+            let granted = self.granted_in(Some(&block), &version);
+            if let Err(lacks) = self.check_lock((&version, &granted), name, mode) {
                 locked = Err(lacks);
                 break;
             }

@@ -10,6 +10,7 @@ mod mixed;
 mod parts;
 mod postgres;
 mod privileges;
+mod rights;
 mod roles;
 mod routines;
 mod sequences;

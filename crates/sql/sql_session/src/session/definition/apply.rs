@@ -3,6 +3,7 @@
 use super::super::{Block, SqlSession};
 use super::Edited;
 use crate::catalog::design::{design, index_design};
+use crate::catalog::sequences::refuse_same_names;
 use crate::catalog::store::sequence_owners;
 use crate::catalog::version::{Parsed, VersionRoutine, new_keys};
 use crate::catalog::{Change, Version};
@@ -10,6 +11,7 @@ use crate::error::{SqlError, catalog_error};
 use crate::host::Host;
 use fabric::Env;
 use sql::Table;
+use sql::catalog::ForeignKey;
 use std::sync::Arc;
 use txn::TableSpec;
 
@@ -24,6 +26,8 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<(), SqlError> {
         let parsed = Parsed::read(&edited.definitions, text)?;
         self.check_references_of(version, &parsed, &edited.definitions)?;
+        let of = &parsed.table_definitions;
+        refuse_same_names(version, &parsed.catalog, &edited.definitions, of)?;
         let database = self.database.host().handle();
         let change = block.change.as_mut().expect("a change has begun");
         for (table, &at) in parsed.catalog.tables.iter().zip(&parsed.table_definitions) {
@@ -56,25 +60,28 @@ impl<H: Host> SqlSession<H> {
         if let Some(transaction) = &mut block.engine {
             transaction.statement().see_new_tables();
         }
-        self.lock_read_tables(block, version, &next, &edited.rewritten)?;
+        let has_values = !edited.values.is_empty();
+        let keys = unproved_keys(version, &next, (&edited.rewritten, has_values));
+        self.lock_read_tables(block, (version, &next), &edited.rewritten, &keys)?;
         for id in edited.rewritten {
             self.copy_rows(block, (version, &next), id, &edited.values).await?;
         }
         self.check_rows(block, version, &next).await?;
+        self.check_keys(block, version, &next, &keys).await?;
         block.version = Some(next);
         Ok(())
     }
 }
 
 impl<H: Host> SqlSession<H> {
-    /// Takes the tables whose rows are copied or checked: the rewritten ones, and those that new
-    /// foreign keys reference.
+    /// Takes the tables whose rows are copied or checked: the rewritten ones, and both tables of
+    /// foreign keys that are checked.
     fn lock_read_tables(
         &self,
         block: &mut Block<H::Env>,
-        before: &Version,
-        after: &Version,
+        (before, after): (&Version, &Version),
         rewritten: &[i64],
+        keys: &[(usize, &ForeignKey)],
     ) -> Result<(), SqlError> {
         for at in 0..after.catalog.tables.len() {
             let id = after.definition_of(at).id;
@@ -83,16 +90,47 @@ impl<H: Host> SqlSession<H> {
                 self.lock_table(block, before.definition_of(old))?;
             }
         }
-        let new = new_keys(before, &after.catalog, &after.definitions, &after.table_definitions);
-        for (at, key) in new {
-            let is_new_table = before.position_of(after.definition_of(at).id).is_none();
-            let referenced = before.position_of(after.definition_of(key.table).id);
-            if let Some(referenced) = referenced.filter(|_| !is_new_table) {
-                self.lock_table(block, before.definition_of(referenced))?;
+        for &(at, key) in keys {
+            let position = |at: usize| before.position_of(after.definition_of(at).id);
+            let Some(own) = position(at) else { continue };
+            for table in [Some(own), position(key.table)].into_iter().flatten() {
+                self.lock_table(block, before.definition_of(table))?;
             }
         }
         Ok(())
     }
+}
+
+/// The foreign keys that rows may violate, with the positions of their tables: new ones, and those
+/// whose columns get other values because their type changes.
+fn unproved_keys<'v>(
+    before: &Version,
+    after: &'v Version,
+    (rewritten, has_values): (&[i64], bool),
+) -> Vec<(usize, &'v ForeignKey)> {
+    let of = &after.table_definitions;
+    let mut found = new_keys(before, &after.catalog, &after.definitions, of);
+    let is_retyped = |at: usize| {
+        let id = after.definition_of(at).id;
+        let (Some(old), true) = (before.position_of(id), rewritten.contains(&id)) else {
+            return false;
+        };
+        let old = &before.catalog.tables[old].columns;
+        has_values
+            || after.catalog.tables[at].columns.iter().any(|column| {
+                let same = old.iter().find(|other| other.number == column.number);
+                same.is_some_and(|same| same.sql_type != column.sql_type)
+            })
+    };
+    for (at, table) in after.catalog.tables.iter().enumerate() {
+        for key in &table.foreign_keys {
+            let is_known = |(of, known): &(usize, &ForeignKey)| *of == at && **known == *key;
+            if (is_retyped(at) || is_retyped(key.table)) && !found.iter().any(is_known) {
+                found.push((at, key));
+            }
+        }
+    }
+    found
 }
 
 /// Refuses a new routine that cannot be called. One that exists may lose a table that it uses.

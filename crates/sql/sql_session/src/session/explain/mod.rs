@@ -112,7 +112,7 @@ impl<H: Host> SqlSession<H> {
             error
         };
         let prepared = Prepared::new(text, &[], &version, &self.identity).map_err(shift)?;
-        let planned = prepared.plan_for(&version, &self.identity, &[])?;
+        let planned = prepared.plan_for((&version, &self.granted()), &self.identity, &[])?;
         let planning_ns = env.now_ns() - start_ns;
         let plan = tree(&planned, &version);
         let costs = match &planned.action {

@@ -14,6 +14,7 @@ pub use sql_session::{
 use sql_session::{Host, SqlDatabase, SqlSession};
 use sql_value::Value;
 use sql_value::style::Style;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,6 +121,8 @@ pub trait Prepared: Clone + Send + Sync {
 pub enum AnyPrepared {
     Statement(sql_session::Prepared),
     Catalog(Arc<CatalogQuery>),
+    /// `PREPARE` of such a query: name and text.
+    Named(Arc<(String, String)>),
 }
 
 impl<H: Host<Env = LocalEnv>> Database for SqlDatabase<H> {
@@ -148,6 +151,7 @@ impl Prepared for AnyPrepared {
         match self {
             Self::Statement(statement) => statement.parameters().iter().map(oid_of).collect(),
             Self::Catalog(query) => query.parameters().to_vec(),
+            Self::Named(_) => Vec::new(),
         }
     }
 
@@ -155,6 +159,7 @@ impl Prepared for AnyPrepared {
         match self {
             Self::Statement(statement) => statement.columns().map(described),
             Self::Catalog(query) => Some(query.columns().iter().map(catalog_column).collect()),
+            Self::Named(_) => None,
         }
     }
 }
@@ -192,6 +197,9 @@ fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
         tables: tables.collect(),
         views: views.collect(),
         routines: session.catalog().routines().map(|(oid, _)| i64::from(oid)).collect(),
+        routine_facts: session.catalog().routine_facts(),
+        sequences: session.catalog().sequence_facts(),
+        sequence_states: BTreeMap::new(),
         comments: session.comments(),
         user: session.current_user().to_owned(),
         session_user: session.session_user().to_owned(),
@@ -209,10 +217,18 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
 
     fn prepare(&mut self, text: &str, types: &[u32]) -> Result<AnyPrepared> {
         // A failed transaction refuses queries on the catalog as well: the session says so.
-        if Self::status(self) != TransactionStatus::Failed
-            && let Some(query) = CatalogQuery::prepare(text, types, || world(self))
-        {
-            return Ok(AnyPrepared::Catalog(Arc::new(query?)));
+        if Self::status(self) != TransactionStatus::Failed {
+            let named = self.executed_text(text);
+            let shown = named.as_deref().unwrap_or(text);
+            if let Some(query) = CatalogQuery::prepare(shown, types, || world(self)) {
+                return Ok(AnyPrepared::Catalog(Arc::new(query?)));
+            }
+            if let Some((name, text)) = sql_session::prepared_text(text)
+                && let Some(query) = CatalogQuery::prepare(&text, &[], || world(self))
+            {
+                query?;
+                return Ok(AnyPrepared::Named(Arc::new((name, text))));
+            }
         }
         run_now(Self::prepare(self, text, types)).map(AnyPrepared::Statement)
     }
@@ -223,6 +239,7 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
                 return run_now(Self::execute(self, statement, parameters));
             }
             AnyPrepared::Catalog(query) => query,
+            AnyPrepared::Named(named) => return self.keep_text(&named.0, &named.1),
         };
         if Self::status(self) == TransactionStatus::Failed {
             let message = "current transaction is aborted, commands ignored until end of \
@@ -231,7 +248,12 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
         }
         self.require_role()?;
         let mut rows = RowSet::new(query.columns().len());
-        query.run(&world(self), parameters)?.into_iter().for_each(|row| rows.push(row));
+        let mut world = world(self);
+        for name in query.sequences() {
+            let state = run_now(self.sequence_state(name))?;
+            world.sequence_states.insert(name.clone(), state);
+        }
+        query.run(&world, parameters)?.into_iter().for_each(|row| rows.push(row));
         Ok(Outcome::Rows { tag: format!("SELECT {}", rows.len()), rows })
     }
 
@@ -245,7 +267,9 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
             AnyPrepared::Statement(statement) => {
                 run_now(Self::open(self, statement, parameters, first))
             }
-            AnyPrepared::Catalog(_) => Session::execute(self, prepared, parameters),
+            AnyPrepared::Catalog(_) | AnyPrepared::Named(_) => {
+                Session::execute(self, prepared, parameters)
+            }
         }
     }
 

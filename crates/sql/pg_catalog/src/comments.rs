@@ -1,5 +1,6 @@
 //! Comments on the user's objects, as `pg_description` shows them.
 
+use crate::fill::PUBLIC;
 use crate::world::World;
 use sql_session::CommentPart;
 
@@ -7,6 +8,7 @@ use sql_session::CommentPart;
 const PG_CLASS: i64 = 1259;
 const PG_CONSTRAINT: i64 = 2606;
 const PG_PROC: i64 = 1255;
+const PG_NAMESPACE: i64 = 2615;
 
 /// A row of `pg_description`.
 pub(crate) struct Description<'w> {
@@ -21,7 +23,10 @@ impl World {
     /// The comments on objects that are there.
     pub(crate) fn descriptions(&self) -> Vec<Description<'_>> {
         let comments = self.comments.iter();
-        comments.filter_map(|(owner, part, text)| self.description(*owner, part, text)).collect()
+        let given = comments.filter_map(|(owner, part, text)| self.description(*owner, part, text));
+        // Dumps leave out the comment that every database of PostgreSQL has.
+        let (object, class, text) = (PUBLIC, PG_NAMESPACE, "standard public schema");
+        given.chain([Description { object, class, column: 0, text }]).collect()
     }
 
     fn description<'w>(
@@ -63,6 +68,7 @@ impl World {
             Some("pg_class") => Some(PG_CLASS),
             Some("pg_constraint") => Some(PG_CONSTRAINT),
             Some("pg_proc") => Some(PG_PROC),
+            Some("pg_namespace") => Some(PG_NAMESPACE),
             Some(_) => return None,
         };
         let is_it = |one: &Description<'_>| {

@@ -4,6 +4,7 @@ use crate::aggregate;
 use crate::functions;
 use crate::names;
 use crate::operators::{bool_of, compare, elements_of, int_of, matches, text_of};
+use crate::route::OutputColumn;
 use crate::select::{self, Row};
 use crate::types::{self, folded};
 use crate::world::World;
@@ -13,10 +14,21 @@ use sqlparser::ast::{self, AccessExpr, BinaryOperator, Expr, Subscript, UnaryOpe
 use std::cmp::Ordering;
 
 /// The inputs of a query.
+#[derive(Clone)]
 pub struct Context<'a> {
     pub world: &'a World,
     pub parameters: &'a [Value],
     pub parameter_types: &'a [u32],
+    /// The queries of `WITH`, the innermost last.
+    pub ctes: Vec<Cte>,
+}
+
+/// A query of `WITH` with its rows.
+#[derive(Clone, Debug)]
+pub struct Cte {
+    pub name: String,
+    pub columns: Vec<OutputColumn>,
+    pub rows: Vec<Row>,
 }
 
 /// The columns of the rows of a FROM clause.
@@ -31,6 +43,8 @@ pub struct LayoutColumn {
     pub source: String,
     pub name: String,
     pub oid: u32,
+    /// Whether `*` leaves it out.
+    pub is_hidden: bool,
 }
 
 impl Layout {
@@ -94,6 +108,13 @@ pub fn column_of_access<'e>(
 }
 
 impl Context<'_> {
+    /// The query of `WITH` with this name.
+    pub fn cte(&self, name: &ast::ObjectName) -> Option<&Cte> {
+        let [part] = name.0.as_slice() else { return None };
+        let name = folded(part.as_ident()?);
+        self.ctes.iter().rev().find(|cte| cte.name == name)
+    }
+
     /// The value of an expression.
     pub fn value(&self, expression: &Expr, scope: &Scope<'_>) -> Result<Value, SqlError> {
         let of = |inner: &Expr| self.value(inner, scope);
@@ -328,7 +349,12 @@ impl Context<'_> {
             return Err(unsupported("this subscript"));
         };
         let Some(at) = int_of(&self.value(index, scope)?) else { return Ok(Value::Null) };
-        let Some(elements) = elements_of(root) else { return Ok(Value::Null) };
+        let Some(elements) = elements_of(root) else {
+            // A `name` is an array of characters from 0.
+            let letter =
+                root.as_text().and_then(|text| text.chars().nth(usize::try_from(at).ok()?));
+            return Ok(letter.map_or(Value::Null, |letter| Value::text(&letter.to_string())));
+        };
         let element = usize::try_from(at - first).ok().and_then(|at| elements.get(at).cloned());
         Ok(element.unwrap_or(Value::Null))
     }

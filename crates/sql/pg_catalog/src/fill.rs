@@ -9,6 +9,7 @@ use procedure::table_expression;
 use sql::Table;
 use sql::catalog::{Identity, TableColumn};
 use sql::expression::{Expr, ExprKind};
+use sql::function::Function;
 use sql_session::{Secured, oid};
 use sql_value::Value;
 use std::sync::OnceLock;
@@ -44,6 +45,10 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
         ("pg_catalog", "pg_index") => filler.indexes(),
         ("pg_catalog", "pg_constraint") => filler.constraints(),
         ("pg_catalog", "pg_type") => types().to_vec(),
+        ("pg_catalog", "pg_sequence") => filler.sequences(),
+        ("pg_catalog", "pg_depend") => filler.dependencies(),
+        ("pg_catalog", "pg_proc") => filler.routines(),
+        ("pg_catalog", "pg_language") => filler.languages(),
         ("pg_catalog", "pg_description") => filler.descriptions(),
         ("pg_catalog", "pg_am") => filler.access_methods(),
         ("pg_catalog", "pg_collation") => filler.collations(),
@@ -109,13 +114,14 @@ pub(crate) struct Filler<'w> {
 
 impl Filler<'_> {
     /// A row with these values. Other columns are false, zero, or null for lists and long texts;
-    /// in `information_schema` they are null.
+    /// owners are the owner of the database; in `information_schema` they are null.
     pub fn row(&self, values: &[(&str, Value)]) -> Row {
         let fill = |(name, oid): &(String, u32)| {
             let oid = if self.relation.schema == "information_schema" { &0 } else { oid };
             let given = values.iter().find(|(own, _)| own == name);
             given.map(|(_, value)| value.clone()).unwrap_or_else(|| match oid {
                 16 => Value::Bool(false),
+                26 if name.ends_with("owner") => Value::Int(OWNER),
                 20 | 21 | 23 | 26 => Value::Int(0),
                 700 | 701 => Value::Float(0.0),
                 18 | 19 => text(""),
@@ -195,6 +201,7 @@ impl Filler<'_> {
                 ]));
             }
         }
+        rows.extend(self.sequence_classes());
         rows.extend(self.world.views.iter().map(|view| self.view_class(view)));
         rows
     }
@@ -340,10 +347,14 @@ impl Filler<'_> {
         for table in &self.world.tables {
             for (at, column) in table.table.columns.iter().enumerate() {
                 if let Some(default) = column.default.as_ref().filter(|_| has_default(column)) {
-                    let printed =
-                        default_text(&table.table, default, &column.sql_type.base().name());
+                    let printed = default_text(
+                        self.world,
+                        &table.table,
+                        default,
+                        &column.sql_type.base().name(),
+                    );
                     rows.push(self.row(&[
-                        ("oid", Value::Int((1 << 29) + table.oid * 2048 + at as i64)),
+                        ("oid", Value::Int(default_oid(table.oid, at))),
                         ("adrelid", Value::Int(table.oid)),
                         ("adnum", Value::Int(at as i64 + 1)),
                         ("adbin", text(printed)),
@@ -622,6 +633,24 @@ impl Filler<'_> {
     }
 }
 
+/// The number of a column's default.
+pub(crate) fn default_oid(table: i64, at: usize) -> i64 {
+    (1 << 29) + table * 2048 + at as i64
+}
+
+/// The sequence that a default draws from.
+pub(crate) fn drawn(default: &Expr) -> Option<&str> {
+    let mut found = None;
+    default.visit(&mut |part| {
+        if let ExprKind::Function { function: Function::NextValue, arguments } = &part.kind
+            && let Some(ExprKind::Text(name)) = arguments.first().map(|argument| &argument.kind)
+        {
+            found = Some(name.strip_prefix("public.").unwrap_or(name));
+        }
+    });
+    found
+}
+
 /// Whether a default is shown: that of an identity column is none.
 pub(crate) fn has_default(column: &TableColumn) -> bool {
     let default = column.default.as_ref();
@@ -630,13 +659,24 @@ pub(crate) fn has_default(column: &TableColumn) -> bool {
 }
 
 /// A default value as PostgreSQL prints it: a text has its type behind it.
-pub(crate) fn default_text(table: &Table, default: &Expr, type_name: &str) -> String {
+pub(crate) fn default_text(
+    world: &World,
+    table: &Table,
+    default: &Expr,
+    type_name: &str,
+) -> String {
     let mut literal = default;
     while let ExprKind::Cast { operand, .. } = &literal.kind {
         literal = operand;
     }
     match &literal.kind {
         ExprKind::Text(text) => format!("'{}'::{type_name}", text.replace('\'', "''")),
+        ExprKind::Function { function: Function::NextValue, arguments } => {
+            let name = arguments.first().map(|argument| &argument.kind);
+            let Some(ExprKind::Text(name)) = name else { return table_expression(table, default) };
+            let name = name.strip_prefix("public.").unwrap_or(name);
+            format!("nextval('{}'::regclass)", world.qualified(name).replace('\'', "''"))
+        }
         ExprKind::Integer(number) => number.to_string(),
         ExprKind::Number(digits) => digits.clone(),
         _ => table_expression(table, default),

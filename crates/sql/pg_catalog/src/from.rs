@@ -6,12 +6,17 @@ use crate::functions;
 use crate::operators::{bool_of, compare};
 use crate::relations::{self, Relation};
 use crate::select::{ROWS_MAX, Row, run, shape};
+use crate::sequences;
 use crate::types::{self, folded};
+use crate::world::World;
 use sql_session::SqlError;
 use sql_value::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr, JoinConstraint, JoinOperator, TableFactor};
 use std::cmp::Ordering;
 use std::collections::HashMap;
+
+/// The column of each relation that `*` leaves out.
+const TABLE_OID: &str = "tableoid";
 
 /// The conditions that AND connects.
 fn conjuncts<'q>(condition: &'q Expr, all: &mut Vec<&'q Expr>) {
@@ -295,6 +300,36 @@ pub fn from_layout(
     Ok(layout)
 }
 
+/// The type of the only column of a function in FROM.
+fn result_type(
+    function: &str,
+    factor: &TableFactor,
+    outer: &[&Layout],
+    context: &Context<'_>,
+) -> u32 {
+    match function {
+        "unnest" => unnested(factor, outer, context),
+        "generate_series" | "generate_subscripts" => types::INT4,
+        "pg_partition_ancestors" => types::REGCLASS,
+        _ => types::TEXT,
+    }
+}
+
+/// The type of the elements of the array in `unnest(array)`.
+fn unnested(factor: &TableFactor, outer: &[&Layout], context: &Context<'_>) -> u32 {
+    let arguments = match factor {
+        TableFactor::Table { args: Some(args), .. } => &args.args,
+        TableFactor::Function { args, .. } => args,
+        _ => return types::TEXT,
+    };
+    match arguments.first() {
+        Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(array))) => {
+            types::element_of(types::of(array, outer, context))
+        }
+        _ => types::TEXT,
+    }
+}
+
 /// The relation that a name without arguments names.
 pub fn relation(name: &ast::ObjectName) -> Option<&'static Relation> {
     let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(folded).collect();
@@ -303,6 +338,21 @@ pub fn relation(name: &ast::ObjectName) -> Option<&'static Relation> {
         [schema, name] => relations::find(Some(schema), name),
         _ => None,
     }
+}
+
+/// The name and the columns of a relation of the catalog or of `WITH`.
+fn named(
+    name: &ast::ObjectName,
+    context: &Context<'_>,
+) -> Result<(String, Vec<(String, u32)>), SqlError> {
+    if let Some(cte) = context.cte(name) {
+        let columns = cte.columns.iter().map(|column| (column.name.clone(), column.oid));
+        return Ok((cte.name.clone(), columns.collect()));
+    }
+    let relation = relation(name).ok_or_else(|| unknown(name))?;
+    let mut columns = relation.columns.clone();
+    columns.push((TABLE_OID.to_owned(), types::OID));
+    Ok((relation.name.to_owned(), columns))
 }
 
 fn factor_layout(
@@ -314,12 +364,11 @@ fn factor_layout(
         |alias: &Option<ast::TableAlias>| alias.as_ref().map(|alias| folded(&alias.name));
     let (source, mut columns, alias) = match factor {
         TableFactor::Table { name, alias, args: None, .. } => {
-            let relation = relation(name).ok_or_else(|| unknown(name))?;
-            (
-                alias_of(alias).unwrap_or_else(|| relation.name.to_owned()),
-                relation.columns.clone(),
-                alias,
-            )
+            if let Some(sequence) = sequence(name, context.world) {
+                return Ok(sequences::layout(&alias_of(alias).unwrap_or(sequence)));
+            }
+            let (own, columns) = named(name, context)?;
+            (alias_of(alias).unwrap_or(own), columns, alias)
         }
         TableFactor::Derived { subquery, alias, .. } => {
             let shape = shape(subquery, outer, context)?;
@@ -331,11 +380,17 @@ fn factor_layout(
             let function = name.0.last().and_then(|part| part.as_ident()).map(folded);
             let function = function.unwrap_or_default();
             let source = alias_of(alias).unwrap_or_else(|| function.clone());
-            let oid = match function.as_str() {
-                "generate_series" | "generate_subscripts" => types::INT4,
-                "pg_partition_ancestors" => types::REGCLASS,
-                _ => types::TEXT,
-            };
+            if function == "pg_options_to_table" {
+                let columns = ["option_name", "option_value"];
+                let columns = columns.map(|name| LayoutColumn {
+                    source: source.clone(),
+                    name: name.to_owned(),
+                    oid: types::TEXT,
+                    is_hidden: false,
+                });
+                return Ok(Layout { columns: columns.to_vec() });
+            }
+            let oid = result_type(&function, factor, outer, context);
             let mut columns = vec![(source.clone(), oid)];
             if let TableFactor::Function { with_ordinality: true, .. }
             | TableFactor::Table { with_ordinality: true, .. } = factor
@@ -362,8 +417,24 @@ fn factor_layout(
         }
     }
     let columns = columns.into_iter();
-    let columns = columns.map(|(name, oid)| LayoutColumn { source: source.clone(), name, oid });
+    let columns = columns.map(|(name, oid)| LayoutColumn {
+        source: source.clone(),
+        is_hidden: name == TABLE_OID,
+        name,
+        oid,
+    });
     Ok(Layout { columns: columns.collect() })
+}
+
+/// The sequence that a name without arguments names.
+fn sequence(name: &ast::ObjectName, world: &World) -> Option<String> {
+    let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(folded).collect();
+    let own = match parts.as_slice() {
+        [name] => name,
+        [schema, name] if schema == "public" => name,
+        _ => return None,
+    };
+    world.sequence_named(own).map(|found| found.name.clone())
 }
 
 fn unknown(name: &ast::ObjectName) -> SqlError {
@@ -387,9 +458,18 @@ fn factor_rows(
     };
     match factor {
         TableFactor::Table { name, args: None, .. } => {
+            if let Some(cte) = context.cte(name) {
+                return Ok(cte.rows.clone());
+            }
+            if let Some(sequence) = sequence(name, context.world) {
+                return Ok(vec![context.world.sequence_row(&sequence)?]);
+            }
             let relation = relation(name).ok_or_else(|| unknown(name))?;
             crate::roles::check_readable(relation, context.world)?;
-            Ok(fill::rows(relation, context.world))
+            let mut rows = fill::rows(relation, context.world);
+            let oid = Value::Int(crate::names::relation_oid(relation));
+            rows.iter_mut().for_each(|row| row.push(oid.clone()));
+            Ok(rows)
         }
         TableFactor::Derived { subquery, .. } => run(subquery, scope, context),
         TableFactor::Table { name, args: Some(args), with_ordinality, .. } => {

@@ -97,8 +97,9 @@ pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlErr
         "current_schema" => Value::text("public"),
         "current_schemas" => {
             let implicit = values.first().and_then(bool_of) == Some(true);
-            let schemas = if implicit { &["pg_catalog", "public"][..] } else { &["public"] };
-            Value::Array(schemas.iter().map(|schema| Value::text(schema)).collect())
+            let schemas = [("pg_catalog", implicit), ("public", world.searches_public())];
+            let schemas = schemas.into_iter().filter(|(_, is_in)| *is_in);
+            Value::Array(schemas.map(|(schema, _)| Value::text(schema)).collect())
         }
         "obj_description" => {
             texts(number(0).and_then(|oid| world.comment(oid, text(1).as_deref(), 0)))
@@ -143,6 +144,22 @@ fn object(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError
             text(0).and_then(|name| namespace_oid(&name)).map_or(Value::Null, Value::Int)
         }
         "quote_ident" => texts(text(0).map(|name| crate::world::quoted(&name))),
+        "quote_literal" => texts(text(0).map(|text| format!("'{}'", text.replace('\'', "''")))),
+        "acldefault" => crate::privileges::default_grants(
+            &text(0).unwrap_or_default(),
+            number(1).unwrap_or(0),
+            world,
+        ),
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
+            texts(number(0).and_then(|oid| world.routine(oid)).map(|routine| routine.arguments()))
+        }
+        "pg_get_function_result" => {
+            texts(number(0).and_then(|oid| world.routine(oid)).and_then(|routine| routine.result()))
+        }
+        "pg_get_function_sqlbody" => {
+            let routine = number(0).and_then(|oid| world.routine(oid));
+            texts(routine.and_then(|routine| routine.sql_body.clone()))
+        }
         name => return about_object(name, values, world),
     })
 }
@@ -219,9 +236,6 @@ fn constant(name: &str, values: &[Value]) -> Result<Value, SqlError> {
         | "pg_get_ruledef"
         | "pg_get_triggerdef"
         | "pg_get_functiondef"
-        | "pg_get_function_arguments"
-        | "pg_get_function_result"
-        | "pg_get_function_identity_arguments"
         | "pg_get_statisticsobjdef_columns"
         | "pg_get_serial_sequence"
         | "pg_get_partkeydef"
@@ -240,7 +254,6 @@ fn constant(name: &str, values: &[Value]) -> Result<Value, SqlError> {
 fn general(name: &str, values: &[Value]) -> Result<Value, SqlError> {
     let text = |at: usize| values.get(at).and_then(text_of);
     let number = |at: usize| values.get(at).and_then(int_of);
-    let array = |at: usize| values.get(at).and_then(elements_of);
     let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
     Ok(match name {
         "coalesce" => values.iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null),
@@ -274,6 +287,15 @@ fn general(name: &str, values: &[Value]) -> Result<Value, SqlError> {
         "strpos" => text(0).zip(text(1)).map_or(Value::Null, |(own, part)| {
             Value::Int(own.find(&part).map_or(0, |at| own[..at].chars().count() as i64 + 1))
         }),
+        name => return on_arrays(name, values),
+    })
+}
+
+/// Functions on arrays.
+fn on_arrays(name: &str, values: &[Value]) -> Result<Value, SqlError> {
+    let text = |at: usize| values.get(at).and_then(text_of);
+    let array = |at: usize| values.get(at).and_then(elements_of);
+    Ok(match name {
         "array_to_string" => match array(0) {
             Some(elements) => {
                 let parts: Vec<String> = elements.iter().filter_map(text_of).collect();
@@ -294,6 +316,17 @@ fn general(name: &str, values: &[Value]) -> Result<Value, SqlError> {
                 elements.iter().position(is_it).map_or(Value::Null, |at| Value::Int(at as i64 + 1))
             }
             _ => Value::Null,
+        },
+        "array_remove" => match array(0) {
+            Some(elements) => {
+                let removed = |one: &Value| {
+                    values.get(1).is_some_and(|other| {
+                        crate::operators::compare(one, other) == Some(std::cmp::Ordering::Equal)
+                    })
+                };
+                Value::Array(elements.into_iter().filter(|one| !removed(one)).collect())
+            }
+            None => Value::Null,
         },
         "array_append" | "array_cat" => crate::evaluate::operate(
             values.first().unwrap_or(&Value::Null),

@@ -28,11 +28,14 @@ mod privileges;
 mod relations;
 mod roles;
 mod route;
+mod routines;
 mod schema_columns;
 mod select;
+mod sequences;
 mod statistics;
 mod types;
 mod window;
+mod with;
 mod world;
 
 pub use route::{CatalogQuery, OutputColumn};

@@ -20,6 +20,9 @@ pub fn namespace_of(oid: i64, world: &World) -> Option<&'static str> {
     if world.table(oid).is_some() || world.index(oid).is_some() || world.view(oid).is_some() {
         return Some("public");
     }
+    if world.sequence(oid).is_some() {
+        return Some("public");
+    }
     relations::all().iter().find(|one| relation_oid(one) == oid).map(|relation| relation.schema)
 }
 
@@ -33,6 +36,9 @@ pub fn class_name(oid: i64, world: &World) -> Option<String> {
     }
     if let Some(view) = world.view(oid) {
         return Some(quoted(&view.view.name));
+    }
+    if let Some(sequence) = world.sequence(oid) {
+        return Some(quoted(&sequence.name));
     }
     let relation = relations::all().iter().find(|relation| relation_oid(relation) == oid)?;
     Some(match relation.schema {
@@ -56,6 +62,9 @@ pub fn class_oid(name: &str, world: &World) -> Option<i64> {
         }
         if let Some(view) = world.views.iter().find(|view| view.view.name == *name) {
             return Some(view.oid);
+        }
+        if let Some(sequence) = world.sequence_named(name) {
+            return Some(crate::sequences::oid_of(sequence));
         }
         let indexes = world.tables.iter().flat_map(TableInfo::indexes);
         if let Some(index) = indexes.into_iter().find(|index| index.name == name.as_str()) {

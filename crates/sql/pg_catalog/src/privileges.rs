@@ -33,6 +33,28 @@ impl World {
     }
 }
 
+/// The grants of an object of a kind before the first `GRANT`, as `acldefault` returns them.
+pub(crate) fn default_grants(kind: &str, owner: i64, world: &World) -> Value {
+    let (public, own) = match kind {
+        "r" => ("", "arwdDxt"),
+        "s" => ("", "rwU"),
+        "d" => ("Tc", "CTc"),
+        "f" => ("X", "X"),
+        "l" | "T" => ("U", "U"),
+        "L" => ("", "rw"),
+        "n" | "t" => ("", "UC"),
+        "F" | "S" => ("", "U"),
+        "p" => ("", "sA"),
+        _ => return Value::Array([].into()),
+    };
+    let name = world
+        .role_name(owner)
+        .map_or_else(|| owner.to_string(), |name| crate::world::quoted(&name));
+    let public = (!public.is_empty()).then(|| Value::text(&format!("={public}/{name}")));
+    let own = Value::text(&format!("{name}={own}/{name}"));
+    Value::Array(public.into_iter().chain([own]).collect())
+}
+
 /// `has_table_privilege([user,] table, privileges)` and its like.
 pub(crate) fn has(name: &str, world: &World, values: &[Value]) -> Result<Value, SqlError> {
     if values.iter().any(Value::is_null) {

@@ -116,6 +116,23 @@ pub(crate) fn role_of(world: &World, value: &Value) -> Result<i64, SqlError> {
     }
 }
 
+fn database_owner(other: &Role) -> Role {
+    let (oid, name) = DATABASE_OWNER;
+    Role {
+        oid,
+        name: name.to_owned(),
+        is_superuser: false,
+        inherits: true,
+        creates_roles: false,
+        creates_databases: false,
+        can_login: false,
+        verifier: None,
+        valid_until: None,
+        memberships: Vec::new(),
+        ..other.clone()
+    }
+}
+
 impl Filler<'_> {
     /// The rows of `pg_authid` and its views; the views hide passwords.
     pub fn roles(&self) -> Vec<Row> {
@@ -152,7 +169,12 @@ impl Filler<'_> {
             }
             self.row(&values)
         };
-        roles.map(row).collect()
+        let mut rows: Vec<Row> = roles.map(row).collect();
+        if !only_users {
+            // The owner of the schema `public`; nobody is a member.
+            rows.extend(self.world.roles.first().map(|other| row(&database_owner(other))));
+        }
+        rows
     }
 
     pub fn role_members(&self) -> Vec<Row> {

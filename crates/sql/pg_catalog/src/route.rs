@@ -13,7 +13,7 @@ use sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
 /// Parts of texts: every query on the catalog contains at least one.
-const MARKS: [&str; 9] = [
+const MARKS: [&str; 10] = [
     "pg_",
     "information_schema",
     "current_schemas",
@@ -23,7 +23,14 @@ const MARKS: [&str; 9] = [
     "::reg",
     "obj_description",
     "_privilege",
+    // The row of a sequence.
+    "is_called",
 ];
+
+const EQUALS: &str = "OPERATOR(pg_catalog.=)";
+
+/// Functions of the session, whose names have a mark.
+const OF_SESSION: [&str; 3] = ["nextval", "setval", "currval"];
 
 /// A query on the catalog.
 #[derive(Clone, Debug)]
@@ -31,6 +38,7 @@ pub struct CatalogQuery {
     query: ast::Query,
     columns: Vec<OutputColumn>,
     parameters: Vec<u32>,
+    sequences: Vec<String>,
 }
 
 /// A column of a result.
@@ -56,13 +64,20 @@ impl CatalogQuery {
             return None;
         }
         // The session reports errors of syntax.
-        let statements = Parser::parse_sql(&PostgreSqlDialect {}, text).ok()?;
+        let parse = |text: &str| Parser::parse_sql(&PostgreSqlDialect {}, text).ok();
+        // The parser does not know `OPERATOR` in front of `ANY`.
+        let statements = parse(text).or_else(|| parse(&text.replace(EQUALS, "=")))?;
         let [ast::Statement::Query(query)] = statements.as_slice() else { return None };
-        let mut seen = Seen::default();
+        let mut seen = Seen { reads_sequence: text.contains("is_called"), ..Seen::default() };
         let _ = query.visit(&mut seen);
-        let is_catalog_query =
-            !seen.has_others && (seen.has_relations || !seen.has_tables && seen.has_functions);
-        if !is_catalog_query {
+        let is_catalog_query = seen.has_relations
+            || !seen.sequences.is_empty()
+            || !seen.has_tables && seen.has_functions;
+        if seen.has_others || !is_catalog_query {
+            return None;
+        }
+        let world = world();
+        if !seen.sequences.iter().all(|name| world.sequence_named(name).is_some()) {
             return None;
         }
         let mut parameters = types.to_vec();
@@ -73,8 +88,12 @@ impl CatalogQuery {
                 *oid = crate::types::TEXT;
             }
         }
-        let world = world();
-        let context = Context { world: &world, parameters: &[], parameter_types: &parameters };
+        let context = Context {
+            world: &world,
+            parameters: &[],
+            parameter_types: &parameters,
+            ctes: Vec::new(),
+        };
         let columns = select::shape(query, &[], &context);
         Some(columns.map(|mut columns| {
             for column in &mut columns {
@@ -83,12 +102,17 @@ impl CatalogQuery {
                     column.oid = crate::types::TEXT;
                 }
             }
-            Self { query: query.as_ref().clone(), columns, parameters }
+            Self { query: query.as_ref().clone(), columns, parameters, sequences: seen.sequences }
         }))
     }
 
     pub fn columns(&self) -> &[OutputColumn] {
         &self.columns
+    }
+
+    /// The names of the sequences whose rows it reads.
+    pub fn sequences(&self) -> &[String] {
+        &self.sequences
     }
 
     /// The numbers of the parameters' types.
@@ -101,7 +125,8 @@ impl CatalogQuery {
     /// # Errors
     /// A value is invalid, or the query needs something that the evaluator does not have.
     pub fn run(&self, world: &World, parameters: &[Value]) -> Result<Vec<Vec<Value>>, SqlError> {
-        let context = Context { world, parameters, parameter_types: &self.parameters };
+        let parameter_types = &self.parameters[..];
+        let context = Context { world, parameters, parameter_types, ctes: Vec::new() };
         let mut rows = select::run(&self.query, None, &context)?;
         for row in &mut rows {
             for (value, column) in row.iter_mut().zip(&self.columns) {
@@ -151,12 +176,24 @@ struct Seen {
     has_others: bool,
     /// Functions or casts that only the catalog has.
     has_functions: bool,
+    /// The names of `WITH`.
+    ctes: Vec<String>,
+    /// Whether the text has the column of a sequence.
+    reads_sequence: bool,
+    /// Other names, if the text has such a column.
+    sequences: Vec<String>,
     /// The largest number of a parameter.
     parameters: usize,
 }
 
 impl Visitor for Seen {
     type Break = ();
+
+    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+        let named = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.ctes.extend(named.map(|one| crate::types::folded(&one.alias.name)));
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
         let last = name.0.last().and_then(|part| part.as_ident());
@@ -167,6 +204,8 @@ impl Visitor for Seen {
         self.has_tables = true;
         match from::relation(name) {
             Some(_) => self.has_relations = true,
+            None if self.ctes.contains(&last) => {}
+            None if self.reads_sequence => self.sequences.push(last),
             None => self.has_others = true,
         }
         ControlFlow::Continue(())
@@ -177,7 +216,7 @@ impl Visitor for Seen {
             Expr::Function(function) => {
                 let name = functions::name(function);
                 // Locks belong to the session.
-                self.has_others |= name.contains("advisory");
+                self.has_others |= name.contains("advisory") || OF_SESSION.contains(&&*name);
                 self.has_functions |= MARKS.iter().any(|mark| name.contains(mark));
             }
             Expr::Cast { data_type, .. } => {

@@ -26,7 +26,7 @@ pub(crate) fn values(
 ) -> Vec<(&'static str, Value)> {
     let TableColumn { name, sql_type, nullable, identity, .. } = column;
     let default = column.default.as_ref().filter(|_| has_default(column));
-    let default = default.map(|own| text(default_text(table, own, &sql_type.base().name())));
+    let default = default.map(|own| text(default_text(world, table, own, &sql_type.base().name())));
     let udt = type_row(Some(i64::from(oid::of_type(sql_type))), "").map(|(_, name)| text(name));
     let mut values = vec![
         ("table_catalog", text(&world.database)),

@@ -24,8 +24,8 @@ pub fn shape(
     outer: &[&Layout],
     context: &Context<'_>,
 ) -> Result<Vec<OutputColumn>, SqlError> {
-    if query.with.is_some() {
-        return Err(unsupported("WITH"));
+    if let Some(with) = &query.with {
+        return shape_of(&query.body, outer, &context.with_shapes(with)?);
     }
     shape_of(&query.body, outer, context)
 }
@@ -70,6 +70,17 @@ pub fn run(
     outer: Option<&Scope<'_>>,
     context: &Context<'_>,
 ) -> Result<Vec<Row>, SqlError> {
+    match &query.with {
+        Some(with) => run_without_with(query, outer, &context.with_rows(with, outer)?),
+        None => run_without_with(query, outer, context),
+    }
+}
+
+fn run_without_with(
+    query: &ast::Query,
+    outer: Option<&Scope<'_>>,
+    context: &Context<'_>,
+) -> Result<Vec<Row>, SqlError> {
     let order = match query.order_by.as_ref().map(|order| &order.kind) {
         Some(ast::OrderByKind::Expressions(order)) => order.as_slice(),
         Some(ast::OrderByKind::All(_)) => return Err(unsupported("ORDER BY ALL")),
@@ -104,7 +115,7 @@ pub fn run(
     Ok(rows)
 }
 
-fn run_body(
+pub fn run_body(
     body: &SetExpr,
     outer: Option<&Scope<'_>>,
     context: &Context<'_>,
@@ -176,6 +187,7 @@ fn outputs<'q>(
             }
             SelectItem::Wildcard(_) => {
                 let all = layout.columns.iter().enumerate();
+                let all = all.filter(|(_, column)| !column.is_hidden);
                 outputs.extend(all.map(|(at, column)| (column.name.clone(), Output::Column(at))));
             }
             SelectItem::QualifiedWildcard(
@@ -184,7 +196,9 @@ fn outputs<'q>(
             ) => {
                 let source = name.0.last().and_then(|part| part.as_ident()).map(folded);
                 let own = layout.columns.iter().enumerate();
-                let own = own.filter(|(_, column)| Some(&column.source) == source.as_ref());
+                let own = own.filter(|(_, column)| {
+                    !column.is_hidden && Some(&column.source) == source.as_ref()
+                });
                 outputs.extend(own.map(|(at, column)| (column.name.clone(), Output::Column(at))));
             }
             other => return Err(unsupported(format!("`{other}`"))),

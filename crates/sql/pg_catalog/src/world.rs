@@ -1,8 +1,12 @@
 //! The user's tables, as the catalog shows them.
 
+use crate::sequences::SequenceState;
 use procedure::table_expression;
 use sql::{SqlType, Table, View};
-use sql_session::{CatalogSnapshot, CommentPart, Role, TableStatistics};
+use sql_session::{
+    CatalogSnapshot, CommentPart, Role, RoutineFacts, SequenceFacts, TableStatistics,
+};
+use std::collections::BTreeMap;
 
 /// A database with its session.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +15,10 @@ pub struct World {
     pub views: Vec<ViewInfo>,
     /// Numbers of the functions and procedures.
     pub routines: Vec<i64>,
+    pub routine_facts: Vec<RoutineFacts>,
+    pub sequences: Vec<SequenceFacts>,
+    /// The states of the sequences that the query reads, by name.
+    pub sequence_states: BTreeMap<String, SequenceState>,
     /// Comments: the number of the commented object, the part of it, and the text.
     pub comments: Vec<(i64, CommentPart, String)>,
     /// `current_user`
@@ -165,6 +173,20 @@ impl World {
         self.tables.iter().find(|table| table.oid == oid)
     }
 
+    /// A name of the schema `public`, with the schema unless it is in the search path.
+    pub(crate) fn qualified(&self, name: &str) -> String {
+        match self.searches_public() {
+            true => quoted(name),
+            false => format!("public.{}", quoted(name)),
+        }
+    }
+
+    /// Whether the search path has the schema `public`.
+    pub(crate) fn searches_public(&self) -> bool {
+        let path = self.settings.iter().find(|(name, _)| name == "search_path");
+        path.is_none_or(|(_, path)| path.contains("public"))
+    }
+
     /// The view with this number.
     pub(crate) fn view(&self, oid: i64) -> Option<&ViewInfo> {
         self.views.iter().find(|view| view.oid == oid)
@@ -189,7 +211,7 @@ impl World {
             ("u", _) => format!("UNIQUE ({columns})"),
             ("f", Some((other, keys))) => {
                 let other = &self.tables[*other];
-                let name = quoted(&other.table.name);
+                let name = self.qualified(&other.table.name);
                 format!("FOREIGN KEY ({columns}) REFERENCES {name}({})", other.column_names(keys))
             }
             _ => {

@@ -10,6 +10,7 @@ mod blame;
 mod built_in;
 pub mod catalog;
 mod depth;
+mod dumped;
 pub mod embedded;
 pub mod error;
 mod errors;

@@ -4,6 +4,7 @@
 
 use crate::blame::blamed;
 use crate::depth::check_depth;
+use crate::dumped::without_effect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyword::{keyword_meant, keyword_meant_by, misspelt};
 use crate::lenient::refuse_lenient;
@@ -33,6 +34,7 @@ pub(crate) fn statement(
     if let Some(at) = clause(tokens) {
         kept.to_mut().drain(at..at + 3);
     }
+    leave_out(&mut kept);
     let tokens = &*kept;
     check_depth(source, tokens)?;
     refuse_lenient(source, tokens)?;
@@ -50,6 +52,9 @@ pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span)
     if tokens.is_empty() {
         return Err(Error::at(source, place, ErrorKind::Syntax, "an expression is missing here"));
     }
+    let mut kept = Cow::Borrowed(tokens);
+    leave_out(&mut kept);
+    let tokens = &*kept;
     check_depth(source, tokens)?;
     refuse_lenient(source, tokens)?;
     let mut parser = parser(tokens);
@@ -62,6 +67,12 @@ pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span)
     }
     expect_end(source, tokens, &parser, place)?;
     Ok(expression)
+}
+
+fn leave_out(tokens: &mut Cow<'_, [TokenWithSpan]>) {
+    for at in without_effect(tokens).into_iter().rev() {
+        tokens.to_mut().remove(at);
+    }
 }
 
 fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {

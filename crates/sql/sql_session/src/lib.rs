@@ -46,6 +46,7 @@ mod waiting;
 
 pub use access::login::{Login, wrong_password};
 pub use access::role::{Membership, Role};
+pub use catalog::described::{RoutineFacts, SequenceFacts};
 pub use catalog::secured::{Secured, TablePrivilege};
 pub use catalog::snapshot::{CatalogSnapshot, CatalogTable};
 pub use database::SqlDatabase;
@@ -56,6 +57,6 @@ pub use outcome::{ColumnDescription, CopyDirection, CopyFormat, Notice, Outcome,
 pub use planner::{ColumnStatistics, Constant, TableStatistics};
 pub use session::{
     CommentPart, Fetched, OpenQuery, Prepared, ROWS_AT_A_TIME, SessionOptions, SilenceLimit,
-    SqlSession, StatementKind, TransactionStatus, is_for_superusers,
+    SqlSession, StatementKind, TransactionStatus, is_for_superusers, prepared_text,
 };
 pub use statement::{StatementText, statements, without_passwords};

@@ -44,8 +44,8 @@ impl<S: Session> Connection<S> {
     ) -> Option<Self> {
         let mut stream = Stream::new(wire, input, shared.limits.linger).ok()?;
         let Welcome { startup, mut options, login, is_local } = welcome;
-        let wanted = options.settings.iter().map(|(name, _)| name);
-        let restricted = wanted.filter(|name| sql_session::is_for_superusers(name)).cloned().last();
+        let mut wanted = options.settings.iter().map(|(name, _)| name);
+        let restricted = wanted.find(|name| sql_session::is_for_superusers(name)).cloned();
         options.settings.splice(0..0, shared.limits.settings.iter().cloned());
         let opened = database.session_after(&login, is_local, options);
         let session = match opened.and_then(|session| may_set(session, restricted.as_deref())) {

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Sockets that are accepted and have not started.
 pub const ARRIVALS_MAX: usize = 1_000;
-/// Arrivals that are looked at between two looks at the silent clients: each may be a TLS handshake,
+/// Arrivals that are looked at between two looks at the silent clients: each may be a handshake,
 /// which takes a millisecond.
 const ARRIVALS_PER_ROUND: usize = 16;
 /// Events of one system call.

@@ -8,6 +8,9 @@ pub const CHAR: u32 = 18;
 pub const NAME: u32 = 19;
 pub const INT8: u32 = 20;
 pub const INT2: u32 = 21;
+/// `int2vector` and `oidvector`, which only the system catalog has.
+pub const INT2_VECTOR: u32 = 22;
+pub const OID_VECTOR: u32 = 30;
 pub const INT4: u32 = 23;
 pub const TEXT: u32 = 25;
 pub const OID: u32 = 26;
@@ -69,8 +72,8 @@ pub fn array_of(oid: u32) -> u32 {
 /// format of their own, whose first position is 0.
 pub fn element_of_vector(oid: u32) -> Option<u32> {
     match oid {
-        22 => Some(INT2),
-        30 => Some(OID),
+        INT2_VECTOR => Some(INT2),
+        OID_VECTOR => Some(OID),
         _ => None,
     }
 }

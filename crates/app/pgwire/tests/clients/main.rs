@@ -4,6 +4,7 @@
 mod describe;
 mod driver;
 mod drivers;
+mod dump;
 mod login;
 mod pgbench;
 mod privileges;

@@ -2,10 +2,10 @@
 
 use crate::toy::pgwire_sleep;
 use crate::world::{World, bind, execute, parse, query, refused};
-use pgwire::{ARRIVALS_MAX, Limits};
 use pgwire::client::Client;
 use pgwire::message::backend::Backend;
 use pgwire::message::frontend::Frontend;
+use pgwire::{ARRIVALS_MAX, Limits};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;

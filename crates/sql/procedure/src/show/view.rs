@@ -7,6 +7,14 @@ use sql::expression::{BinaryOperator, Expr, ExprKind};
 use sql::query::{From, FromKind, Join, JoinKind, OrderBy, OrderKey, Plain, Select, SelectBody};
 use sql::types::Field;
 
+/// How the query of a view is shown to users.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ViewStyle {
+    Plain,
+    /// Tables have their schema, for sessions whose search path does not have it.
+    WithSchema,
+}
+
 /// The query of a view over the tables of a catalog, without a semicolon. `columns` are those of
 /// the view. `None` if the query has a part that is not printed yet, such as a sub-select.
 /// `is_shown` chooses PostgreSQL's form also where it has syntax that namdb does not read.
@@ -14,15 +22,16 @@ pub fn view_text(
     catalog: &Catalog,
     query: &Select,
     columns: &[Field],
-    is_shown: bool,
+    shown: Option<ViewStyle>,
 ) -> Option<String> {
     let SelectBody::Plain(plain) = &query.body else { return None };
     let sources = plain.sources.iter().map(|source| column_names(catalog, source));
     let names = Names { levels: vec![sources.collect::<Option<Vec<_>>>()?] };
     let routine = routine_of(0);
-    let style = if is_shown { Style::View } else { Style::Definition };
+    let style = if shown.is_some() { Style::View } else { Style::Definition };
+    let has_schema = shown == Some(ViewStyle::WithSchema);
     let text = Text { routine: &routine, names: &names, style };
-    let printer = Printer { catalog, plain, text };
+    let printer = Printer { catalog, plain, text, has_schema };
     printer.query(query, columns)
 }
 
@@ -47,6 +56,7 @@ struct Printer<'p> {
     catalog: &'p Catalog,
     plain: &'p Plain,
     text: Text<'p>,
+    has_schema: bool,
 }
 
 impl Printer<'_> {
@@ -120,9 +130,10 @@ impl Printer<'_> {
         let source = &self.plain.sources[source];
         let FromKind::Table(table) = source.kind else { return String::new() };
         let own = &self.catalog.tables[table].name;
+        let schema = if self.has_schema { "public." } else { "" };
         match *own == source.alias {
-            true => name(own),
-            false => format!("{} {}", name(own), name(&source.alias)),
+            true => format!("{schema}{}", name(own)),
+            false => format!("{schema}{} {}", name(own), name(&source.alias)),
         }
     }
 

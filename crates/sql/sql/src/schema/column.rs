@@ -146,15 +146,46 @@ impl SchemaReader<'_> {
             let advice = "compute the value where the row is inserted";
             return Err(self.cursor.outside(span, "a generated column", advice));
         }
-        if self.cursor.peek() == Some(&Token::LParen) {
-            let advice = "leave them out, and set the sequence by setval";
-            return Err(self.cursor.outside(span, "options of a sequence", advice));
+        if self.cursor.accept(&Token::LParen) {
+            self.sequence_options(table, column, span)?;
         }
         let TableColumn { name, sql_type, .. } = self.drafts[table].columns[column].clone();
         let default = self.next_value(table, &name, (&sql_type, IDENTITY), span)?;
         let column = &mut self.drafts[table].columns[column];
         (column.default, column.nullable) = (Some(default), false);
         column.identity = Some(identity);
+        Ok(())
+    }
+
+    /// The options of the sequence of an identity column, as dumps write them: the defaults.
+    fn sequence_options(&mut self, table: usize, column: usize, span: Span) -> Result<()> {
+        let name = self.drafts[table].columns[column].name.clone();
+        let own = format!("{}_{name}_seq", self.drafts[table].name);
+        while !self.cursor.accept(&Token::RParen) {
+            let is_default = if self.cursor.accept_words(&["SEQUENCE", "NAME"]) {
+                let mut given = self.cursor.identifier("the sequence's name")?.0;
+                if self.cursor.accept(&Token::Period) {
+                    given = self.cursor.identifier("the sequence's name")?.0;
+                }
+                given == own
+            } else if self.cursor.accept_words(&["START", "WITH"])
+                || self.cursor.accept_words(&["INCREMENT", "BY"])
+                || self.cursor.accept_word("START")
+                || self.cursor.accept_word("INCREMENT")
+            {
+                matches!(self.cursor.next(), Some(one) if one.token == Token::Number("1".into(), false))
+            } else if self.cursor.accept_word("CACHE") {
+                self.cursor.next().is_some()
+            } else {
+                self.cursor.accept_words(&["NO", "MINVALUE"])
+                    || self.cursor.accept_words(&["NO", "MAXVALUE"])
+                    || self.cursor.accept_words(&["NO", "CYCLE"])
+            };
+            if !is_default {
+                let advice = "leave them out, and set the sequence by setval";
+                return Err(self.cursor.outside(span, "options of a sequence", advice));
+            }
+        }
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 //! Decision: docs/decisions/0325-the-sql-catalog-is-rows-of-definitions.md
 
 pub(crate) mod change;
+pub(crate) mod described;
 pub(crate) mod design;
 pub(crate) mod numbers;
 pub(crate) mod secured;

@@ -167,6 +167,12 @@ impl Ranges {
         Ok(range.next - 1)
     }
 
+    /// The next value that this process draws without raising the stored bound.
+    pub fn next(&self, place: SequencePlace) -> Option<i64> {
+        let ranges = self.ranges.lock().expect("no holder panics");
+        ranges.get(&place).filter(|range| range.next <= range.last).map(|range| range.next)
+    }
+
     /// Forgets the values of all sequences of a table, or of one that is gone.
     pub fn forget_all(&self, owner: i64) {
         self.ranges.lock().expect("no holder panics").retain(|place, _| place.0 != owner);

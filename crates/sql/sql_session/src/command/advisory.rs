@@ -63,6 +63,12 @@ impl Parser<'_> {
         self.at += 1;
         let _ = self.accept("pg_catalog") && self.accept_sign('.');
         let name = self.peek().and_then(Token::name).unwrap_or_default();
+        if name == "set_config" {
+            self.at += 1;
+            if let Some(command) = self.set_config() {
+                return Ok(command);
+            }
+        }
         let Some(function) = AdvisoryFunction::named(&name) else {
             self.at = from;
             return Ok(Command::Query);
@@ -73,6 +79,19 @@ impl Parser<'_> {
             None => Err(SqlError::unsupported("an advisory lock in a larger query")
                 .hint("Write SELECT and the call alone, with numbers or parameters.")),
         }
+    }
+
+    /// The constants of a call of `set_config` that is alone; `None` for other calls.
+    fn set_config(&mut self) -> Option<Command> {
+        self.accept_sign('(').then_some(())?;
+        let name = self.text().ok()?;
+        self.accept_sign(',').then_some(())?;
+        let value = self.text().ok()?;
+        self.accept_sign(',').then_some(())?;
+        let is_local = self.accept("TRUE");
+        (is_local || self.accept("FALSE")).then_some(())?;
+        (self.accept_sign(')') && self.is_at_end()).then_some(())?;
+        Some(Command::SetConfig { name, value, is_local })
     }
 
     fn advisory_call(&mut self, function: AdvisoryFunction, name: String) -> Option<AdvisoryCall> {

@@ -38,6 +38,12 @@ pub(crate) enum Command {
         name: String,
         value: Option<String>,
     },
+    /// `SELECT set_config(name, value, is_local)`
+    SetConfig {
+        name: String,
+        value: String,
+        is_local: bool,
+    },
     Show(String),
     Reset(Option<String>),
     DiscardAll,

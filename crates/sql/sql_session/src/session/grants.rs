@@ -189,6 +189,8 @@ impl<H: Host> SqlSession<H> {
             OwnedKind::Routine => routine(version, name),
             OwnedKind::Schema => schema(name),
             OwnedKind::Database => self.database_target(name),
+            // As in PostgreSQL, ALTER TABLE also takes views and sequences.
+            OwnedKind::Relation if version.sequences.contains_key(name) => sequence(version, name),
             OwnedKind::Relation | OwnedKind::View => relation(version, name),
         };
         let target = match target {

@@ -39,6 +39,7 @@ mod divided;
 mod explain;
 pub(crate) mod grants;
 mod identity;
+mod named_texts;
 mod open;
 mod prepared;
 mod query;
@@ -55,6 +56,7 @@ mod view;
 
 pub(crate) use block::{Block, BlockKind};
 pub(crate) use identity::Actor;
+pub use named_texts::prepared_text;
 pub use open::{Fetched, OpenQuery, ROWS_AT_A_TIME};
 pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
@@ -127,6 +129,8 @@ pub struct SqlSession<H: Host> {
     batch: usize,
     /// The statements of `PREPARE`.
     named: BTreeMap<String, Prepared>,
+    /// Those of a server, see [`SqlSession::keep_text`].
+    named_texts: BTreeMap<String, String>,
     notices: Vec<Notice>,
     copying: Option<Copying>,
     identity: Identity,
@@ -172,6 +176,7 @@ impl<H: Host> SqlSession<H> {
             opened: 0,
             batch: usize::MAX,
             named: BTreeMap::new(),
+            named_texts: BTreeMap::new(),
             notices: Vec::new(),
             copying: None,
             identity,
@@ -409,7 +414,7 @@ fn keeps_open(command: &Command) -> bool {
     )
 }
 
-/// Whether a session whose role was dropped may run a command: it takes another role, or needs none.
+/// Whether a session whose role was dropped may run a command: it takes another role or needs none.
 fn leaves_role(command: &Command) -> bool {
     matches!(
         command,

@@ -177,6 +177,9 @@ impl Prepared {
             | Command::RollbackTo(_) => (StatementKind::Transaction, None),
             Command::Copy(_) => (StatementKind::Copy, None),
             Command::Show(name) => (StatementKind::Rows, Some(shown_columns(name))),
+            Command::SetConfig { .. } => {
+                (StatementKind::Rows, Some(vec![text_column("set_config")]))
+            }
             Command::Advisory(call) => {
                 parameters = advisory_parameters(call, declared);
                 (StatementKind::Rows, Some(vec![advisory_column(call)]))

@@ -31,7 +31,7 @@ const fn reported(name: &'static str, default: &'static str) -> Known {
 /// The version of PostgreSQL whose behaviour this is.
 pub(crate) const SERVER_VERSION: &str = "15.8";
 
-const KNOWN: [Known; 46] = [
+const KNOWN: [Known; 47] = [
     reported("application_name", ""),
     known("array_nulls", "on"),
     known("backslash_quote", "safe_encoding"),
@@ -78,6 +78,7 @@ const KNOWN: [Known; 46] = [
     reported("TimeZone", "UTC"),
     known("transaction_timeout", "0"),
     known("work_mem", "256MB"),
+    known("xmloption", "content"),
 ];
 
 /// Settings that cannot be set.

@@ -47,15 +47,10 @@ impl<H: Host> SqlSession<H> {
                 self.set_session_user(name.as_deref(), *is_local)?;
                 Ok(done(set_tag(&inner.text)))
             }
+            Command::SetConfig { name, value, is_local } => self.set_config(name, value, *is_local),
             Command::Show(name) => self.show(name),
             Command::Reset(name) => {
-                match name {
-                    Some(name) => {
-                        self.check_setting(name)?;
-                        self.settings.set(name, None, false)?;
-                    }
-                    None => self.settings.reset_all(),
-                }
+                self.reset(name.as_deref())?;
                 Ok(done("RESET"))
             }
             Command::DiscardAll => self.discard_all(),
@@ -100,6 +95,32 @@ impl<H: Host> SqlSession<H> {
         self.check_setting(name)?;
         self.settings.set(name, value, is_local)?;
         Ok(done("SET"))
+    }
+
+    fn reset(&mut self, name: Option<&str>) -> Result<(), SqlError> {
+        match name {
+            Some(name) => {
+                self.check_setting(name)?;
+                self.settings.set(name, None, false)
+            }
+            None => {
+                self.settings.reset_all();
+                Ok(())
+            }
+        }
+    }
+
+    /// `SELECT set_config(...)`
+    fn set_config(&mut self, name: &str, value: &str, is_local: bool) -> Result<Outcome, SqlError> {
+        let lower = name.to_lowercase();
+        if matches!(&*lower, "role" | "session_authorization") {
+            let message = format!("set_config of \"{lower}\" is not supported");
+            return Err(SqlError::unsupported(message).hint("Write SET."));
+        }
+        self.set(is_local, name, Some(value.to_owned()))?;
+        let mut rows = RowSet::new(1);
+        rows.push([Value::text(self.settings.get(name).unwrap_or_default())]);
+        Ok(Outcome::Rows { rows, tag: "SELECT 1".to_owned() })
     }
 
     /// Refuses settings that only superusers change.
@@ -208,7 +229,7 @@ impl<H: Host> SqlSession<H> {
         types: &[String],
         text: &str,
     ) -> Result<Outcome, SqlError> {
-        if self.named.contains_key(name) {
+        if self.named.contains_key(name) || self.named_texts.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new("42P05", message));
         }
@@ -261,11 +282,14 @@ impl<H: Host> SqlSession<H> {
         match name {
             None => {
                 self.named.clear();
+                self.named_texts.clear();
                 Ok(done("DEALLOCATE ALL"))
             }
             Some(name) => {
-                self.find_named(name)?;
-                self.named.remove(name);
+                if self.named_texts.remove(name).is_none() {
+                    self.find_named(name)?;
+                    self.named.remove(name);
+                }
                 Ok(done("DEALLOCATE"))
             }
         }

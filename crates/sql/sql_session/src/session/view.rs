@@ -2,11 +2,12 @@
 
 use super::SqlSession;
 use crate::access::role::Role;
-use crate::catalog::DefinitionKind;
+use crate::catalog::{DefinitionKind, Version};
+use crate::error::SqlError;
 use crate::host::Host;
 use crate::lexer::tokens;
 use planner::TableStatistics;
-use procedure::view_text;
+use procedure::{ViewStyle, view_text};
 use sql::{Table, View};
 
 /// The part of a table, or of another object, that a comment is about.
@@ -36,11 +37,16 @@ impl<H: Host> SqlSession<H> {
     /// The views that the session sees, with the numbers of their definitions and their queries.
     pub fn views(&self) -> Vec<(i64, View, String)> {
         let version = self.version();
+        let path = self.settings.get("search_path").unwrap_or_default();
+        let style = match path.contains("public") {
+            true => ViewStyle::Plain,
+            false => ViewStyle::WithSchema,
+        };
         let views = version.definitions.iter().filter(|one| one.kind == DefinitionKind::View);
         let views = views.filter_map(|one| {
             let view = version.catalog.view(&one.name)?;
-            let printed = view_text(&version.catalog, &view.query, &view.columns, true);
-            let query = printed.unwrap_or_else(|| written_query(&one.body));
+            let printed = view_text(&version.catalog, &view.query, &view.columns, Some(style));
+            let query = printed.unwrap_or_else(|| written_query(&version, &one.body, style));
             Some((one.id, view.clone(), query))
         });
         views.collect()
@@ -64,6 +70,23 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
+    /// The last value of a sequence, and whether it was drawn.
+    ///
+    /// # Errors
+    /// There is no such sequence, or the database cannot be read.
+    pub async fn sequence_state(&self, name: &str) -> Result<(i64, bool), SqlError> {
+        let version = self.version();
+        let sequence =
+            version.sequences.get(name).copied().ok_or_else(|| {
+                SqlError::new("42P01", format!("relation \"{name}\" does not exist"))
+            })?;
+        let last = match self.database.ranges().next(sequence.place) {
+            Some(next) => next - 1,
+            None => self.database.change_sequence(sequence, &|stored| stored).await?,
+        };
+        Ok(if last < sequence.start { (sequence.start, false) } else { (last, true) })
+    }
+
     /// All settings with their values.
     pub fn settings(&self) -> Vec<(String, String)> {
         let all = self.settings.all().into_iter();
@@ -72,8 +95,20 @@ impl<H: Host> SqlSession<H> {
 }
 
 /// The query in the text of `CREATE VIEW`.
-fn written_query(body: &str) -> String {
+fn written_query(version: &Version, body: &str, style: ViewStyle) -> String {
     let tokens = tokens(body).unwrap_or_default();
     let at = tokens.iter().find(|token| token.is_word("AS")).map_or(0, |token| token.end());
-    format!(" {}", body[at..].trim())
+    let (mut shown, mut from) = (String::new(), at);
+    for pair in tokens.windows(2).filter(|pair| pair[0].at > at && style == ViewStyle::WithSchema) {
+        let [before, token] = pair else { continue };
+        let name = token.name().filter(|_| before.is_word("FROM") || before.is_word("JOIN"));
+        let is_relation =
+            |name: &String| version.table(name).is_some() || version.catalog.view(name).is_some();
+        if name.as_ref().is_some_and(is_relation) {
+            shown += &body[from..token.at];
+            shown += "public.";
+            from = token.at;
+        }
+    }
+    format!(" {}", (shown + &body[from..]).trim())
 }

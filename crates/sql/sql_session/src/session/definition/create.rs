@@ -12,6 +12,12 @@ use crate::parse_error::parse_error;
 use sql::procedure::RoutineKind;
 
 impl<H: Host> SqlSession<H> {
+    /// Whether the bodies of new routines are checked: dumps switch that off.
+    pub(super) fn checks_bodies(&self) -> bool {
+        let value = self.setting("check_function_bodies").unwrap_or_default().to_lowercase();
+        !matches!(&*value, "off" | "false" | "no" | "0")
+    }
+
     pub(super) fn create_table(
         &mut self,
         version: &Version,
@@ -147,14 +153,25 @@ pub(super) fn exists(name: &str) -> SqlError {
 pub(super) fn create_routine(
     version: &Version,
     name: &str,
-    replaces: bool,
+    (replaces, checks_body): (bool, bool),
     text: &str,
 ) -> Result<Edited, SqlError> {
     let mut definitions = version.definitions.clone();
     let source = sql::Source::new("statement", text);
-    let read = sql::read_procedures(&source, &version.catalog);
-    let read = read.map_err(|errors| parse_error(errors.first(), text))?;
-    let tag = match read.first().map(|routine| routine.kind) {
+    let signature = match checks_body {
+        // A dump creates its tables behind the routines that use them.
+        false => sql::read_signature(&source, &version.catalog),
+        true => None,
+    };
+    let kind = match signature {
+        Some(signature) => Some(signature.kind),
+        None => {
+            let read = sql::read_procedures(&source, &version.catalog);
+            let read = read.map_err(|errors| parse_error(errors.first(), text))?;
+            read.first().map(|routine| routine.kind)
+        }
+    };
+    let tag = match kind {
         Some(RoutineKind::Procedure) => "CREATE PROCEDURE",
         _ => "CREATE FUNCTION",
     };

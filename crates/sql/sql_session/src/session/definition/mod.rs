@@ -145,7 +145,7 @@ impl<H: Host> SqlSession<H> {
             }
             Command::Comment { on, text } => comment(&version, on, text.as_deref())?,
             Command::CreateRoutine { name, replaces } => {
-                create_routine(&version, name, *replaces, text)?
+                create_routine(&version, name, (*replaces, self.checks_bodies()), text)?
             }
             Command::Grant(command) => self.change_grants(&version, command)?,
             Command::SetOwner { kind, name, if_exists, role, tag } => {

@@ -77,7 +77,7 @@ fn statement(name: &str, columns: &[String], query: &str) -> String {
 fn printed(catalog: &Catalog, view: &View) -> Option<String> {
     let names: Vec<String> = view.columns.iter().map(|column| quoted(&column.name)).collect();
     let text =
-        statement(&view.name, &names, &view_text(catalog, &view.query, &view.columns, false)?);
+        statement(&view.name, &names, &view_text(catalog, &view.query, &view.columns, None)?);
     let again = sql::read_view(&Source::new("statement", &text), catalog).ok()?;
     let is_same = again.columns == view.columns
         && without_kinds(again.query) == without_kinds(view.query.clone());
@@ -184,7 +184,7 @@ pub(super) fn follow_tables(
             // It names views, which keep the names of their columns.
             continue;
         }
-        let query = query.and_then(|query| view_text(&renamed, &query, &view.columns, false));
+        let query = query.and_then(|query| view_text(&renamed, &query, &view.columns, None));
         let query = query.ok_or_else(|| not_followed(&view.name))?;
         definition.body = statement(&view.name, &names, &query);
     }

@@ -138,6 +138,7 @@ mutants! {
     OracleStaleSnapshot = "oracle::stale_snapshot",
     OracleTornCopy = "oracle::torn_copy",
     OracleTornFrozen = "oracle::torn_frozen",
+    ParkUnpinned = "park::unpinned",
     PromoteUndrained = "promote::undrained",
     ReadAbsenceUnwitnessed = "read::absence_unwitnessed",
     ReadCollectedWithRow = "read::collected_with_row",

@@ -15,6 +15,7 @@ use crate::version::SlotId;
 ///    4 | newest  | write, under the try-lock | number of the newest frozen vector
 ///    5 | tables  | fetch-and-add             | tables created; a number is never used twice
 ///    6 | indexes | fetch-and-add             | indexes created
+///    7 | keepers | fetch-and-add             | compute servers that have parked transactions
 ///    8 | vector  | write, by the slot's lane | N counters: the paper's T_R
 ///  8+N | lanes   | write, by the slot's lane | 8 words per lane: see below. Survivors write them,
 ///      |         |                           | too, and the owner is swapped
@@ -47,6 +48,8 @@ pub const NEWEST: u32 = 4;
 pub const TABLES: u32 = 5;
 /// Word of the number of created indexes.
 pub const INDEXES: u32 = 6;
+/// Word of the number of keepers of pins.
+pub const KEEPERS: u32 = 7;
 /// First word of the vector.
 pub const VECTOR: u32 = 8;
 pub const LANE_WORDS: u32 = 8;

@@ -31,6 +31,16 @@ impl<E: Env> Lane<E> {
 }
 
 impl<E: Env> OwnedTransaction<E> {
+    /// The transaction that the lane runs already.
+    pub(crate) fn of(lane: Lane<E>) -> Self {
+        Self { lane }
+    }
+
+    /// The lane of a transaction that was parked.
+    pub(crate) fn into_lane(self) -> Lane<E> {
+        self.lane
+    }
+
     /// The transaction, for a statement. When this borrow ends, the transaction goes on.
     #[inline]
     pub fn statement(&mut self) -> Transaction<'_, E> {

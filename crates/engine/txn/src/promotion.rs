@@ -24,7 +24,7 @@ use crate::catalog::{CatalogError, Primary, Secondary};
 use crate::database::{Database, Oracle, Shared};
 use crate::recovery::readable;
 use fabric::{Batch, Env, FabricError, Mutant};
-use layout::oracle::{CLOCK, EPOCH, FREEZER, INDEXES, NEWEST, SLOT_COUNT, TABLES, VECTOR};
+use layout::oracle::{CLOCK, EPOCH, FREEZER, INDEXES, KEEPERS, NEWEST, SLOT_COUNT, TABLES, VECTOR};
 use layout::{GlobalPtr, RegionId, region};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
@@ -217,6 +217,7 @@ impl<E: Env> Database<E> {
         words[TABLES as usize] += LOST_NUMBERS_MAX;
         words[INDEXES as usize] += LOST_NUMBERS_MAX;
         words[NEWEST as usize] += 1;
+        words[KEEPERS as usize] += LOST_NUMBERS_MAX;
         words[SLOT_COUNT as usize] = u64::from(self.shared.slots());
         // Nobody freezes a vector: everybody has drained, and the dead are fenced.
         words[FREEZER as usize] = 0;

@@ -75,6 +75,9 @@ pub struct Kind {
     pub read_percent: u64,
     /// Percentage of appends that move the list to another row.
     pub move_percent: u64,
+    /// Percentage of pauses in which the transaction is parked, and after which it goes on on
+    /// another lane.
+    pub park_percent: u64,
     /// Percentage of operations after a pause.
     pub pause_percent: u64,
     /// Longest pause.
@@ -166,6 +169,7 @@ pub const ROOMY: Kind = Kind {
     elements: 8,
     read_percent: 50,
     move_percent: 20,
+    park_percent: 0,
     pause_percent: 20,
     pause_ns: 8_000,
     is_tight: false,
@@ -293,6 +297,9 @@ pub const GROWING_CARDS: Kind =
 /// Lists move permanently, so that rows are inserted and deleted.
 pub const MOVING: Kind =
     Kind { move_percent: 70, lists: 3, pause_percent: 30, pause_ns: 20_000, ..TIGHT };
+/// The same with parked transactions; no transaction takes too long.
+pub const MOVING_PARKED: Kind =
+    Kind { park_percent: 80, pause_percent: 60, time_max_ns: 1_000_000_000, ..MOVING };
 /// The same with rows that keep the memory of their old versions.
 pub const MOVING_KEPT: Kind = Kind { keeps_versions: true, ..MOVING };
 /// The same with vectors fetched from copies, where snapshots soon are too old.

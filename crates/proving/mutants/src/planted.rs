@@ -6,9 +6,9 @@ use crate::kind::{
     CROWD, DEADLY, DEADLY_UPKEEP, FAR_BLOCKS, FAR_SLOTS, FETCHED_BESIDE, FETCHED_LATE, FROZEN,
     GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSING, LOSING_BOTH,
     LOSING_FAR, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT,
-    MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED, PILED_BESIDE,
-    PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS, STAGGERED, TIDAL,
-    WIDE, WIDE_INDEXED, WRAP,
+    MOVING_PARKED, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED,
+    PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
+    STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -204,6 +204,8 @@ pub const MUTANTS: &[Planted] = &[
     guard(Mutant::CollectSkipCollectedWord, "collection is announced in advance", MOVING),
     guard(Mutant::CollectTellUnraised, "the collector announces it in advance", MOVING_FETCHED),
     guard(Mutant::CollectIgnoreLanes, "collection waits for older snapshots", MOVING)
+        .without(&[Mutant::CollectSkipCollectedWord]),
+    guard(Mutant::ParkUnpinned, "a parked transaction keeps its old versions", MOVING_PARKED)
         .without(&[Mutant::CollectSkipCollectedWord]),
     guard(
         Mutant::CollectClockUnraised,

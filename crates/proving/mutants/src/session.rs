@@ -41,6 +41,12 @@ pub struct Session {
     pub has_written: bool,
 }
 
+/// The lane of the running transaction, and one for transactions that were parked.
+struct Lanes<'a, E: Env> {
+    lane: &'a mut Lane<E>,
+    spare: &'a mut Option<Lane<E>>,
+}
+
 /// The location of a list: its row, the row's content, and the row's number.
 struct Found {
     row: RowId,
@@ -59,6 +65,14 @@ impl Session {
         while left > 0 && lanes < LANES_MAX {
             let Ok(mut lane) = database.lane().await else { return };
             lanes += 1;
+            let mut spare = None;
+            if self.kind.park_percent > 0 {
+                spare = database.lane().await.ok();
+                // The first one that is parked may be older than the keeper of pins.
+                if let Ok(txn) = lane.begin(self.kind.isolation).await {
+                    let _ = txn.park().await;
+                }
+            }
             while left > 0 {
                 left -= 1;
                 if self.kind.remakes_index {
@@ -70,7 +84,8 @@ impl Session {
                     let _ = passing::use_rows(&database, &mut lane, &mut self.dice).await;
                 }
                 let longest_ns = database.config().transaction_time_max_ns;
-                if !self.transact(&mut lane, longest_ns).await {
+                let lanes = Lanes { lane: &mut lane, spare: &mut spare };
+                if !self.transact(lanes, longest_ns).await {
                     break;
                 }
                 if self.has_written {
@@ -86,7 +101,8 @@ impl Session {
 
     /// Runs a transaction, for which `longest_ns` is promised; returns whether the lane can run
     /// another.
-    async fn transact<E: Env>(&mut self, lane: &mut Lane<E>, longest_ns: u64) -> bool {
+    async fn transact<E: Env>(&mut self, lanes: Lanes<'_, E>, longest_ns: u64) -> bool {
+        let Lanes { lane, spare } = lanes;
         self.has_written = false;
         if self.kind.tide_percent > 0 && self.dice.percent(self.kind.tide_percent) {
             let ended = self.turn_tide(lane).await;
@@ -94,7 +110,7 @@ impl Session {
         }
         let began_ns = lane.env().now_ns();
         self.recording.begin(began_ns);
-        let ended = self.attempt(lane).await;
+        let ended = self.attempt(Lanes { lane, spare }).await;
         let now_ns = lane.env().now_ns();
         self.recording.end(now_ns, &ended);
         let abort = match ended {
@@ -113,13 +129,22 @@ impl Session {
 
     async fn attempt<E: Env>(
         &mut self,
-        lane: &mut Lane<E>,
+        Lanes { lane, spare }: Lanes<'_, E>,
     ) -> Result<TransactionResult, WorkloadError> {
         let mut txn = lane.begin(self.kind.isolation).await?;
         let count = 1 + self.dice.below(self.kind.operations);
         let mut known = None;
         for _ in 0..count {
-            self.pause(txn.env()).await;
+            if let Some(spare) =
+                spare.as_mut().filter(|_| self.dice.percent(self.kind.park_percent))
+            {
+                let parked = txn.park().await?;
+                self.pause(lane.env()).await;
+                std::mem::swap(lane, spare);
+                txn = lane.resume(parked).await.map_err(|(_, abort)| abort)?;
+            } else {
+                self.pause(txn.env()).await;
+            }
             if !self.has_written && self.dice.percent(self.kind.visit_percent) {
                 self.read_all(&mut txn).await?;
                 continue;

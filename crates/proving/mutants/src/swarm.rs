@@ -148,6 +148,7 @@ fn timing(dice: &mut Dice, kind: Kind) -> Kind {
         is_tight: dice.percent(80) || is_short,
         // With the longest, horizons hardly move.
         time_max_ns: one_of(dice, times),
+        park_percent: one_of(dice, &[0, 0, 0, 40]),
         pause_percent: one_of(dice, &[0, 5, 20, 30]),
         pause_ns: one_of(dice, &[4_000, 20_000, 400_000]),
         word_ns: one_of(dice, &[0, 0, 100, 500, 2_000, 4_000]),

@@ -33,6 +33,14 @@ impl Batch {
         self.0.arena.resize(words, 0);
     }
 
+    /// Gives up the memory of a batch without verbs that its arena does not use, for a long rest.
+    pub fn shrink(&mut self) {
+        self.clear_verbs();
+        self.0.verbs.shrink_to_fit();
+        self.0.arena.truncate(self.0.used);
+        self.0.arena.shrink_to_fit();
+    }
+
     /// Words of the arena in use; callers limit their read sets by it.
     #[inline]
     pub fn arena_words(&self) -> usize {

@@ -364,6 +364,12 @@ fn oracle(page: &mut Page) {
             "addition, when an index is created",
             "number of created indexes",
         ),
+        AT(
+            oracle::KEEPERS,
+            "keepers",
+            "addition, before a compute server parks its first transaction",
+            "number of keepers of pins",
+        ),
         Field::at(
             word(area.slot(base, SlotId(0))),
             "vector",

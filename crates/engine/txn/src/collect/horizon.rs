@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::shared_slot::SharedSlot;
 use crate::step::CollectStep;
 use fabric::{Env, FabricError, Mutant};
-use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, SLOT_COUNT};
+use layout::oracle::{CLOCK, KEEPERS, LANE_ACTIVE, LANE_WORDS, SLOT_COUNT};
 use layout::{GlobalPtr, NodeId, RegionId, VersionWord, region};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -251,25 +251,44 @@ impl<E: Env> LaneInner<E> {
     /// Whether every other lane is idle or has announced `stamp` or a later one. `false` if there
     /// are lanes that this compute server did not know; a later call looks at them, too.
     pub(super) async fn are_others_past(&mut self, stamp: u64) -> Result<bool, Abort> {
-        let is_own_past = |slot: &SharedSlot| slot.is_past(self.identity.number, stamp);
+        let pinned = self.pinned();
+        let is_own_past = |slot: &SharedSlot| slot.is_past(self.identity.number, stamp, pinned);
         let is_home_past = self.identity.shared_slot.as_deref().is_none_or(is_own_past);
         let slots = self.shared.slots_in_use();
         let first = self.shared.oracle_layout.lane(self.shared.oracle, layout::SlotId(0));
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let lanes = batch.read(first, slots * LANE_WORDS);
-        let count = batch.read(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
-        let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        let count = self.shared.oracle.add_words(u64::from(SLOT_COUNT));
+        let count = batch.read(count, KEEPERS - SLOT_COUNT + 1);
+        let mut batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
         self.shared.note_slots(batch.word(count.at) as u32);
         let are_known =
             self.shared.slots_in_use() == slots || self.env.mutant(Mutant::CollectOverlookLanes);
-        let own = u32::from(self.identity.slot.0);
-        let is_past = (0..slots).all(|slot| {
-            let active = batch.word(lanes.at + slot * LANE_WORDS + LANE_ACTIVE);
-            slot == own || active == 0 || active >= stamp
-        });
+        let mut is_past = self.are_lanes_past(batch.words(lanes), stamp);
+        let has_keepers = batch.word(count.at + KEEPERS - SLOT_COUNT) > 0;
+        if has_keepers && is_past {
+            // Announcements move from lanes to keepers, so look at the keepers once more.
+            batch.reset();
+            let lanes = batch.read(first, slots * LANE_WORDS);
+            batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+            is_past = self.are_lanes_past(batch.words(lanes), stamp)
+                && self.shared.keeper_of_pins.are_past(stamp, self.pinned());
+        }
         self.scratch.batch = Some(batch);
         Ok(are_known && is_past && is_home_past)
+    }
+
+    /// Whether the lanes with these words are idle or have announced `stamp` or a later one. The
+    /// lane itself does not count, nor does its compute server's keeper of pins: that one's words
+    /// have the pin of this lane's transaction, too.
+    fn are_lanes_past(&self, words: &[u64], stamp: u64) -> bool {
+        let own = usize::from(self.identity.slot.0);
+        let keeper = self.shared.keeper_of_pins.slot().map(|taken| usize::from(taken.slot.0));
+        words.chunks_exact(LANE_WORDS as usize).enumerate().all(|(slot, lane)| {
+            let active = lane[LANE_ACTIVE as usize];
+            slot == own || Some(slot) == keeper || active == 0 || active >= stamp
+        })
     }
 
     /// Raises the collected-up-to words of all regions to at least `stamp`, in parallel. Returns

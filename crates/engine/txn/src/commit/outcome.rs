@@ -48,6 +48,10 @@ impl<E: Env> LaneInner<E> {
             }
             Outcome::Unknown => self.statistics.unknown += 1,
         }
+        // The task that decides an unknown outcome still needs its tables.
+        if outcome != Outcome::Unknown {
+            self.end_resumed();
+        }
         outcome
     }
 

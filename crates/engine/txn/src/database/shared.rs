@@ -13,6 +13,7 @@ use crate::promotion::LockHolders;
 use crate::snapshot::fetch::Fetched;
 use crate::snapshot::freezer::Freezers;
 use crate::snapshot::freshness::Freshness;
+use crate::snapshot::pins::Keeper;
 use crate::snapshot::shared_slot::SharedSlot;
 use crate::write::reserve::ReservedBuffers;
 use fabric::Env;
@@ -81,6 +82,8 @@ pub(crate) struct Shared<E: Env> {
     shared_slot: Mutex<Option<Arc<SharedSlot>>>,
     /// Set while one of the first lanes takes the shared slots.
     pub is_taking_slot: AtomicBool,
+    /// The keeper of the pins of parked transactions, if lanes have slots of their own.
+    pub keeper_of_pins: Keeper,
     /// The horizon of lanes that share a slot.
     pub horizon: SharedHorizon,
     /// The lanes of the redo log, if this database has one.
@@ -140,6 +143,7 @@ impl<E: Env> Shared<E> {
             reserved: ReservedBuffers::default(),
             shared_slot: Mutex::default(),
             is_taking_slot: AtomicBool::new(false),
+            keeper_of_pins: Keeper::default(),
             horizon: SharedHorizon::default(),
             redo: OnceLock::new(),
             keeper: OnceLock::new(),
@@ -277,6 +281,7 @@ impl<E: Env> Shared<E> {
             return self.wait_for_decision(inner);
         }
         inner.txn.batch.reset();
+        inner.end_resumed();
         if inner.identity.is_announced {
             self.withdraw_and_return(inner);
         } else {
@@ -366,6 +371,7 @@ impl<E: Env> LanePool<E> {
         for mut inner in std::mem::take(&mut self.undecided) {
             if inner.identity.revive() {
                 inner.txn.batch.reset();
+                inner.end_resumed();
                 self.idle.push(inner);
             } else if inner.identity.is_being_decided() {
                 self.undecided.push(inner);

@@ -143,7 +143,7 @@ impl<E: Env> LaneInner<E> {
     /// Near its last number, exchanges the slot for a new one. The old slot keeps its final number
     /// in the vector for as long as versions carry it.
     #[cold]
-    pub(super) async fn take_new_slot(&mut self) -> Result<(), Abort> {
+    pub(crate) async fn take_new_slot(&mut self) -> Result<(), Abort> {
         if self.identity.shared_slot.is_some() {
             return Err(Abort::SnapshotUnavailable);
         }
@@ -168,7 +168,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline(always)]
-    pub(super) fn needs_new_slot(&self) -> bool {
+    pub(crate) fn needs_new_slot(&self) -> bool {
         self.identity.is_used_up() && !self.env.mutant(Mutant::LanePassLastNumber)
     }
 }

@@ -66,6 +66,11 @@ impl<T> List<T> {
         id
     }
 
+    /// Gives up the room for more elements.
+    pub fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// Removes all elements.
     #[inline(always)]
     pub fn clear(&mut self) {

@@ -13,6 +13,7 @@ use crate::collect::GarbageQueue;
 use crate::commit::witness::Witnesses;
 use crate::database::Shared;
 use crate::operations::Operations;
+use crate::parked::Resumed;
 use crate::recovery::{LaneJournal, LockedWord};
 use crate::snapshot::Snapshot;
 use crate::snapshot::slot::LanePlace;
@@ -47,6 +48,8 @@ pub(crate) struct LaneInner<E: Env> {
     /// Whether the last upkeep was undone, because a memory server has died.
     pub is_upkeep_undone: bool,
     pub scratch: Scratch,
+    /// Set while it runs a transaction that was parked.
+    pub resumed: Option<Box<Resumed<E>>>,
 }
 
 /// Reusable lists of protocol steps, which thus allocate no memory each time.
@@ -96,11 +99,13 @@ impl<E: Env> LaneInner<E> {
             journal: None,
             is_upkeep_undone: false,
             scratch: Scratch::default(),
+            resumed: None,
         }
     }
 
     /// Withdraws the announcement, if there is one.
     pub(crate) async fn rest(&mut self) -> Result<(), Abort> {
+        self.end_resumed();
         if !self.identity.is_announced {
             return Ok(());
         }
@@ -139,6 +144,7 @@ impl<E: Env> LaneInner<E> {
         if !self.scratch.strays.is_empty() {
             Box::pin(self.release_strays()).await;
         }
+        self.end_resumed();
         self.identity.wants_newer = self.identity.is_unfinished;
         self.identity.is_unfinished = true;
         self.reset();

@@ -45,7 +45,7 @@ impl RunningTransaction {
     pub fn new(number: u32) -> Self {
         Self {
             batch: TransactionBatch::new(),
-            accesses: List::with_capacity(256),
+            accesses: List::default(),
             map: AccessMap::default(),
             buckets_seen: List::default(),
             leaves_seen: List::default(),
@@ -72,6 +72,14 @@ impl RunningTransaction {
         self.read_count = 0;
         self.number = self.number.wrapping_add(1);
         self.filling = None;
+    }
+
+    /// Gives up memory that it does not use, for a long rest.
+    pub fn shrink(&mut self) {
+        self.batch.shrink();
+        self.accesses.shrink();
+        self.buckets_seen.shrink();
+        self.leaves_seen.shrink();
     }
 
     /// Forgets the rows that were read; their ids are those of an earlier transaction from now on.

@@ -22,6 +22,7 @@ use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory, Table
 use crate::database::{Database, DatabaseConfig};
 use crate::detach::run_lane_detached;
 use crate::lane::{KnownLeaves, Lane, LaneError, LaneInner};
+use crate::parked::Parked;
 use crate::read::Columns;
 use crate::read::access::RowId;
 use crate::read::scan::Scan;
@@ -65,6 +66,11 @@ pub struct Operations<E: Env> {
     pub(crate) begin: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) commit: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Outcome>,
     pub(crate) rest: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
+    pub(crate) park: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<Parked<E>, Abort>>,
+    pub(crate) resume: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a mut Option<Parked<E>>,
+    ) -> Answer<'a, Result<(), Abort>>,
     pub(crate) take_back: fn(Box<LaneInner<E>>),
     pub(crate) collect_garbage: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) prefetch: fn(&LaneInner<E>, &[(TableId, Key)]),
@@ -173,6 +179,8 @@ impl<E: EngineEnv> Operations<E> {
             begin: |lane| Answer::of::<E>(lane.begin()),
             commit: |owned| Answer::of::<E>(commit(owned)),
             rest: |lane| Answer::of::<E>(lane.rest()),
+            park: |lane| Answer::of::<E>(lane.park()),
+            resume: |lane, parked| Answer::of::<E>(lane.resume(parked)),
             take_back: |lane| lane.shared.clone().take_back(lane),
             collect_garbage: |owned| Answer::of::<E>(collect_garbage(owned)),
             prefetch: LaneInner::prefetch,

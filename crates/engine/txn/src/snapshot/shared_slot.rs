@@ -13,6 +13,7 @@
 //! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
 //! - docs/decisions/0140-lanes-that-share-have-two-slots-for-short-and-for-long.md
 
+use crate::snapshot::pins::Pins;
 use crate::snapshot::slot::TakenSlot;
 use layout::{SlotId, VersionWord};
 use std::collections::VecDeque;
@@ -45,6 +46,8 @@ struct Series {
 #[derive(Default)]
 struct Lanes {
     lanes: Vec<Announcement>,
+    /// Those of parked transactions.
+    pins: Pins,
     /// The newest stamp that any lane has seen: later snapshots have at least this stamp.
     newest: u64,
     /// The last running lane is withdrawing the announcement; no lane may announce until that is
@@ -63,6 +66,18 @@ struct Announcement {
 impl Lanes {
     fn running(&self) -> impl Iterator<Item = &Announcement> {
         self.lanes.iter().filter(|lane| lane.stamp > 0)
+    }
+
+    /// The oldest stamp of a running lane or a parked transaction.
+    fn stamp(&self) -> Option<u64> {
+        let pinned = self.pins.least().map(|bounds| bounds.stamp);
+        self.running().map(|lane| lane.stamp).chain(pinned).min()
+    }
+
+    /// The epoch that all running lanes and parked transactions know.
+    fn epoch(&self) -> Option<u64> {
+        let pinned = self.pins.least().map(|bounds| bounds.epoch);
+        self.running().map(|lane| lane.epoch).chain(pinned).min()
     }
 }
 
@@ -228,7 +243,7 @@ impl SharedSlot {
     pub(crate) fn remove_lane(&self, number: u32) -> bool {
         let mut lanes = self.lanes();
         lanes.lanes[number as usize] = Announcement::default();
-        !lanes.lanes.iter().any(|lane| lane.is_taken)
+        !lanes.lanes.iter().any(|lane| lane.is_taken) && lanes.pins.least().is_none()
     }
 
     /// Begins a transaction of a lane whose last snapshot had this stamp. Returns the stamp to
@@ -240,7 +255,7 @@ impl SharedSlot {
         }
         lanes.newest = lanes.newest.max(stamp).max(1);
         lanes.lanes[number as usize].stamp = lanes.newest;
-        lanes.running().map(|lane| lane.stamp).min()
+        lanes.stamp()
     }
 
     /// The stamp in the lane's announcement.
@@ -253,7 +268,7 @@ impl SharedSlot {
     pub(crate) fn acknowledge(&self, number: u32, epoch: u64) -> u64 {
         let mut lanes = self.lanes();
         lanes.lanes[number as usize].epoch = epoch;
-        lanes.running().map(|lane| lane.epoch).min().unwrap_or(epoch)
+        lanes.epoch().unwrap_or(epoch)
     }
 
     /// The minimum of these bounds and those of the running lanes. `None` while the announcement is
@@ -263,17 +278,15 @@ impl SharedSlot {
         if lanes.is_resting {
             return None;
         }
-        let both = |Bounds { stamp, epoch }: Bounds, lane: &Announcement| Bounds {
-            stamp: stamp.min(lane.stamp),
-            epoch: epoch.min(lane.epoch),
-        };
-        Some(lanes.running().fold(bounds, both))
+        let stamp = lanes.stamp().map_or(bounds.stamp, |stamp| stamp.min(bounds.stamp));
+        let epoch = lanes.epoch().map_or(bounds.epoch, |epoch| epoch.min(bounds.epoch));
+        Some(Bounds { stamp, epoch })
     }
 
     /// If no lane runs, begins to withdraw the common announcement.
     pub(crate) fn begin_withdrawal(&self) -> Option<Withdrawal<'_>> {
         let mut lanes = self.lanes();
-        let is_any_running = lanes.running().next().is_some();
+        let is_any_running = lanes.stamp().is_some();
         lanes.is_resting |= !is_any_running;
         (!is_any_running).then(|| Withdrawal(self))
     }
@@ -288,10 +301,36 @@ impl SharedSlot {
     ) -> Result<Option<u64>, Withdrawal<'_>> {
         let mut lanes = self.lanes();
         lanes.lanes[number as usize].stamp = 0;
+        self.withdrawn(lanes, is_announced_for)
+    }
+
+    /// Moves the announcement of a lane to a parked transaction. The slot's words cover it.
+    pub(crate) fn pin(&self, number: u32, bounds: Bounds) {
+        let mut lanes = self.lanes();
+        lanes.pins.add(bounds);
+        lanes.lanes[number as usize].stamp = 0;
+    }
+
+    /// Removes the pin of a transaction that has ended; returns as [`Self::rest`].
+    pub(crate) fn unpin(
+        &self,
+        bounds: Bounds,
+        is_announced_for: impl FnOnce() -> bool,
+    ) -> Result<Option<u64>, Withdrawal<'_>> {
+        let mut lanes = self.lanes();
+        lanes.pins.remove(bounds);
+        self.withdrawn(lanes, is_announced_for)
+    }
+
+    fn withdrawn(
+        &self,
+        mut lanes: MutexGuard<'_, Lanes>,
+        is_announced_for: impl FnOnce() -> bool,
+    ) -> Result<Option<u64>, Withdrawal<'_>> {
         if is_announced_for() {
             return Ok(None);
         }
-        let known = lanes.running().map(|lane| lane.epoch).min();
+        let known = lanes.epoch();
         lanes.is_resting |= known.is_none();
         match known {
             Some(epoch) => Ok(Some(epoch)),
@@ -299,11 +338,13 @@ impl SharedSlot {
         }
     }
 
-    /// Whether every other lane is at rest or has a snapshot of at least this stamp.
-    pub(crate) fn is_past(&self, number: u32, stamp: u64) -> bool {
+    /// Whether every other lane is at rest or has a snapshot of at least this stamp. All parked
+    /// transactions have one, too, except the lane's own, which it has resumed.
+    pub(crate) fn is_past(&self, number: u32, stamp: u64, own: Option<Bounds>) -> bool {
         let lanes = self.lanes();
         let others = (0..).zip(&lanes.lanes).filter(|&(other, _)| other != number);
         others.into_iter().all(|(_, lane)| lane.stamp == 0 || lane.stamp >= stamp)
+            && lanes.pins.are_past(stamp, own)
     }
 
     fn lanes(&self) -> MutexGuard<'_, Lanes> {
@@ -380,7 +421,7 @@ mod tests {
         assert_eq!(slot.announce(first, 0), Some(1));
         assert_eq!(slot.announce(second, 7), Some(1), "the first still has an older snapshot");
         assert_eq!(slot.announce(first, 5), Some(7), "stamps seen by others bound this one, too");
-        assert!(slot.is_past(first, 7) && !slot.is_past(first, 8));
+        assert!(slot.is_past(first, 7, None) && !slot.is_past(first, 8, None));
         assert_eq!(slot.acknowledge(first, 3), 0, "the second does not know it");
         assert_eq!(slot.acknowledge(second, 4), 3);
         assert_eq!(slot.rest(first, || false).ok(), Some(Some(4)));

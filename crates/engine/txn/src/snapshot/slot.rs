@@ -256,6 +256,7 @@ impl<E: Env> Database<E> {
         loop {
             let Some(mut lane) = self.shared.claim_idle() else {
                 if !self.shared.is_any_returning() || self.env.now_ns() >= deadline_ns {
+                    departure.slots += self.return_keeper().await?;
                     return Ok(departure);
                 }
                 self.env.yield_now().await;
@@ -268,6 +269,14 @@ impl<E: Env> Database<E> {
 }
 
 impl<E: Env> Database<E> {
+    /// Returns the slot of the keeper of pins, if there is one without pins; returns how many slots
+    /// it has given up.
+    async fn return_keeper(&self) -> Result<u32, FabricError> {
+        let Some(taken) = self.shared.keeper_of_pins.give_up_slot() else { return Ok(0) };
+        return_unused(&self.env, &self.shared, taken.slot).await?;
+        Ok(1)
+    }
+
     /// Waits until the unknown outcomes of this compute server are decided, for some time at most.
     pub async fn wait_for_decisions(&self) {
         let deadline_ns = self.env.now_ns().saturating_add(DECISIONS_NS_MAX);

@@ -18,5 +18,6 @@ mod lanes;
 mod limits;
 mod long;
 mod new_tables;
+mod parked;
 mod parts;
 mod savepoints;

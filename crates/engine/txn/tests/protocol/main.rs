@@ -11,7 +11,8 @@
 //! the
 //! age of snapshots. [`redo`] replays the log of a database whose power failed. [`mutants`] shows
 //! that these tests detect a removed guard; [`played`] does so for guards that only a certain
-//! course of events needs. [`undecided`] stops a memory server for a while.
+//! course of events needs. [`parked`] parks transactions. [`undecided`] stops a memory server for
+//! a while.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -28,6 +29,7 @@ mod killed;
 mod litmus;
 mod lost;
 mod mutants;
+mod parked;
 mod parts;
 mod played;
 mod processes;

@@ -73,7 +73,7 @@ pub fn judge(
 }
 
 /// Random transactions.
-fn random(carrier: Carrier, mix: Mix) -> impl Fn(SimConfig, Mutant) -> (Vec<String>, u64) {
+pub fn random(carrier: Carrier, mix: Mix) -> impl Fn(SimConfig, Mutant) -> (Vec<String>, u64) {
     move |config, mutant| {
         let mut dice = Dice(config.seed ^ 0xd1ce);
         let servers = 1 + (config.seed % 2) as u16;

@@ -39,6 +39,10 @@ pub struct Mix {
     pub slots: Option<u32>,
     /// Whether the table is copied, and sessions read different copies.
     pub is_copied: bool,
+    /// Whether transactions are parked between their steps.
+    pub parks: bool,
+    /// Whether E is longer than any transaction, although the mix is tight.
+    pub is_patient: bool,
 }
 
 /// A random generator of its own, so that programs do not depend on the world's.
@@ -75,7 +79,7 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
             let steps = (0..=dice.below(4)).map(|_| step(dice, mix)).collect();
             let collects = mix.is_tight && dice.below(3) == 0;
             let program = Program::new((session * 100 + number) as i64, mix.isolation, steps);
-            Program { collects, ..program }
+            Program { collects, parks: mix.parks, ..program }
         };
         (0..mix.transactions).map(|number| program(number, dice)).collect()
     };
@@ -92,7 +96,7 @@ impl Mix {
             vector_copies: self.vector_copies,
             ..DatabaseConfig::default()
         };
-        if self.is_tight {
+        if self.is_tight && !self.is_patient {
             database.transaction_time_max_ns = 2000 << dice.below(14);
         }
         database
@@ -152,6 +156,8 @@ pub const SNAPSHOT: Mix = Mix {
     keeps_leaves: false,
     slots: None,
     is_copied: false,
+    parks: false,
+    is_patient: false,
 };
 /// About half of the notes are stored in the row.
 pub const SHORT_NOTES: Mix = Mix { has_notes: true, notes_in_row: Some(150), ..SNAPSHOT };

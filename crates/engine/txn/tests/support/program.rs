@@ -54,11 +54,13 @@ pub struct Program {
     pub retries: u32,
     /// The session collects garbage afterwards.
     pub collects: bool,
+    /// The transaction is parked between some of its steps.
+    pub parks: bool,
 }
 
 impl Program {
     pub fn new(number: i64, isolation: Isolation, steps: Vec<Step>) -> Self {
-        Self { number, isolation, steps, retries: 0, collects: false }
+        Self { number, isolation, steps, retries: 0, collects: false, parks: false }
     }
 
     /// Puts all of `keys`.
@@ -83,11 +85,20 @@ pub async fn execute_all<E: Env>(
     record: &mut impl FnMut(Execution),
 ) {
     let mut lane = database.lane().await.expect("there are slots");
+    let mut spare = None;
+    if programs.iter().any(|program| program.parks) {
+        spare = Some(database.lane().await.expect("there are slots"));
+        // The first one that is parked may be older than the keeper of pins.
+        if let Ok(txn) = lane.begin(Isolation::Snapshot).await {
+            let _ = txn.park().await;
+        }
+    }
     for program in programs {
         let pause = lane.env().random() % 8000;
         lane.env().sleep_ns(pause).await;
         for _ in 0..=program.retries {
-            let execution = execute(&mut lane, tables, session, program).await;
+            let execution =
+                execute_moving((&mut lane, spare.as_mut()), tables, session, program).await;
             let outcome = execution.outcome;
             record(execution);
             match outcome {
@@ -109,6 +120,16 @@ pub async fn execute<E: Env>(
     session: usize,
     program: &Program,
 ) -> Execution {
+    execute_moving((lane, None), tables, session, program).await
+}
+
+/// Runs one program once; it may move to the other lane and back.
+async fn execute_moving<E: Env>(
+    (lane, mut spare): (&mut Lane<E>, Option<&mut Lane<E>>),
+    tables: Tables,
+    session: usize,
+    program: &Program,
+) -> Execution {
     let mut execution = Execution::new(session, program);
     let mut txn = match lane.begin(program.isolation).await {
         Ok(txn) => txn,
@@ -120,6 +141,25 @@ pub async fn execute<E: Env>(
     execution.snapshot = Some(txn.snapshot().clone());
     let mut run = Run { tables, own: BTreeMap::new(), number: program.number, statements: 0 };
     for step in &program.steps {
+        if let Some(spare) = spare.as_deref_mut().filter(|_| program.parks)
+            && txn.env().random() % 2 == 0
+        {
+            let resumed = match txn.park().await {
+                Ok(parked) => {
+                    pass_time(lane, tables.table, program.collects).await;
+                    std::mem::swap(lane, spare);
+                    lane.resume(parked).await.map_err(|(_, abort)| abort)
+                }
+                Err(abort) => Err(abort),
+            };
+            txn = match resumed {
+                Ok(resumed) => resumed,
+                Err(abort) => {
+                    execution.outcome = Outcome::Aborted(abort);
+                    return execution;
+                }
+            };
+        }
         match run.step(&mut txn, step, &mut execution.observations).await {
             Ok(()) => {}
             Err(TxnError::DuplicateKey { .. }) => unreachable!("handled where it arises"),
@@ -136,6 +176,21 @@ pub async fn execute<E: Env>(
     }
     execution.writes = run.own;
     execution
+}
+
+/// A lane that a transaction has left does something else, and time passes.
+async fn pass_time<E: Env>(lane: &mut Lane<E>, table: TableId, collects: bool) {
+    lane.env().sleep_ns(lane.env().random() % 4000).await;
+    if let Ok(mut txn) = lane.begin(Isolation::Snapshot).await {
+        let _ = txn.read(table, &key(0)).await;
+        let _ = txn.commit().await;
+    }
+    if collects {
+        // A later collection collects the rest.
+        let _ = lane.collect_garbage().await;
+    }
+    let _ = lane.rest().await;
+    lane.env().sleep_ns(lane.env().random() % 4000).await;
 }
 
 /// A running program.

@@ -149,16 +149,18 @@ impl<E: Env> Database<E> {
         let mut batch = Batch::new();
         let lanes = batch.read(first, slots.max(1) * LANE_WORDS);
         // A lane sets its working word before it clears its active word, so read the active
-        // words first.
+        // words first. It also moves its announcement to a keeper of pins.
         batch.fence();
         let works = batch.read(first, slots.max(1) * LANE_WORDS);
         let batch = self.env.execute(batch).await?;
         let silence = |slot: u32| {
             let word = |words: Span, word: u32| batch.word(words.at + slot * LANE_WORDS + word);
-            let is_at_rest = word(lanes, LANE_ACTIVE) == 0 && word(works, LANE_WORKING) == 0;
-            let acknowledged = word(lanes, LANE_ACKNOWLEDGED);
-            let lane = SilentLane { slot, acknowledged };
-            (!is_at_rest && acknowledged < epoch).then_some(lane)
+            let is_behind = |words: Span| word(words, LANE_ACKNOWLEDGED) < epoch;
+            let is_active = |words: Span| word(words, LANE_ACTIVE) != 0;
+            let words = if is_active(works) && is_behind(works) { works } else { lanes };
+            let is_at_rest = !is_active(words) && word(works, LANE_WORKING) == 0;
+            let lane = SilentLane { slot, acknowledged: word(words, LANE_ACKNOWLEDGED) };
+            (!is_at_rest && is_behind(words)).then_some(lane)
         };
         Ok((0..slots).filter_map(silence).collect())
     }

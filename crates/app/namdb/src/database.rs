@@ -521,6 +521,12 @@ impl Db {
         }
     }
 
+    /// Whether transactions that think should give their lanes back.
+    #[cfg(feature = "sql")]
+    pub(crate) fn are_lanes_scarce(&self) -> bool {
+        matches!(&self.shared.engine, Engine::Local(local) if local.lanes.are_scarce())
+    }
+
     /// Takes back such a lane.
     #[cfg(any(feature = "procedures", feature = "sql"))]
     pub(crate) fn give_back_lane(&self, lane: Lane<LocalEnv>) {

@@ -4,6 +4,8 @@
 //! Sessions are numerous and mostly idle, so they borrow lanes: 10,000 sessions do not need 10,000
 //! lanes.
 //!
+//! An SQL session parks its open transaction when lanes are scarce.
+//!
 //! Any lane will do: a snapshot covers everything that was committed through any handle of the
 //! database before it was taken, so a session sees its own commits on every lane.
 //!
@@ -14,6 +16,7 @@
 use crate::error::TransactionError;
 use crate::host::Moment;
 use fabric::{LocalEnv, run_now};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 use txn::{Database, Lane, LaneError};
@@ -30,6 +33,10 @@ pub(crate) struct LanePool {
     state: Mutex<State>,
     returned: Condvar,
     lane_count_max: u32,
+    /// Number of idle lanes, as of the last change.
+    idle_count: AtomicU32,
+    /// Number of lanes, as of the last change.
+    lane_count: AtomicU32,
 }
 
 struct State {
@@ -65,12 +72,27 @@ impl LanePool {
     pub(crate) fn new(lane_count_max: u32) -> Self {
         assert!(lane_count_max > 0, "somebody has to run the transactions");
         let state = State { idle: Vec::new(), lane_count: 0 };
-        Self { state: Mutex::new(state), returned: Condvar::new(), lane_count_max }
+        let (idle_count, lane_count) = (AtomicU32::new(0), AtomicU32::new(0));
+        let (state, returned) = (Mutex::new(state), Condvar::new());
+        Self { state, returned, lane_count_max, idle_count, lane_count }
     }
 
     /// The maximum of lanes, and so of transactions at a time.
     pub(crate) fn lane_count_max(&self) -> u32 {
         self.lane_count_max
+    }
+
+    /// Whether more than half of the lanes are in use, as far as the calling thread knows.
+    #[cfg(feature = "sql")]
+    pub(crate) fn are_scarce(&self) -> bool {
+        let in_use = self.lane_count.load(Relaxed).saturating_sub(self.idle_count.load(Relaxed));
+        2 * in_use > self.lane_count_max
+    }
+
+    fn pop(&self, state: &mut State) -> Option<Lane<LocalEnv>> {
+        let lane = state.pop();
+        self.idle_count.store(state.idle.len() as u32, Relaxed);
+        lane
     }
 
     /// Borrows a lane for one transaction. Opens a new one, on its own handle from `database`, if
@@ -81,7 +103,7 @@ impl LanePool {
         gives_up: Option<&dyn Fn() -> bool>,
     ) -> Result<Lane<LocalEnv>, TransactionError> {
         let mut state = self.lock();
-        if let Some(lane) = state.pop() {
+        if let Some(lane) = self.pop(&mut state) {
             return Ok(lane);
         }
         let start = Moment::now();
@@ -89,11 +111,13 @@ impl LanePool {
             let mut wait_ms = WAIT_MS_MAX.saturating_sub(start.elapsed_ms());
             if state.lane_count < self.lane_count_max {
                 state.lane_count += 1;
+                self.lane_count.store(state.lane_count, Relaxed);
                 drop(state);
                 let opened = run_now(database().lane());
                 let Err(error) = opened else { return Ok(opened?) };
                 state = self.lock();
                 state.lane_count -= 1;
+                self.lane_count.store(state.lane_count, Relaxed);
                 if !matches!(error, LaneError::Exhausted(_)) || wait_ms == 0 {
                     return Err(error.into());
                 }
@@ -112,7 +136,7 @@ impl LanePool {
             let wait = Duration::from_millis(wait_ms);
             let waited = self.returned.wait_timeout_while(state, wait, none_idle);
             state = waited.expect("no holder of the pool panics").0;
-            if let Some(lane) = state.pop() {
+            if let Some(lane) = self.pop(&mut state) {
                 return Ok(lane);
             }
         }
@@ -123,7 +147,10 @@ impl LanePool {
         // Catalog changes and garbage collection wait for lanes that are not at rest. If announcing
         // the rest fails, they wait at most the maximal duration of a transaction.
         let _ = run_now(lane.rest());
-        self.lock().idle.push((thread_mark(), lane));
+        let mut state = self.lock();
+        state.idle.push((thread_mark(), lane));
+        self.idle_count.store(state.idle.len() as u32, Relaxed);
+        drop(state);
         self.returned.notify_one();
     }
 

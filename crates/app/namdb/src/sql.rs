@@ -57,6 +57,10 @@ impl Host for Db {
         Self::give_back_lane(self, lane);
     }
 
+    fn are_lanes_scarce(&self) -> bool {
+        Self::are_lanes_scarce(self)
+    }
+
     /// A directory belongs to one process. In its memory no earlier one has left anything.
     fn has_leftovers(&self) -> bool {
         self.durable().is_some_and(Durable::take_leftovers)

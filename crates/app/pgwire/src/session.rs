@@ -100,6 +100,8 @@ pub trait Session: Send + 'static {
     fn copied_rows(&mut self) -> Result<Option<RowSet>>;
     /// See [`SqlSession::set_interrupt`].
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>);
+    /// See [`SqlSession::park`].
+    fn park(&mut self) {}
     /// See [`SqlSession::silence_limit`].
     fn silence_limit(&self) -> Option<SilenceLimit>;
     /// See [`SqlSession::log_min`].
@@ -352,6 +354,10 @@ impl<H: Host<Env = LocalEnv>> Session for SqlSession<H> {
 
     fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.set_interrupt(interrupt);
+    }
+
+    fn park(&mut self) {
+        run_now(Self::park(self));
     }
 
     fn silence_limit(&self) -> Option<SilenceLimit> {

@@ -27,6 +27,10 @@ pub trait Host: Clone + Send + Sync + 'static {
 
     fn give_back_lane(&self, lane: Lane<Self::Env>);
 
+    /// Whether more than half of the lanes are in use, so that transactions between two statements
+    /// should give theirs back.
+    fn are_lanes_scarce(&self) -> bool;
+
     /// Whether tables that the SQL catalog does not mention are left from an earlier process, which
     /// has ended in the middle of a transaction. The database asks once when it is opened.
     fn has_leftovers(&self) -> bool {
@@ -55,11 +59,12 @@ pub struct LocalHost {
 struct Lanes {
     root: Database<LocalEnv>,
     idle: Vec<Lane<LocalEnv>>,
+    in_use: u32,
 }
 
 impl LocalHost {
     pub fn new(root: Database<LocalEnv>) -> Self {
-        Self { shared: Arc::new(Mutex::new(Lanes { root, idle: Vec::new() })) }
+        Self { shared: Arc::new(Mutex::new(Lanes { root, idle: Vec::new(), in_use: 0 })) }
     }
 }
 
@@ -72,15 +77,24 @@ impl Host for LocalHost {
 
     fn borrow_lane(&self, _gives_up: &dyn Fn() -> bool) -> Result<Lane<LocalEnv>, SqlError> {
         let idle = self.shared.lock().expect("no holder panics").idle.pop();
-        match idle {
-            Some(lane) => Ok(lane),
+        let lane = match idle {
+            Some(lane) => lane,
             None => run_now(self.handle().lane())
-                .map_err(|error| SqlError::new("53300", error.to_string())),
-        }
+                .map_err(|error| SqlError::new("53300", error.to_string()))?,
+        };
+        self.shared.lock().expect("no holder panics").in_use += 1;
+        Ok(lane)
     }
 
     fn give_back_lane(&self, lane: Lane<LocalEnv>) {
-        self.shared.lock().expect("no holder panics").idle.push(lane);
+        let mut lanes = self.shared.lock().expect("no holder panics");
+        lanes.idle.push(lane);
+        lanes.in_use = lanes.in_use.saturating_sub(1);
+    }
+
+    fn are_lanes_scarce(&self) -> bool {
+        let lanes = self.shared.lock().expect("no holder panics");
+        2 * lanes.in_use > lanes.root.config().lanes
     }
 
     async fn commit(

@@ -92,6 +92,7 @@ impl<S: Session> Connection<S> {
                 Received::Bytes => {}
                 Received::Silence => {
                     self.stream.shrink();
+                    self.session.park();
                     return Left::Silent;
                 }
                 Received::End => return self.end(),

@@ -8,7 +8,7 @@ use crate::locks::HeldLocks;
 use fabric::Env;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use txn::{Isolation, OwnedTransaction};
+use txn::{Isolation, OwnedTransaction, Parked};
 
 /// The event that ends a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct Block<E: Env> {
     pub engine: Option<OwnedTransaction<E>>,
     /// Number of transactions of the engine so far.
     pub engine_number: u64,
+    /// The same while it is parked; then `engine` is `None`.
+    pub parked: Option<Parked<E>>,
     /// The isolation level that the engine's transaction has.
     pub engine_isolation: Isolation,
     /// Whether a statement was refused that would run if the transaction were repeated at
@@ -69,6 +71,7 @@ impl<E: Env> Block<E> {
             is_read_only,
             engine: None,
             engine_number: 0,
+            parked: None,
             engine_isolation: isolation.of_engine(),
             wants_serializable: false,
             has_begun: false,

@@ -38,6 +38,8 @@ impl<H: Host> SqlSession<H> {
     /// are there to stay: a savepoint before them can no longer be rolled back to.
     pub(super) async fn settle(&mut self, block: &mut Block<H::Env>) -> Result<(), SqlError> {
         debug_assert!(block.may_divide(), "others would see the rows");
+        let resumed = self.resume_in_block(block).await;
+        resumed.map_err(|ended| block.failed_by(ended))?;
         match block.engine.take() {
             Some(transaction) if block.has_written => {
                 if let Err(ended) = self.commit_engine(transaction).await {

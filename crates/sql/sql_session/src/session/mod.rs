@@ -7,6 +7,7 @@
 //! transaction   BEGIN, COMMIT, ROLLBACK, implicit transactions
 //! query         SELECT, INSERT, UPDATE, DELETE
 //! open          queries whose rows are taken in parts
+//! parking       transactions that give their lane back between two statements
 //! replay        repeats the statements of a transaction; savepoints
 //! utility       all other commands
 //! definition    CREATE, DROP, ALTER, TRUNCATE
@@ -41,6 +42,7 @@ pub(crate) mod grants;
 mod identity;
 mod named_texts;
 mod open;
+mod parking;
 mod prepared;
 mod query;
 mod replay;
@@ -280,7 +282,9 @@ impl<H: Host> SqlSession<H> {
         parameters: &[Value],
     ) -> Result<Outcome, SqlError> {
         let style = self.settings.style();
-        within(style, self.execute_now(prepared, parameters)).await
+        let outcome = within(style, self.execute_now(prepared, parameters)).await;
+        self.park_if_scarce().await;
+        outcome
     }
 
     async fn execute_now(
@@ -318,9 +322,15 @@ impl<H: Host> SqlSession<H> {
         let outcome = match command {
             Command::Query | Command::Call => self.run_query(prepared, parameters).await,
             Command::Advisory(call) => self.call_advisory(call, parameters),
-            _ => Box::pin(self.run_command(prepared)).await,
+            _ if parking::rests(command) => Box::pin(self.run_command(prepared)).await,
+            _ => Box::pin(self.wake_and_run(prepared)).await,
         };
         self.noted(outcome)
+    }
+
+    async fn wake_and_run(&mut self, prepared: &Prepared) -> Result<Outcome, SqlError> {
+        self.wake().await?;
+        self.run_command(prepared).await
     }
 
     /// Makes a transaction block fail if there is an error.

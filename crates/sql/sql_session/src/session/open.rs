@@ -20,7 +20,7 @@ use sql_value::style::within;
 use sql_value::{GroupKey, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use txn::OwnedTransaction;
+use txn::{OwnedTransaction, Parked};
 
 /// Number of rows that a query hands on at a time if the client takes all.
 pub const ROWS_AT_A_TIME: usize = 1024;
@@ -44,7 +44,9 @@ pub(crate) struct Open<E: Env> {
     /// `None` if all rows wait.
     paused: Option<Paused>,
     /// Its own transaction; `None` if it is that of the block.
-    transaction: Option<OwnedTransaction<E>>,
+    pub(super) transaction: Option<OwnedTransaction<E>>,
+    /// The same while it is parked.
+    pub(super) parked: Option<Parked<E>>,
     width: usize,
     /// Rows that wait to be taken, from this one on.
     waiting: RowSet,
@@ -130,6 +132,7 @@ impl<H: Host> SqlSession<H> {
     pub async fn fetch(&mut self, query: OpenQuery, most: usize) -> Result<Fetched, SqlError> {
         let style = self.settings.style();
         let fetched = within(style, self.fetch_now(query, most)).await;
+        self.park_if_scarce().await;
         self.noted(fetched)
     }
 
@@ -161,6 +164,9 @@ impl<H: Host> SqlSession<H> {
             return Ok(Fetched { rows, has_ended: false });
         }
         self.note_whole(query, &open);
+        if let Some(resumed) = self.resumed(&mut open.parked).await? {
+            open.transaction = Some(resumed);
+        }
         if let Some(transaction) = open.transaction.take() {
             self.commit_engine(transaction).await?;
         }
@@ -171,6 +177,10 @@ impl<H: Host> SqlSession<H> {
     async fn go_on(&mut self, open: &mut Open<H::Env>, batch: usize) -> Result<(), SqlError> {
         let PlannedAction::Query(query) = &open.planned.action else { return Ok(()) };
         let Some(paused) = open.paused.take() else { return Ok(()) };
+        if let Some(resumed) = self.resumed(&mut open.parked).await? {
+            open.transaction = Some(resumed);
+        }
+        self.wake().await?;
         let of_block = self.block.as_mut().and_then(|block| block.engine.as_mut());
         let Some(transaction) = open.transaction.as_mut().or(of_block) else {
             return Err(SqlError::new("34000", "the transaction of the query has ended"));
@@ -221,6 +231,7 @@ impl<H: Host> SqlSession<H> {
             version: version.clone(),
             paused: Some(paused),
             transaction,
+            parked: None,
             width,
             waiting: RowSet::new(width),
             at: 0,
@@ -245,6 +256,10 @@ impl<H: Host> SqlSession<H> {
         block: &mut Block<H::Env>,
     ) -> Result<(), SqlError> {
         let queries: Vec<OpenQuery> = self.queries.keys().copied().collect();
+        if !queries.is_empty() {
+            let resumed = self.resume_in_block(block).await;
+            resumed.map_err(|ended| block.failed_by(ended))?;
+        }
         for query in queries {
             let Some(mut open) = self.queries.remove(&query) else { continue };
             self.finish_query(block, &mut open).await?;

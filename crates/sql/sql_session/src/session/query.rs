@@ -353,6 +353,7 @@ impl<H: Host> SqlSession<H> {
         block: &mut Block<H::Env>,
         is_guarded: bool,
     ) -> Result<(), Ended> {
+        self.resume_in_block(block).await?;
         if is_guarded && block.engine_isolation != Isolation::Serializable {
             let keeps_snapshot = block.keeps_snapshot();
             if block.has_written && block.may_divide() {
@@ -385,6 +386,7 @@ impl<H: Host> SqlSession<H> {
 
     /// Rolls the engine's transaction of a block back, and returns its lane.
     pub(super) async fn stop_in_block(&mut self, block: &mut Block<H::Env>) {
+        block.parked = None;
         if let Some(transaction) = block.engine.take() {
             let lane = transaction.abort_and_rest().await;
             self.database.host().give_back_lane(lane);

@@ -151,8 +151,14 @@ impl<H: Host> SqlSession<H> {
         }
         let mut attempts = None;
         loop {
-            let Some(transaction) = block.engine.take() else { return Ok(()) };
-            let (abort, error) = match self.commit_engine(transaction).await {
+            let committed = match self.resume_in_block(block).await {
+                Ok(()) => {
+                    let Some(transaction) = block.engine.take() else { return Ok(()) };
+                    self.commit_engine(transaction).await
+                }
+                Err(ended) => Err(ended),
+            };
+            let (abort, error) = match committed {
                 Ok(()) => return Ok(()),
                 Err(Ended::Failed(error)) => return Err(error),
                 Err(Ended::Aborted(abort, error)) => (abort, error),

@@ -7,6 +7,7 @@ mod grants;
 mod interrupts;
 mod locks;
 mod mixed;
+mod parked;
 mod parts;
 mod postgres;
 mod privileges;

@@ -122,7 +122,6 @@ pub(super) fn rests(command: &Command) -> bool {
             | Command::Commit { .. }
             | Command::Rollback { .. }
             | Command::RollbackTo(_)
-            | Command::Savepoint(_)
             | Command::Release(_)
             | Command::Set { .. }
             | Command::Show(_)

@@ -319,6 +319,10 @@ impl<H: Host> SqlSession<H> {
         self.follow_settings(false);
         let Savepoint { statements, writes, is_lost, engine, .. } = block.savepoints[at];
         let is_changed = block.writes != writes || block.is_doomed;
+        if is_changed && let Err(ended) = self.resume_in_block(block).await {
+            // Then the statements before the savepoint are repeated.
+            block.failed_by(ended);
+        }
         let has_settled = block.log.has_settled_since(writes);
         let must_repeat = is_changed && (has_settled || !block.return_to(engine));
         if has_settled || is_lost && must_repeat {

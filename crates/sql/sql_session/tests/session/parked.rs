@@ -156,3 +156,30 @@ fn a_failed_transaction_gives_its_lane_back() {
         assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
     }
 }
+
+/// A rollback undoes changes in the transaction that was parked, which keeps its snapshot.
+#[test]
+fn savepoints_of_parked_transactions_keep_the_snapshot() {
+    let database = few_lanes();
+    let mut admin = Client::of(&database);
+    admin.run("CREATE TABLE t (id int PRIMARY KEY, v int)");
+    admin.run("INSERT INTO t SELECT g, 0 FROM generate_series(0, 40) g");
+    let mut clients: Vec<Client> = (0..40).map(|_| Client::of(&database)).collect();
+    for (id, client) in (1..).zip(&mut clients) {
+        client.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+        assert_eq!(client.run("SELECT v FROM t WHERE id = 0"), "0\nSELECT 1");
+        client.run(&format!("UPDATE t SET v = 1 WHERE id = {id}"));
+    }
+    for (id, client) in (1..).zip(&mut clients) {
+        assert_eq!(client.run("SAVEPOINT s"), "SAVEPOINT");
+        client.run(&format!("UPDATE t SET v = 2 WHERE id = {id}; INSERT INTO t VALUES (-{id}, 0)"));
+    }
+    admin.run("UPDATE t SET v = 9 WHERE id = 0");
+    for (id, client) in (1..).zip(&mut clients) {
+        assert_eq!(client.run("ROLLBACK TO s"), "ROLLBACK");
+        let seen = client.run(&format!("SELECT v FROM t WHERE id IN (-{id}, 0, {id}) ORDER BY id"));
+        assert_eq!(seen, "0\n1\nSELECT 2");
+        assert_eq!(client.run("COMMIT"), "COMMIT");
+    }
+    assert_eq!(admin.run("SELECT count(*), sum(v) FROM t"), "41|49\nSELECT 1");
+}

@@ -81,8 +81,10 @@ pub fn without_lost(
     match recovered {
         Err(error @ RecoveryError::Lost { .. }) => {
             tracing::error!("{error}");
-            let RecoveryError::Lost { slots } = error else { unreachable!("it was matched") };
-            Ok((Recovered::default(), slots))
+            let RecoveryError::Lost { slots, recovered } = error else {
+                unreachable!("it was matched")
+            };
+            Ok((recovered, slots))
         }
         ended => ended.map(|recovered| (recovered, Vec::new())),
     }
@@ -133,10 +135,10 @@ mod tests {
 
     #[test]
     fn slots_that_are_lost_stop_no_promotion_and_other_errors_do() {
-        let slots = vec![3, 5];
-        let ended = without_lost(Err(RecoveryError::Lost { slots: slots.clone() }));
-        assert_eq!(ended, Ok((Recovered::default(), slots)));
-        let done = Recovered { slots: 2, completed: 1, released: 1 };
+        let (slots, done) = (vec![3, 5], Recovered { slots: 2, completed: 1, released: 1 });
+        let ended =
+            without_lost(Err(RecoveryError::Lost { slots: slots.clone(), recovered: done }));
+        assert_eq!(ended, Ok((done, slots)), "the others are recovered");
         assert_eq!(without_lost(Ok(done)), Ok((done, Vec::new())));
         assert_eq!(without_lost(Err(RecoveryError::Busy)), Err(RecoveryError::Busy));
     }

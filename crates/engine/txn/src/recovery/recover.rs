@@ -58,7 +58,11 @@ pub enum RecoveryError {
         "slots {slots:?} are not recovered: the rows of their last commits are not those that the journals name, \
          and stay locked; load the data again"
     )]
-    Lost { slots: Vec<u16> },
+    Lost {
+        slots: Vec<u16>,
+        /// The result for all other slots.
+        recovered: Recovered,
+    },
     /// The memory servers have not fenced the dead compute server.
     #[error("memory server {server} has fenced members up to epoch {found}, not {epoch}")]
     NotFenced { server: u16, found: u64, epoch: u64 },
@@ -76,8 +80,15 @@ impl From<Delay> for RecoveryError {
         match delay {
             Delay::Unreachable(error) => Self::Unreachable(error),
             Delay::Busy => Self::Busy,
-            Delay::Lost => Self::Lost { slots: Vec::new() },
+            Delay::Lost => Self::lost(Vec::new()),
         }
+    }
+}
+
+impl RecoveryError {
+    /// These slots are lost, apart from the result for others.
+    fn lost(slots: Vec<u16>) -> Self {
+        Self::Lost { slots, recovered: Recovered::default() }
     }
 }
 
@@ -202,11 +213,17 @@ impl<E: Env> Database<E> {
         let mut lost = Vec::new();
         for (&slot, &covered) in slots.iter().zip(&vector) {
             match self.recover_slot(slot, covered, recovered).await {
-                Err(RecoveryError::Lost { .. }) => lost.push(slot.0),
+                Err(RecoveryError::Lost { .. }) => {
+                    self.withdraw(slot).await?;
+                    lost.push(slot.0);
+                }
                 ended => ended?,
             }
         }
-        if lost.is_empty() { Ok(()) } else { Err(RecoveryError::Lost { slots: lost }) }
+        match lost.is_empty() {
+            true => Ok(()),
+            false => Err(RecoveryError::Lost { slots: lost, recovered: *recovered }),
+        }
     }
 
     /// Recovers a slot whose counter in the vector is `covered`.
@@ -227,7 +244,7 @@ impl<E: Env> Database<E> {
             let is_open = entry.number.slot() == slot && entry.number.counter() > covered;
             if is_open && !self.env.mutant(Mutant::RecoverSkipUpkeep) {
                 let finished = upkeep::finish(&self.env, &entry).await?;
-                finished.ok_or(RecoveryError::Lost { slots: vec![slot.0] })?;
+                finished.ok_or(RecoveryError::lost(vec![slot.0]))?;
             }
         }
         for journal in journals.iter().filter(|journal| journal.kind == COMMITS) {
@@ -298,7 +315,7 @@ impl<E: Env> Database<E> {
             false => Resolution::RollBack,
         };
         let undecided = Undecided::of_entry(entry, verdict)
-            .ok_or(RecoveryError::Lost { slots: vec![number.slot().0] })?;
+            .ok_or(RecoveryError::lost(vec![number.slot().0]))?;
         // The dead server alone may have known that the number was published. Then others may have
         // written these words again.
         let may_be_published = self.env.is_paused() && verdict == Resolution::RollForward;
@@ -309,6 +326,18 @@ impl<E: Env> Database<E> {
             self.env.note(|| Note::Undoes { number });
         }
         Ok(verdict)
+    }
+
+    /// Withdraws the announcement of a slot that is lost, so that horizons and catalog changes do
+    /// not wait for its lane. It keeps its owner, so that nobody takes it, and its counter, so that
+    /// no snapshot covers the commit.
+    async fn withdraw(&self, slot: SlotId) -> Result<(), RecoveryError> {
+        let lane = lane_of(&self.shared, slot);
+        let mut batch = Batch::new();
+        batch.write_word(lane.add_words(u64::from(LANE_WORKING)), 0);
+        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        self.env.execute(batch).await?;
+        Ok(())
     }
 
     /// Raises a slot to `last`, past every number that was drawn from it, withdraws its

@@ -3,11 +3,12 @@
 
 use crate::killed::{HOLD_NS, Held, SURVIVOR, Scene, VICTIM, live, rehearse};
 use crate::random::Dice;
+use crate::support::table;
 use fabric::{Batch, Env, FabricError, FailurePoint};
 use index::hash::HashStep;
 use index::tree::TreeStep;
-use layout::VersionWord;
 use layout::journal::{ENTRY, Entry, size_of};
+use layout::{Storage, VersionWord};
 use sim::{Carrier, Fault};
 use std::collections::BTreeSet;
 use txn::commit::CommitStep;
@@ -175,12 +176,20 @@ fn with_lost_rows() -> (Scene, u16) {
 #[test]
 fn a_slot_whose_rows_are_lost_is_named_and_the_others_are_recovered() {
     let (scene, slot) = with_lost_rows();
-    let lost = Err(RecoveryError::Lost { slots: vec![slot] });
-    assert_eq!(scene.recover(), lost);
+    let lost = |slots| {
+        let recovered = Recovered { slots, ..Recovered::default() };
+        Err(RecoveryError::Lost { slots: vec![slot], recovered })
+    };
+    assert_eq!(scene.recover(), lost(1), "the victim's other lane is recovered");
     let survivor = scene.cluster.compute(3);
     let owners = scene.cluster.admin(survivor.slot_owners()).expect("the servers answer");
     assert!(!owners.contains(&VICTIM) && owners.contains(&SURVIVOR), "{owners:?}");
-    assert_eq!(scene.recover(), lost, "it is named again");
+    assert_eq!(scene.recover(), lost(0), "it is named again");
+    // Nobody waits for its lane.
+    let made = survivor.create_table(table("passing", Storage::Tree, Vec::new()));
+    scene.promptly("a new table", made).expect("created");
+    let dropped = survivor.drop_table("passing");
+    scene.promptly("the end of a table", dropped).expect("all lanes know that it is gone");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use super::error::ServerError;
 use super::events::{Gone, KnownMembers};
 use super::exposure::check_memory_server;
-use super::fencing::Fencing;
+use super::fencing::{Fences, Fencing};
 use super::founder::{Founder, found};
 use super::health::Health;
 use super::keeping::{FoundData, Keeping};
@@ -197,19 +197,14 @@ impl MemoryServer {
     /// fabric can fence, and refused from now on. A member that left properly has nothing in
     /// progress.
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
-        let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
+        let epoch = self.epoch.clone();
         let (health, locks) = (self.health.clone(), self.locks.clone());
         let (deaths, recovered) = (self.deaths.clone(), self.recovered.clone());
-        let calls = self.replicating.as_ref().map(|server| server.calls().clone());
-        let fencing = Fencing::new(self.services.fenced.clone(), calls);
-        let polling = self.polling.clone();
-        let mut fence = self.fence.take();
+        let fences = self.fences();
         let own = self.lease.member().identity;
         let note_root = self.keeping.note_root(own);
         let news = self.replicating.as_ref().map(|server| server.news().clone());
         let mut known = KnownMembers::default();
-        // After a fence that has failed, nothing is recovered.
-        let mut is_unfenced = false;
         move |map| {
             // A former member must not learn the epoch with which others would accept it.
             if map.member(own).is_some() {
@@ -229,31 +224,38 @@ impl MemoryServer {
                 locks.note_first(first.identity == own);
             }
             let gone = known.update(map);
-            let members = map.members.iter().map(|member| member.identity).collect();
             if !is_fence_due(&gone, news.is_some() && closed_count(map) > 0) {
-                if !is_unfenced {
-                    fencing.raise(map.epoch, &members);
-                }
-                return;
+                return fences.note(map);
             }
-            if let Some(fence) = &mut fence
-                && let Err(error) = fence(map, &gone.dead)
-            {
-                tracing::error!("a process that was considered dead may still write: {error:#}");
-                is_unfenced = true;
-            }
-            admission.advance(map.epoch, members.clone());
-            // A request of the dead that was admitted before may be under way.
-            if !polling.await_round(FENCE_TIME) {
-                tracing::error!("a request of a dead process may still be under way");
-                is_unfenced = true;
-            }
-            if !is_unfenced {
-                fencing.raise(map.epoch, &members);
-            }
+            fences.fence(map, gone.dead);
             locks.note_deaths();
             deaths.note();
         }
+    }
+
+    /// The fences of the dead. Until one succeeds, nothing is recovered.
+    fn fences(&mut self) -> Fences {
+        let calls = self.replicating.as_ref().map(|server| server.calls().clone());
+        let fencing = Fencing::new(self.services.fenced.clone(), calls);
+        let (polling, admission) = (self.polling.clone(), self.admission.clone());
+        let mut fence = self.fence.take();
+        Fences::new(fencing, move |map, dead| {
+            let mut is_fenced = true;
+            if let Some(fence) = &mut fence
+                && let Err(error) = fence(map, dead)
+            {
+                tracing::error!("a process that was considered dead may still write: {error:#}");
+                is_fenced = false;
+            }
+            let members = map.members.iter().map(|member| member.identity).collect();
+            admission.advance(map.epoch, members);
+            // A request of the dead that was admitted before may be under way.
+            if !polling.await_round(FENCE_TIME) {
+                tracing::error!("a request of a dead process may still be under way");
+                is_fenced = false;
+            }
+            is_fenced
+        })
     }
 }
 

@@ -17,6 +17,10 @@
 //! that waits for this work: so the work is undone. Its writes are completed, its other locks
 //! released, and all further batches refused.
 //!
+//! If a lost batch fails after all, the work keeps its locks, and all further batches are refused,
+//! too: the newest entry of the journal tells how to complete or undo the work, and that must be
+//! the entry of the batch that was lost.
+//!
 //! Decision: docs/decisions/0308-a-lane-decides-its-unknown-outcome-when-its-servers-answer.md
 
 use crate::batch::{Batch, Span};
@@ -207,7 +211,7 @@ impl<E: Env> Fabric for Insistent<E> {
     }
 
     async fn execute(&self, mut batch: Batch) -> Result<Batch, FabricError> {
-        if self.work.is_undone() {
+        if self.work.is_undone() || self.work.is_given_up() {
             let region = regions(&batch).into_iter().next().unwrap_or(RegionId(0));
             return Err(FabricError::Unreachable(self.env.node_of(region)));
         }
@@ -227,7 +231,13 @@ impl<E: Env> Fabric for Insistent<E> {
         let copy = self.copies.take(&batch);
         let mut batch = match self.env.execute(batch).await {
             Ok(batch) => batch,
-            Err(error) => self.repeat(&copy, error).await?,
+            Err(error) => match self.repeat(&copy, error).await {
+                Ok(batch) => batch,
+                Err(error) => {
+                    self.work.give_up();
+                    return Err(error);
+                }
+            },
         };
         self.work.note(ahead.own(copy.verbs()), &batch);
         ahead.remove_from(&mut batch);

@@ -98,6 +98,7 @@ pub(crate) struct Work<E> {
     held: Mutex<Held>,
     journal: Option<JournalOf<E>>,
     is_undone: AtomicBool,
+    is_given_up: AtomicBool,
 }
 
 /// The words that a work has locked.
@@ -140,7 +141,8 @@ impl Ahead {
 impl<E: Env> Work<E> {
     /// A work that holds no lock yet.
     pub fn new(journal: Option<JournalOf<E>>) -> Self {
-        Self { held: Mutex::default(), journal, is_undone: AtomicBool::new(false) }
+        let (is_undone, is_given_up) = Default::default();
+        Self { held: Mutex::default(), journal, is_undone, is_given_up }
     }
 
     /// Puts the entry of a batch ahead of it, if it is one of those that others must complete or
@@ -195,6 +197,15 @@ impl<E: Env> Work<E> {
     /// Whether the work was undone.
     pub fn is_undone(&self) -> bool {
         self.is_undone.load(Relaxed)
+    }
+
+    /// Whether the outcome of a batch stays unknown. The work may hold locks, and posts nothing.
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Relaxed)
+    }
+
+    pub fn give_up(&self) {
+        self.is_given_up.store(true, Relaxed);
     }
 
     /// The work holds no lock any more, and posts nothing.
@@ -292,6 +303,7 @@ fn swaps_lock(verb: &Verb) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::insistent::{Copies, Insistent};
     use crate::local::{LocalEnv, LocalWorld, WorldConfig, run_now};
     use crate::{Fabric, batch_of_writes};
     use layout::SlotId;
@@ -316,12 +328,16 @@ mod tests {
     fn endpoints() -> (LocalEnv, LocalEnv) {
         let config = WorldConfig { server_bytes: vec![1 << 20; 2], seed: 1 };
         let plain = LocalWorld::new(&config).expect("little memory").endpoint();
+        (plain.for_upkeep(Some(journal())), plain)
+    }
+
+    /// A journal on both servers.
+    fn journal() -> JournalOf<LocalEnv> {
         let journal = UpkeepJournal::new(ptr(0, 0));
         for region in 0..2 {
             journal.add(RegionId(region), ptr(region, 8192), JOURNAL_WORDS);
         }
-        let journal = Some(JournalOf { journal: Arc::new(journal), make_room: no_more_room });
-        (plain.for_upkeep(journal), plain)
+        JournalOf { journal: Arc::new(journal), make_room: no_more_room }
     }
 
     /// The whole entries on a server, the newest last.
@@ -388,5 +404,31 @@ mod tests {
         let read = batch.read(ptr(0, 16_384), JOURNAL_WORDS as u32);
         let batch = run_now(plain.execute(batch)).expect("it is there");
         assert!(batch.words(read).iter().all(|word| *word == 0));
+    }
+
+    #[test]
+    fn the_entry_of_a_batch_that_is_given_up_stays_the_newest() {
+        let (_, plain) = endpoints();
+        let env = Insistent::new(plain.clone(), Some(journal()), Copies::default());
+        let locked = VersionWord::new(SlotId(1), 5).locked_by_upkeep().word();
+        let mut batch = Batch::new();
+        batch.compare_and_swap(ptr(0, 64), 0, locked);
+        batch = run_now(env.execute(batch)).expect("it is there");
+
+        // The second write fails.
+        batch.reset();
+        batch.write_word(ptr(0, 128), 7);
+        batch.write_word(ptr(0, 1 << 30), 7);
+        run_now(env.execute(batch)).map(drop).expect_err("the region is smaller");
+        let before = entries(&plain, 0);
+        let newest = UpkeepEntry::read(before.last().expect("it is whole")).expect("it is whole");
+        assert!(!newest.writes().is_empty(), "it tells how to complete the work");
+
+        let mut batch = Batch::new();
+        batch.write_word(ptr(0, 256), 1);
+        let refused = run_now(env.execute(batch)).map(drop);
+        assert!(matches!(refused, Err(FabricError::Unreachable(_))), "{refused:?}");
+        assert_eq!(entries(&plain, 0), before);
+        assert!(!env.is_undone(), "it keeps its locks");
     }
 }

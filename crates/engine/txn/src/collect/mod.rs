@@ -66,7 +66,13 @@ impl<E: Env> LaneInner<E> {
         let to_round = self.garbage.commits_to_round;
         self.garbage.commits_to_round = to_round.checked_sub(1).unwrap_or(COMMITS_PER_ROUND - 1);
         if self.writes.is_upkeep_due {
-            self.insist(async |lane: &mut Self| lane.split_and_collect_now().await).await;
+            let ended =
+                self.insist(async |lane: &mut Self| lane.split_and_collect_now().await).await;
+            if ended.is_err() && self.identity.is_poisoned && !self.is_upkeep_undone {
+                // Upkeep that was given up posts nothing more. Its entry in the journal must stay
+                // the newest, so nothing is written to the journal here.
+                let _ = self.end_upkeep().await;
+            }
         }
     }
 
@@ -80,7 +86,8 @@ impl<E: Env> LaneInner<E> {
         self.writes.is_upkeep_due
     }
 
-    async fn split_and_collect_now(&mut self) {
+    /// The result is that of the announcement that upkeep has ended.
+    async fn split_and_collect_now(&mut self) -> Result<(), FabricError> {
         let before = self.env.counters().counts();
         self.writes.wants_growth.truncate(SPLITS_PER_COMMIT);
         while let Some(owner) = self.writes.wants_growth.pop() {
@@ -96,13 +103,14 @@ impl<E: Env> LaneInner<E> {
             let _ = self.advance_horizon().await;
         }
         // If the end of upkeep cannot be announced, catalog changes wait for it at most for E.
-        let _ = self.end_upkeep().await;
+        let ended = self.end_upkeep().await;
         let cost = self.env.counters().counts() - before;
         self.statistics.upkeep_round_trips += cost.round_trips;
         self.statistics.upkeep_verbs += cost.verbs;
         self.statistics.upkeep_bytes += cost.bytes;
         self.statistics.upkeep_calls += cost.calls;
         self.statistics.upkeep_messages += cost.messages;
+        ended
     }
 
     /// Announces the end of upkeep: catalog changes need not wait for this lane any more.

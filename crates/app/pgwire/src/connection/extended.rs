@@ -119,7 +119,8 @@ impl<S: Session> Connection<S> {
                 // A cursor that `DECLARE` has made is a portal, too.
                 let fetch = format!("FETCH FORWARD 0 FROM \"{}\"", name.replace('"', "\"\""));
                 let cursor = self.session.prepare(&fetch, &[]).map_err(|_| no_portal(name))?;
-                describe_rows(&mut self.stream.output, cursor.columns().as_deref(), &[]);
+                let columns = cursor.columns().ok_or_else(|| no_portal(name))?;
+                describe_rows(&mut self.stream.output, Some(&columns), &[]);
             }
             Target::Portal(name) => {
                 let portal = &self.portals[name];

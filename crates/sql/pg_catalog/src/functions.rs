@@ -328,7 +328,7 @@ fn on_arrays(name: &str, values: &[Value]) -> Result<Value, SqlError> {
             }
             None => Value::Null,
         },
-        "array_append" | "array_cat" => crate::evaluate::operate(
+        "array_append" | "array_cat" => crate::operators::operate(
             values.first().unwrap_or(&Value::Null),
             &ast::BinaryOperator::StringConcat,
             values.get(1).unwrap_or(&Value::Null),

@@ -1,8 +1,10 @@
 //! Operators on values of any type.
 
+use crate::evaluate::unsupported;
 use regex_lite::{Regex, RegexBuilder};
 use sql_session::SqlError;
-use sql_value::{Value, output};
+use sql_value::{Value, like, output};
+use sqlparser::ast::{BinaryOperator, UnaryOperator};
 use std::cmp::Ordering;
 
 /// A value as text; `None` is null.
@@ -103,6 +105,153 @@ pub fn matches(text: &str, pattern: &str, ignores_case: bool) -> Result<bool, Sq
     let regex = regex
         .map_err(|error| SqlError::new("2201B", format!("invalid regular expression: {error}")))?;
     Ok(regex.is_match(text))
+}
+
+pub fn is_distinct(left: &Value, right: &Value) -> bool {
+    match (left.is_null(), right.is_null()) {
+        (true, true) => false,
+        (false, false) => compare(left, right) != Some(Ordering::Equal),
+        _ => true,
+    }
+}
+
+pub fn is_in(value: &Value, list: &[Value]) -> Option<bool> {
+    let mut is_unknown = value.is_null() && !list.is_empty();
+    for element in list {
+        match compare(value, element) {
+            Some(Ordering::Equal) => return Some(true),
+            Some(_) => {}
+            None => is_unknown = true,
+        }
+    }
+    (!is_unknown).then_some(false)
+}
+
+/// A pattern of LIKE whose escape character is the backslash.
+pub fn with_backslashes(pattern: Value, escape: Option<Value>) -> Result<Value, SqlError> {
+    let Some(escape) = escape else { return Ok(pattern) };
+    let (Some(text), Some(escape)) = (text_of(&pattern), text_of(&escape)) else {
+        return Ok(Value::Null);
+    };
+    if escape.chars().count() > 1 {
+        let error = SqlError::new("22025", "invalid escape string");
+        return Err(error.hint("Escape string must be empty or one character."));
+    }
+    let escape = escape.chars().next();
+    let mut letters = text.chars();
+    let mut written = String::new();
+    while let Some(letter) = letters.next() {
+        match letter {
+            letter if Some(letter) == escape => {
+                written.push('\\');
+                // At the end, the matcher refuses the backslash without a letter.
+                written.extend(letters.next());
+            }
+            '\\' => written.push_str("\\\\"),
+            letter => written.push(letter),
+        }
+    }
+    Ok(Value::text(&written))
+}
+
+pub fn like_of(
+    value: &Value,
+    pattern: &Value,
+    ignores_case: bool,
+) -> Result<Option<bool>, SqlError> {
+    match (text_of(value), text_of(pattern)) {
+        (Some(text), Some(pattern)) => {
+            let matched = like::matches(&text, &pattern, ignores_case);
+            matched.map(Some).map_err(|error| SqlError::new("22025", error.message.clone()))
+        }
+        _ => Ok(None),
+    }
+}
+
+pub fn unary(operator: UnaryOperator, value: &Value) -> Result<Value, SqlError> {
+    Ok(match operator {
+        UnaryOperator::Not => bool_of(value).map_or(Value::Null, |truth| Value::Bool(!truth)),
+        UnaryOperator::Minus => match value {
+            Value::Float(number) => Value::Float(-number),
+            other => int_of(other).map_or(Value::Null, |number| Value::Int(number.wrapping_neg())),
+        },
+        UnaryOperator::Plus => value.clone(),
+        other => return Err(unsupported(format!("the operator {other}"))),
+    })
+}
+
+/// A binary operator; `OPERATOR(pg_catalog.~)` is `~`.
+pub fn operate(left: &Value, operator: &BinaryOperator, right: &Value) -> Result<Value, SqlError> {
+    let named = match operator {
+        BinaryOperator::PGCustomBinaryOperator(parts) => parts.last().cloned().unwrap_or_default(),
+        BinaryOperator::Custom(name) => name.clone(),
+        other => other.to_string(),
+    };
+    let truth = |known: Option<bool>| known.map_or(Value::Null, Value::Bool);
+    let order = |test: fn(Ordering) -> bool| truth(compare(left, right).map(test));
+    let regex = |ignores_case: bool, is_wanted: bool| -> Result<Value, SqlError> {
+        match (text_of(left), text_of(right)) {
+            (Some(text), Some(pattern)) => {
+                Ok(Value::Bool(matches(&text, &pattern, ignores_case)? == is_wanted))
+            }
+            _ => Ok(Value::Null),
+        }
+    };
+    let number = |operation: fn(i64, i64) -> Option<i64>| {
+        let both = int_of(left).zip(int_of(right));
+        both.and_then(|(left, right)| operation(left, right)).map_or(Value::Null, Value::Int)
+    };
+    Ok(match named.to_uppercase().as_str() {
+        "AND" => truth(match (bool_of(left), bool_of(right)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        }),
+        "OR" => truth(match (bool_of(left), bool_of(right)) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        }),
+        "=" => order(Ordering::is_eq),
+        "<>" | "!=" => order(Ordering::is_ne),
+        "<" => order(Ordering::is_lt),
+        ">" => order(Ordering::is_gt),
+        "<=" => order(Ordering::is_le),
+        ">=" => order(Ordering::is_ge),
+        "~" => regex(false, true)?,
+        "~*" => regex(true, true)?,
+        "!~" => regex(false, false)?,
+        "!~*" => regex(true, false)?,
+        "~~" => truth(like_of(left, right, false)?),
+        "!~~" => truth(like_of(left, right, false)?.map(|is_like| !is_like)),
+        "~~*" => truth(like_of(left, right, true)?),
+        "||" => concatenate(left, right),
+        "+" => number(i64::checked_add),
+        "-" => number(i64::checked_sub),
+        "*" => number(i64::checked_mul),
+        "/" => number(i64::checked_div),
+        "%" => number(i64::checked_rem),
+        "&" => number(|left, right| Some(left & right)),
+        "|" => number(|left, right| Some(left | right)),
+        "@>" => truth(contains(left, right)),
+        "<@" => truth(contains(right, left)),
+        other => return Err(unsupported(format!("the operator {other}"))),
+    })
+}
+
+fn contains(left: &Value, right: &Value) -> Option<bool> {
+    let (left, right) = elements_of(left).zip(elements_of(right))?;
+    Some(right.iter().all(|element| is_in(element, &left) == Some(true)))
+}
+
+fn concatenate(left: &Value, right: &Value) -> Value {
+    if let (Value::Array(left), Value::Array(right)) = (left, right) {
+        return Value::Array(left.iter().chain(right.iter()).cloned().collect());
+    }
+    match (text_of(left), text_of(right)) {
+        (Some(left), Some(right)) => Value::text(&(left + &right)),
+        _ => Value::Null,
+    }
 }
 
 #[cfg(test)]

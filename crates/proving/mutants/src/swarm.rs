@@ -32,6 +32,10 @@ pub fn kind(seed: u64) -> Kind {
         has_wide_keys: dice.percent(30),
         ..kind
     };
+    // Parked transactions hold old versions longer than running ones.
+    let holds_versions = is_changed && kind.park_percent > 0;
+    let server_words = if holds_versions { 1 << 20 } else { kind.server_words };
+    let kind = Kind { server_words, ..kind };
     // Lanes that share a slot have no journals.
     let may_die = !kind.shares_slot;
     let deaths = if may_die && dice.percent(40) { 1 + dice.below(2) } else { 0 };

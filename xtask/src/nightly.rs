@@ -27,11 +27,8 @@ pub struct Options {
     #[arg(long)]
     list: bool,
     /// Run this part, also if it has passed at this commit: with new seeds
-    #[arg(long, value_name = "PART", conflicts_with = "chosen")]
+    #[arg(long, value_name = "PART")]
     part: Option<String>,
-    /// Run one part, which the hash of the commit chooses
-    #[arg(long)]
-    chosen: bool,
     /// Write each part's newest result, at this commit or before, into docs/testing.md; with
     /// --list, without running any
     #[arg(long)]
@@ -89,17 +86,7 @@ fn parts(options: &Options, record: &Record, commit: &str) -> Result<Vec<&'stati
             format!("there is no part {name:?}; the parts are {}", names.join(", "))
         })?]);
     }
-    if options.chosen {
-        return Ok(vec![chosen(commit)?]);
-    }
     Ok(PARTS.iter().filter(|part| !record.of(commit, part.name).passed).collect())
-}
-
-/// The part that a commit runs in every check. Hashes are even, so all parts take turns.
-fn chosen(commit: &str) -> Result<&'static Part> {
-    let digits = commit.get(..8).context("a commit's hash has at least 8 digits")?;
-    let number = usize::from_str_radix(digits, 16).context("a commit's hash is hexadecimal")?;
-    Ok(&PARTS[number % PARTS.len()])
 }
 
 fn commit(root: &Path) -> Result<String> {
@@ -115,18 +102,4 @@ fn history(root: &Path) -> Result<Vec<String>> {
     let mut command = std::process::Command::new("git");
     let hashes = process::capture(command.current_dir(root).args(["rev-list", "HEAD"]))?;
     Ok(hashes.lines().map(str::to_owned).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hashes_choose_all_parts_by_turns() {
-        let names: std::collections::BTreeSet<&str> = (0..PARTS.len())
-            .map(|number| chosen(&format!("{number:08x}abc")).expect("it is a hash").name)
-            .collect();
-        assert_eq!(names.len(), PARTS.len());
-        assert!(chosen("main").is_err());
-    }
 }

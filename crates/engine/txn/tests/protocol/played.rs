@@ -215,7 +215,7 @@ fn taking_a_key_whose_row_is_on_its_way(config: SimConfig, mutant: Mutant) -> (V
 #[test]
 fn removing_an_entry_whose_row_is_on_its_way() {
     let mutants = [Mutant::CollectTrustMissingRow];
-    is_caught_within(&mutants, 1750..2350, &taking_a_key_whose_row_is_on_its_way);
+    is_caught_within(&mutants, 2100..2700, &taking_a_key_whose_row_is_on_its_way);
 }
 
 /// Entries have lost their rows. Session 0 gives their unique keys to other rows, while session 1
@@ -255,7 +255,8 @@ fn taking_keys_that_come_back(config: SimConfig, mutant: Mutant) -> (Vec<String>
 
 #[test]
 fn forgetting_which_commits_a_doubt_is_about() {
-    is_caught(&[Mutant::CollectForgetInsertWord], 4000, &taking_keys_that_come_back);
+    let mutants = [Mutant::CollectForgetInsertWord];
+    is_caught_within(&mutants, 1180..5180, &taking_keys_that_come_back);
 }
 
 /// A commit that deletes a row is often held between batch 2 and its publish. Meanwhile others

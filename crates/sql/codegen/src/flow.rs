@@ -352,6 +352,13 @@ fn node(of: &Node, visit: &mut dyn FnMut(&Expr)) {
         Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
             inputs.iter().for_each(|input| node(input, visit));
         }
+        Operator::SetOperation { left, right, .. } => {
+            [left, right].into_iter().for_each(|input| node(input, visit));
+        }
+        Operator::Window { calls, input } => {
+            calls.iter().for_each(|call| call.for_each_expr(&mut |expr| visit(expr)));
+            node(input, visit);
+        }
         Operator::Shared { filter, .. } => filter.iter().for_each(visit),
         Operator::Unique { input } | Operator::Lock { input, .. } => node(input, visit),
         Operator::Insert(insert) => {

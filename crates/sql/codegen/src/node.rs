@@ -532,6 +532,8 @@ fn name_of(operator: &Operator) -> &'static str {
         Operator::Values { .. } => "VALUES of several rows",
         Operator::Unnest { .. } | Operator::Series { .. } => "a set-returning function",
         Operator::Append { .. } | Operator::MergeAppend { .. } => "UNION",
+        Operator::SetOperation { .. } => "INTERSECT and EXCEPT",
+        Operator::Window { .. } => "window functions",
         Operator::Shared { .. } => "WITH",
         _ => "this kind of node",
     }

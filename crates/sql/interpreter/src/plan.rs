@@ -4,6 +4,7 @@
 //! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 use procedure::node::JoinKind;
+use sql::window::WindowFunction;
 use sql_value::{AggregateCall, Formula};
 use txn::IndexId;
 
@@ -103,6 +104,8 @@ pub(crate) enum Operator {
     Series { bounds: Vec<Term>, filter: Option<Term> },
     Append { inputs: Vec<Node> },
     MergeAppend { keys: Vec<SortKey>, inputs: Vec<Node> },
+    SetOperation(Box<SetOperation>),
+    Window(Box<Window>),
     Shared { plan: usize, filter: Option<Term> },
     Lock { input: Box<Node> },
     Insert(Box<Insert>),
@@ -189,6 +192,67 @@ pub(crate) struct Aggregate {
     pub calls: Vec<AggregateCall>,
     pub filter: Option<Term>,
     pub input: Node,
+}
+
+/// `INTERSECT` or `EXCEPT`.
+#[derive(Debug)]
+pub(crate) struct SetOperation {
+    /// Whether it keeps the rows that the right input does not have.
+    pub is_except: bool,
+    /// Whether duplicates are kept.
+    pub all: bool,
+    pub left: Node,
+    pub right: Node,
+}
+
+/// Window functions with the same partition and order.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// Columns of the input.
+    pub partition: Vec<usize>,
+    /// Columns of the input.
+    pub order: Vec<usize>,
+    /// Whether the first key of the order descends.
+    pub descending: bool,
+    pub calls: Vec<WindowCall>,
+    pub input: Node,
+}
+
+/// A window function.
+#[derive(Debug)]
+pub(crate) struct WindowCall {
+    pub function: WindowFunction,
+    pub arguments: Vec<Output>,
+    /// Set if it is an aggregate.
+    pub aggregate: Option<AggregateCall>,
+    pub unit: WindowUnit,
+    pub start: WindowBound,
+    pub end: WindowBound,
+}
+
+/// The unit of a frame, see [`sql::window::FrameUnit`].
+#[derive(Debug)]
+pub(crate) enum WindowUnit {
+    Rows,
+    Groups,
+    Range(Option<WindowRange>),
+}
+
+/// The key of a frame of a range, and its values at the bounds.
+#[derive(Debug)]
+pub(crate) struct WindowRange {
+    pub key: Output,
+    pub start: Option<Output>,
+    pub end: Option<Output>,
+}
+
+/// A bound of a frame.
+#[derive(Debug)]
+pub(crate) enum WindowBound {
+    Unbounded,
+    CurrentRow,
+    Preceding(Term),
+    Following(Term),
 }
 
 #[derive(Debug)]

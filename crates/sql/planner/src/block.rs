@@ -8,7 +8,8 @@
 use crate::set::RelationSet;
 use sql::SqlType;
 use sql::expression::{Expr, ExprKind};
-use sql::query::RowLock;
+use sql::query::{RowLock, SetOperation};
+use sql::window::WindowCall;
 
 /// The relations and blocks of a statement.
 #[derive(Default, Debug)]
@@ -33,6 +34,9 @@ pub(crate) enum RelationKind {
     Table(usize),
     /// The rows of a block.
     Query(usize),
+    /// The rows of a block, which is sorted for the first window function, with a further column
+    /// for each function.
+    Windows(usize, Vec<WindowCall>),
     /// `unnest`
     Unnest(Vec<Expr>),
     /// `generate_series`
@@ -55,7 +59,8 @@ pub(crate) struct Block {
 pub(crate) enum Body {
     Plain(Plain),
     Values(Vec<Vec<Expr>>),
-    Union {
+    Set {
+        operation: SetOperation,
         /// Whether duplicates are kept.
         all: bool,
         /// Numbers of blocks.
@@ -227,7 +232,7 @@ impl Block {
                 plain.having.iter().chain(&plain.outputs).for_each(&mut *visit);
             }
             Body::Values(rows) => rows.iter().flatten().for_each(&mut *visit),
-            Body::Union { .. } => {}
+            Body::Set { .. } => {}
         }
         for key in &self.order {
             if let By::Expr(expr) = &key.by {
@@ -264,7 +269,7 @@ impl Logical {
                     }
                 }
             }
-            Body::Union { inputs, .. } => {
+            Body::Set { inputs, .. } => {
                 used = inputs.iter().fold(used, |set, input| set.and(self.free(*input)));
             }
             Body::Values(_) => {}
@@ -276,7 +281,7 @@ impl Logical {
     pub fn free_of_relation(&self, relation: usize) -> RelationSet {
         match &self.relations[relation].kind {
             RelationKind::Table(_) => RelationSet::EMPTY,
-            RelationKind::Query(block) => self.free(*block),
+            RelationKind::Query(block) | RelationKind::Windows(block, _) => self.free(*block),
             RelationKind::Unnest(exprs) | RelationKind::Series(exprs) => {
                 exprs.iter().fold(RelationSet::EMPTY, |set, expr| set.and(self.relations_of(expr)))
             }

@@ -6,6 +6,7 @@ use crate::expression::column;
 use crate::path::{Conditions, JoinPath, Path, PathKind};
 use crate::place::{Columns, Frame};
 use crate::planner::Planner;
+use crate::window::windows;
 use procedure::node::{
     Access, Bound, Join, JoinKind, JoinMethod, Node, Operator, Range, Scan, SubPlan,
 };
@@ -157,6 +158,12 @@ impl Builder<'_, '_> {
                 if filter.is_empty() && matches!(wanted, Wanted::Columns) {
                     return Ok((below, Columns::List(all)));
                 }
+                let filter = self.filter(&frame, filter)?;
+                Operator::Project { condition: None, filter, input: Some(Box::new(below)) }
+            }
+            RelationKind::Windows(block, calls) => {
+                let below = self.block(*block, around)?;
+                let below = windows(below, calls);
                 let filter = self.filter(&frame, filter)?;
                 Operator::Project { condition: None, filter, input: Some(Box::new(below)) }
             }

@@ -73,12 +73,13 @@ impl Converter {
                 })?;
                 (Body::Values(rows), self.order(&select.order)?)
             }
-            SelectBody::Union { all, left, right, columns } => {
+            SelectBody::Set { operation, all, left, right, columns } => {
                 let inputs = [self.select(left)?, self.select(right)?];
                 let common: Vec<SqlType> =
                     columns.iter().map(|field| field.sql_type.clone()).collect();
                 let inputs = [self.united(inputs[0], &common)?, self.united(inputs[1], &common)?];
-                (Body::Union { all: *all, inputs }, self.order(&select.order)?)
+                let body = Body::Set { operation: *operation, all: *all, inputs };
+                (body, self.order(&select.order)?)
             }
         };
         let (limit, offset) = self.within(Vec::new(), |converter| {
@@ -88,7 +89,7 @@ impl Converter {
         Ok(self.block(Block { body, order, limit, offset, lock, types }))
     }
 
-    /// Casts the columns of a union's input to the types common to both.
+    /// Casts the columns of an input of `UNION` and others to the types common to both.
     fn united(&mut self, input: usize, common: &[SqlType]) -> Result<usize> {
         let found = self.logical.blocks[input].types.clone();
         if found.iter().zip(common).all(|(found, common)| found.base() == common.base()) {
@@ -100,7 +101,7 @@ impl Converter {
             let own = column(relation, at, found);
             let Some(cast) = typing::convert(own, common, typing::Conversion::Operand) else {
                 return refuse(format!(
-                    "column {} of a UNION has incompatible types; convert them with CAST",
+                    "column {} of UNION, INTERSECT or EXCEPT has incompatible types; convert them with CAST",
                     at + 1
                 ));
             };

@@ -2,7 +2,6 @@
 
 use sql::SqlType;
 use sql::expression::{BinaryOperator, CastKind, ColumnRef, Expr, ExprKind, UnaryOperator};
-use sql::function::Function;
 
 /// A column of a relation, or of the input at position `source`.
 pub(crate) fn column(source: usize, column: usize, sql_type: &SqlType) -> Expr {
@@ -64,8 +63,7 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |part| {
         if let ExprKind::Function { function, .. } = part.kind {
-            found |= matches!(function, Function::Random | Function::ClockTimestamp)
-                || function.is_of_session();
+            found |= function.is_volatile();
         }
     });
     found

@@ -53,6 +53,7 @@ mod statistics;
 mod subquery;
 mod term;
 mod upper;
+mod window;
 mod write;
 
 pub use cost::Costs;

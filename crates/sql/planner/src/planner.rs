@@ -6,6 +6,7 @@ use crate::join::evaluation;
 use crate::path::{Conditions, Path, PathKind};
 use crate::query::BlockPlan;
 use crate::statistics::Statistics;
+use crate::window::groups;
 use sql::expression::{Expr, ExprKind};
 use sql::{Catalog, SqlType, Table};
 use std::cell::RefCell;
@@ -79,6 +80,12 @@ impl<'a> Planner<'a> {
             RelationKind::Query(block) => {
                 let plan = self.plan(*block);
                 (plan.rows, plan.cost)
+            }
+            RelationKind::Windows(block, calls) => {
+                let plan = self.plan(*block);
+                let sorts = groups(calls).len().saturating_sub(1) as f64;
+                let computed = plan.rows * self.costs.row * calls.len() as f64;
+                (plan.rows, plan.cost + computed + sorts * self.costs.sort(plan.rows))
             }
             RelationKind::Unnest(exprs) | RelationKind::Series(exprs) => {
                 let rows = written_length(exprs).unwrap_or(ELEMENTS);

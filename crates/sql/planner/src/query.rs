@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::selectivity::constant;
 use crate::statistics::Constant;
 use sql::expression::{Expr, ExprKind};
+use sql::query::SetOperation;
 use std::rc::Rc;
 
 /// The chosen plan of a block.
@@ -33,7 +34,7 @@ pub(crate) enum BlockKind {
     /// `min` and `max` by the ends of an index.
     Extreme,
     Values,
-    Union,
+    Set,
 }
 
 /// The best way to join a block's relations so far.
@@ -66,15 +67,21 @@ impl Planner<'_> {
                 let cost = count * self.costs.row + self.evaluation_of(rows.iter().flatten());
                 self.finish(block, BlockKind::Values, count, cost, false)
             }
-            Body::Union { all, inputs } => {
+            Body::Set { operation, all, inputs } => {
                 let plans = inputs.map(|input| self.plan(input));
-                let rows: f64 = plans.iter().map(|plan| plan.rows).sum();
+                let read: f64 = plans.iter().map(|plan| plan.rows).sum();
                 let mut cost: f64 = plans.iter().map(|plan| plan.cost).sum();
-                cost += rows * self.costs.row;
-                if !all {
-                    cost += self.costs.sort(rows);
+                cost += read * self.costs.row;
+                if !all || *operation != SetOperation::Union {
+                    cost += self.costs.sort(read);
                 }
-                self.finish(block, BlockKind::Union, rows, cost, false)
+                let [left, right] = [plans[0].rows, plans[1].rows];
+                let rows = match operation {
+                    SetOperation::Union => read,
+                    SetOperation::Intersect => left.min(right),
+                    SetOperation::Except => left,
+                };
+                self.finish(block, BlockKind::Set, rows, cost, false)
             }
         }
     }

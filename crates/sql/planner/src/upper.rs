@@ -11,7 +11,7 @@ use crate::query::{BlockKind, BlockPlan};
 use procedure::node::{Node, Operator, SortKey};
 use sql::SqlType;
 use sql::expression::Expr;
-use sql::query::RowLock;
+use sql::query::{RowLock, SetOperation};
 
 /// The joins of a block, as its plan chose them.
 pub(crate) struct Joined<'j> {
@@ -48,8 +48,18 @@ impl Builder<'_, '_> {
                 let node = Node { operator, outputs: passed(&block.types), rows: count };
                 self.sorted_by_outputs(block, node)?
             }
-            (Body::Union { all, inputs }, _) => {
-                let node = self.union(block, *all, inputs, whole(plan.rows), around)?;
+            (Body::Set { operation, all, inputs }, _) => {
+                let rows = whole(plan.rows);
+                let node = match operation {
+                    SetOperation::Union => self.union(block, *all, inputs, rows, around)?,
+                    operation => {
+                        let left = Box::new(self.block(inputs[0], around)?);
+                        let right = Box::new(self.block(inputs[1], around)?);
+                        let (operation, all) = (*operation, *all);
+                        let operator = Operator::SetOperation { operation, all, left, right };
+                        Node { operator, outputs: passed(&block.types), rows }
+                    }
+                };
                 self.sorted_by_outputs(block, node)?
             }
             (Body::Plain(_), _) => return refuse("no plan was found for a query"),
@@ -239,7 +249,7 @@ fn output_keys(order: &[OrderItem], node: &Node) -> Result<Vec<SortKey>> {
             let (descending, nulls_first) = (item.descending, item.nulls_first);
             Ok(SortKey { value: column_of(node, at), descending, nulls_first })
         }
-        _ => refuse("ORDER BY of distinct rows or of a union may only contain output columns"),
+        _ => refuse("ORDER BY of distinct rows or of sets may only contain output columns"),
     };
     order.iter().map(key).collect()
 }

@@ -15,7 +15,8 @@
 //! only PostgreSQL knows.
 
 use sql::expression::Expr;
-use sql::query::RowLock;
+use sql::query::{RowLock, SetOperation};
+use sql::window::WindowCall;
 use sql::{Catalog, Field};
 use std::fmt;
 
@@ -135,6 +136,24 @@ pub enum Operator {
         /// The sort keys, over the inputs' outputs.
         keys: Vec<SortKey>,
         inputs: Vec<Node>,
+    },
+    /// Compares two inputs: rows of both (`INTERSECT`), or of the left one only (`EXCEPT`). Of
+    /// equal rows the left one is delivered.
+    SetOperation {
+        operation: SetOperation,
+        /// Whether duplicates are kept.
+        all: bool,
+        left: Box<Node>,
+        right: Box<Node>,
+    },
+    /// Computes window functions. The outputs are over the input's columns, followed by a column
+    /// for each call.
+    Window {
+        /// They have the same partition and order; their expressions are over the input, and the
+        /// keys are columns of it.
+        calls: Vec<WindowCall>,
+        /// Sorted by partition and order.
+        input: Box<Node>,
     },
     /// The rows of a sub plan that several nodes read.
     Shared {

@@ -12,6 +12,7 @@ impl Node {
                 let is_loop = join.method == JoinMethod::NestedLoop;
                 vec![(&join.outer, false), (&join.inner, is_loop)]
             }
+            Operator::SetOperation { left, right, .. } => vec![(left, false), (right, false)],
             Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
                 inputs.iter().map(|input| (input, false)).collect()
             }
@@ -21,6 +22,7 @@ impl Node {
             Operator::Sort { input, .. }
             | Operator::Limit { input, .. }
             | Operator::Aggregate { input, .. }
+            | Operator::Window { input, .. }
             | Operator::Unique { input }
             | Operator::Lock { input, .. } => vec![(input, false)],
             Operator::Insert(insert) => vec![(&insert.input, false)],
@@ -76,7 +78,14 @@ impl Operator {
             Self::Update(update) => {
                 update.assignments.iter().for_each(|(_, value)| visit(value));
             }
-            Self::Append { .. } | Self::Unique { .. } | Self::Lock { .. } | Self::Delete(_) => {}
+            Self::Window { calls, .. } => {
+                calls.iter().for_each(|call| call.for_each_expr(visit));
+            }
+            Self::Append { .. }
+            | Self::SetOperation { .. }
+            | Self::Unique { .. }
+            | Self::Lock { .. }
+            | Self::Delete(_) => {}
         }
     }
 }

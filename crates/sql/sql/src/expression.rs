@@ -2,6 +2,7 @@
 
 use crate::query::Select;
 use crate::types::SqlType;
+use crate::window::WindowCall;
 
 /// An expression and its type.
 #[derive(Clone, PartialEq, Debug)]
@@ -110,6 +111,9 @@ pub enum ExprKind {
         /// `FILTER (WHERE ...)`.
         filter: Option<Box<Expr>>,
     },
+    /// A window function. The resolver replaces it by a column of
+    /// [`crate::query::FromKind::Windows`].
+    Window(Box<WindowCall>),
     /// `a[i]`; null outside the bounds.
     Subscript {
         array: Box<Expr>,
@@ -418,6 +422,13 @@ impl Expr {
         found
     }
 
+    /// Whether it contains a window function of this query level.
+    pub(crate) fn has_window(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |expr| found |= matches!(expr.kind, ExprKind::Window(_)));
+        found
+    }
+
     /// Calls `visit` with each direct operand, in text order.
     pub fn for_each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         match &self.kind {
@@ -459,6 +470,7 @@ impl Expr {
             ExprKind::Aggregate { argument, filter, .. } => {
                 argument.iter().chain(filter).for_each(|e| visit(e));
             }
+            ExprKind::Window(call) => call.for_each_expr(visit),
             ExprKind::Subscript { array, index } => {
                 [array, index].into_iter().for_each(|e| visit(e))
             }
@@ -510,6 +522,7 @@ impl Expr {
             ExprKind::Aggregate { argument, filter, .. } => {
                 argument.iter_mut().chain(filter).for_each(|e| visit(e));
             }
+            ExprKind::Window(call) => call.for_each_expr_mut(visit),
             ExprKind::Subscript { array, index } => {
                 [array, index].into_iter().for_each(|e| visit(e))
             }

@@ -308,6 +308,11 @@ impl Function {
         is_of_sequences || matches!(self, Self::RandomUuid)
     }
 
+    /// Whether two calls with the same arguments may differ.
+    pub const fn is_volatile(self) -> bool {
+        matches!(self, Self::Random | Self::ClockTimestamp) || self.is_of_session()
+    }
+
     /// The name in SQL; the first one if there are several.
     pub fn name(self) -> &'static str {
         match self {

@@ -41,6 +41,7 @@ pub mod types;
 pub mod typing;
 mod view;
 pub mod walk;
+pub mod window;
 
 pub use catalog::{Catalog, Table, View};
 pub use embedded::{EmbeddedStatement, VariableName};
@@ -50,7 +51,7 @@ pub use load::{Load, read_load};
 pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};
 pub use reserved::is_reserved;
-pub use routine::{read_procedures, read_signature};
+pub use routine::{read_procedures, read_routines, read_signature};
 pub use schema::{IDENTITY, read_definitions, read_schema};
 pub use single::{
     Action, Call, CallForm, SingleStatement, Surroundings, read_statement, read_type,

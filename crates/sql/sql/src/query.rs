@@ -2,10 +2,11 @@
 
 use crate::expression::Expr;
 use crate::types::{Field, SqlType};
+use crate::window::Windows;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Query {
-    /// `SELECT`, including `VALUES` and `UNION`.
+    /// `SELECT`, including `VALUES` and operations on sets.
     Select(Box<Select>),
     /// `INSERT`
     Insert(Box<Insert>),
@@ -53,9 +54,7 @@ impl Select {
     pub fn fields(&self) -> Vec<Field> {
         match &self.body {
             SelectBody::Plain(plain) => fields(&plain.outputs),
-            SelectBody::Values { columns, .. } | SelectBody::Union { columns, .. } => {
-                columns.clone()
-            }
+            SelectBody::Values { columns, .. } | SelectBody::Set { columns, .. } => columns.clone(),
         }
     }
 }
@@ -70,8 +69,9 @@ pub enum SelectBody {
         columns: Vec<Field>,
         rows: Vec<Vec<Expr>>,
     },
-    /// `UNION`
-    Union {
+    /// `UNION`, `INTERSECT`, `EXCEPT`
+    Set {
+        operation: SetOperation,
         /// The column names of the left query, with the types common to both.
         columns: Vec<Field>,
         /// Whether duplicates are kept.
@@ -79,6 +79,28 @@ pub enum SelectBody {
         left: Box<Select>,
         right: Box<Select>,
     },
+}
+
+/// An operation on the rows of two queries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetOperation {
+    /// Rows of either query.
+    Union,
+    /// Rows of both queries; with duplicates as often as in the one that has fewer.
+    Intersect,
+    /// Rows of the left query only; with duplicates, one less for each in the right query.
+    Except,
+}
+
+impl SetOperation {
+    /// The name in SQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Union => "UNION",
+            Self::Intersect => "INTERSECT",
+            Self::Except => "EXCEPT",
+        }
+    }
 }
 
 /// One `SELECT`.
@@ -119,6 +141,9 @@ pub enum FromKind {
     Unnest(Vec<Expr>),
     /// `generate_series(low, high, step)`
     Series(Vec<Expr>),
+    /// The rows of a query, with a further column for each window function. Only the resolver
+    /// builds this.
+    Windows(Box<Windows>),
 }
 
 #[derive(Clone, PartialEq, Debug)]

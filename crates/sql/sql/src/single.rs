@@ -129,6 +129,7 @@ impl Reader<'_> {
         names.positional = (0..types.len()).collect();
         names.constants = self.surroundings.constants.clone();
         names.is_session = true;
+        names.has_own_plans = true;
         let Self { source, catalog, statement, place, .. } = *self;
         let mut resolver = Resolver::new(source, catalog, &names, &variables, place);
         let action = match self.written_call(statement) {

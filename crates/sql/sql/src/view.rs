@@ -43,6 +43,7 @@ pub fn read_view(source: &Source, catalog: &Catalog) -> Result<View> {
     let statement = parse::statement(source, &tokens, span)?;
     let mut names = Names::default();
     names.is_session = true;
+    names.has_own_plans = true;
     let mut resolver = Resolver::new(source, catalog, &names, &[], span);
     let Query::Select(query) = resolver.query(&statement)? else {
         return Err(cursor.error(span, ErrorKind::Syntax, "a view has a SELECT"));

@@ -47,7 +47,7 @@ pub fn visit_select(scopes: &mut impl Scopes, select: &Select) {
             rows.iter().flatten().for_each(|value| visit_expr(scopes, value));
             scopes.leave();
         }
-        SelectBody::Union { left, right, .. } => {
+        SelectBody::Set { left, right, .. } => {
             visit_select(scopes, left);
             visit_select(scopes, right);
         }

@@ -17,6 +17,7 @@ mod body;
 mod columns;
 mod execution;
 mod node;
+mod window;
 
 use crate::bind::BoundTable;
 use crate::error::OpenError;

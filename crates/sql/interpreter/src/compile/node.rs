@@ -5,7 +5,7 @@ use super::execution::{execution, note_fast_paths};
 use crate::bind::BoundTable;
 use crate::plan::{
     self, Aggregate, Bound, ConflictUpdate, Delete, Insert, Join, List, Operator, Output, Outputs,
-    Range, Scan, SortKey, SubPlan, Term, Update,
+    Range, Scan, SetOperation, SortKey, SubPlan, Term, Update,
 };
 use procedure::Node;
 use procedure::node::{self, JoinMethod, Statement};
@@ -161,40 +161,41 @@ impl Compiler<'_> {
                 let exprs = looked.chain(keys.iter().map(|key| &key.value));
                 Operator::Sort { keys: sort_keys(keys), input: self.input(input, 0, exprs)? }
             }
-            node::Operator::Limit { limit, offset, input } => Operator::Limit {
-                limit: limit.as_ref().map(term),
-                offset: offset.as_ref().map(term),
-                input: self.input(input, 0, looked)?,
-            },
+            node::Operator::Limit { limit, offset, input } => {
+                let input = self.input(input, 0, looked)?;
+                let (limit, offset) = (limit.as_ref().map(term), offset.as_ref().map(term));
+                Operator::Limit { limit, offset, input }
+            }
             node::Operator::Aggregate { keys, is_sorted, filter, input } => {
                 self.aggregate((keys, filter.as_ref()), *is_sorted, calls, input, looked)?
             }
             node::Operator::Unique { input } => {
                 Operator::Unique { input: Box::new(self.whole(input)?) }
             }
-            node::Operator::Project { condition, filter, input } => Operator::Project {
-                condition: condition.as_ref().map(term),
-                filter: filter.as_ref().map(term),
-                input: match input {
-                    Some(input) => Some(self.input(input, 0, looked.chain(filter))?),
-                    None => None,
-                },
-            },
-            node::Operator::Values { rows, filter } => Operator::Values {
-                rows: rows.iter().map(list).collect(),
-                filter: filter.as_ref().map(term),
-            },
-            node::Operator::Unnest { arrays, filter } => Operator::Unnest {
-                arrays: arrays.iter().map(term).collect(),
-                filter: filter.as_ref().map(term),
-            },
-            node::Operator::Series { bounds, filter } => Operator::Series {
-                bounds: bounds.iter().map(term).collect(),
-                filter: filter.as_ref().map(term),
-            },
+            node::Operator::Project { condition, filter, input } => {
+                let input = input.as_ref().map(|input| self.input(input, 0, looked.chain(filter)));
+                let (condition, filter) = (condition.as_ref().map(term), filter.as_ref().map(term));
+                Operator::Project { condition, filter, input: input.transpose()? }
+            }
+            node::Operator::Values { rows, filter } => {
+                let rows = rows.iter().map(list).collect();
+                Operator::Values { rows, filter: filter.as_ref().map(term) }
+            }
+            node::Operator::Unnest { arrays, filter } => {
+                Operator::Unnest { arrays: terms(arrays), filter: filter.as_ref().map(term) }
+            }
+            node::Operator::Series { bounds, filter } => {
+                Operator::Series { bounds: terms(bounds), filter: filter.as_ref().map(term) }
+            }
             node::Operator::Append { inputs } => Operator::Append { inputs: self.all(inputs)? },
             node::Operator::MergeAppend { keys, inputs } => {
                 Operator::MergeAppend { keys: sort_keys(keys), inputs: self.all(inputs)? }
+            }
+            node::Operator::SetOperation { operation, all, left, right } => {
+                self.set_operation((*operation, *all), left, right)?
+            }
+            node::Operator::Window { calls, input } => {
+                Operator::Window(Box::new(super::window::window(calls, self.whole(input)?)))
             }
             node::Operator::Shared { plan, filter } => {
                 Operator::Shared { plan: *plan, filter: filter.as_ref().map(term) }
@@ -213,6 +214,17 @@ impl Compiler<'_> {
             }
             node::Operator::Delete(delete) => self.delete(delete, looked)?,
         })
+    }
+
+    fn set_operation(
+        &mut self,
+        (operation, all): (sql::query::SetOperation, bool),
+        left: &Node,
+        right: &Node,
+    ) -> Result<Operator, String> {
+        let is_except = operation == sql::query::SetOperation::Except;
+        let (left, right) = (self.whole(left)?, self.whole(right)?);
+        Ok(Operator::SetOperation(Box::new(SetOperation { is_except, all, left, right })))
     }
 
     fn delete<'e>(
@@ -431,6 +443,8 @@ fn input_width(operator: &Operator) -> Option<usize> {
         Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
             inputs.first().map(|input| input.width)
         }
+        Operator::SetOperation(operation) => Some(operation.left.width),
+        Operator::Window(window) => Some(window.input.width + window.calls.len()),
         Operator::Values { rows, .. } => rows.first().map(|row| row.outputs.len()),
         Operator::Unnest { arrays, .. } => Some(arrays.len()),
         Operator::Series { .. } => Some(1),
@@ -454,6 +468,10 @@ fn conflict_update(update: &node::ConflictUpdate) -> ConflictUpdate {
     }
 }
 
+fn terms(exprs: &[Expr]) -> Vec<Term> {
+    exprs.iter().map(term).collect()
+}
+
 pub(super) fn term(expr: &Expr) -> Term {
     Term { formula: Formula::compile(expr), uses_sub_plans: uses_sub_plans(expr) }
 }
@@ -466,7 +484,7 @@ fn column_of(expr: &Expr) -> Option<(usize, usize)> {
     }
 }
 
-fn output(expr: &Expr) -> Output {
+pub(super) fn output(expr: &Expr) -> Output {
     match column_of(expr) {
         Some((0, column)) => Output::Column(column),
         Some((_, column)) => Output::Inner(column),
@@ -474,7 +492,7 @@ fn output(expr: &Expr) -> Output {
     }
 }
 
-fn of_group(expr: &Expr, calls: &mut Vec<AggregateCall>) -> Output {
+pub(super) fn of_group(expr: &Expr, calls: &mut Vec<AggregateCall>) -> Output {
     match column_of(expr) {
         Some((0, column)) => Output::Column(column),
         _ => Output::Term(Term {

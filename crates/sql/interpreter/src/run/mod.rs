@@ -11,8 +11,10 @@
 //! scan             scans of tables; range: of indexes; visit: of rows that are not kept
 //! single           nodes with one input or none
 //! append           nodes with many inputs
+//! set_operation    INTERSECT and EXCEPT
 //! join             joins: loops; keyed_join if the inner rows are found by key; equal_join
 //! sort, group      sorting and aggregates, which hold rows
+//! window           window functions; window_frame: the rows that they see
 //! meter            what EXPLAIN ANALYZE shows
 //! change           insert, update, delete; upsert: ON CONFLICT DO UPDATE
 //! batched_inserts  inserts of several statements in one round trip
@@ -31,11 +33,14 @@ mod keyed_join;
 mod meter;
 mod range;
 mod scan;
+mod set_operation;
 mod single;
 mod sort;
 mod state;
 mod upsert;
 mod visit;
+mod window;
+mod window_frame;
 
 pub(crate) use batched_inserts::add_waiting;
 pub(crate) use change::draw_hidden_key;
@@ -227,6 +232,10 @@ impl<E: Env> Run<'_, '_, E> {
             Operator::MergeAppend { keys, inputs } => {
                 Box::pin(self.merge_append(keys, inputs, node, state, under, rows))
             }
+            Operator::SetOperation(operation) => {
+                Box::pin(self.set_operation(operation, node, state, under, rows))
+            }
+            Operator::Window(window) => Box::pin(self.window(window, node, state, under, rows)),
             Operator::Shared { plan, filter } => {
                 Box::pin(self.shared(*plan, filter.as_ref(), node, state, under, rows))
             }

@@ -100,15 +100,25 @@ impl<E: Env> Run<'_, '_, E> {
             self.check_interrupt()?;
             let row = rows.row(at);
             for key in keys {
-                values.push(match &key.value {
-                    Output::Column(column) => row[*column].clone(),
-                    Output::Term(term) => self.value(&term.formula, [row, &[]], outer).await?,
-                    Output::Inner(_) | Output::Unused => Value::Null,
-                });
+                values.push(self.output_value(&key.value, row, outer).await?);
             }
             values.end_row(None);
         }
         Ok(())
+    }
+
+    /// An expression over one row.
+    pub(super) async fn output_value(
+        &mut self,
+        output: &Output,
+        row: &[Value],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Value> {
+        Ok(match output {
+            Output::Column(column) => row[*column].clone(),
+            Output::Term(term) => self.value(&term.formula, [row, &[]], outer).await?,
+            Output::Inner(_) | Output::Unused => Value::Null,
+        })
     }
 
     /// Collects the rows of a node.

@@ -29,6 +29,8 @@ pub(crate) enum State {
     /// The number of the input that is being read, and its state.
     Append(usize, Box<Self>),
     Merge(Vec<MergeInput>),
+    Set(Box<super::set_operation::SetState>),
+    Window(Box<super::window::WindowState>),
     /// The next row of `VALUES`, or of rows that several nodes read.
     Position(usize),
     Unnest(Vec<Option<Arc<[Value]>>>, usize),

@@ -11,7 +11,7 @@ use procedure::{Node, Operator, Procedure};
 use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind, SubqueryKind};
 use sql::procedure::{Block, Body, Formula, Over, StatementKind};
 use sql::query::{
-    self, FromKind, InsertSource, OrderBy, Plain, Query, RowLock, Select, SelectBody,
+    self, FromKind, InsertSource, OrderBy, Plain, Query, RowLock, Select, SelectBody, SetOperation,
 };
 use sql::{Catalog, Field, Program, Source, SqlType};
 
@@ -167,7 +167,8 @@ impl Planner<'_> {
                 let outputs = columns(&select.fields());
                 (node(Operator::Values { rows, filter: None }, outputs), Vec::new())
             }
-            SelectBody::Union { all, left, right, columns: fields } => {
+            SelectBody::Set { operation, all, left, right, columns: fields } => {
+                assert_eq!(*operation, SetOperation::Union, "folders have no other sets");
                 let inputs = vec![self.select(left), self.select(right)];
                 let united = node(Operator::Append { inputs }, columns(fields));
                 (if *all { united } else { distinct(united) }, Vec::new())
@@ -309,6 +310,7 @@ impl Planner<'_> {
                     planned,
                 )
             }
+            FromKind::Windows(_) => panic!("folders have no window functions"),
             FromKind::Unnest(arrays) => {
                 let arrays = self.free(arrays);
                 node(Operator::Unnest { arrays, filter: None }, columns(&source.columns))

@@ -4,6 +4,7 @@ use super::{Converter, Meaning};
 use crate::block::{Body, Item, List, RelationKind};
 use crate::error::Result;
 use crate::expression::{as_column, has_sub_plan, is_volatile};
+use crate::window::order_of;
 use sql::SqlType;
 use sql::query::{From, FromKind, Join, JoinKind};
 use std::collections::BTreeSet;
@@ -66,6 +67,13 @@ impl Converter {
                     return Ok((Meaning::Exprs(outputs), Item::List(from)));
                 }
                 RelationKind::Query(block)
+            }
+            FromKind::Windows(windows) => {
+                let block = self.select(&windows.query)?;
+                if let Some(first) = windows.calls.first() {
+                    self.logical.blocks[block].order = order_of(&first.window);
+                }
+                RelationKind::Windows(block, windows.calls.clone())
             }
             FromKind::Unnest(arrays) => {
                 let arrays = self.within(before.to_vec(), |converter| converter.exprs(arrays))?;

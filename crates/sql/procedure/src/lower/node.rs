@@ -171,7 +171,7 @@ impl<'a> Lowering<'a> {
     ) -> Option<Vec<Expr>> {
         let [row] = scope.sources else { return None };
         let select =
-            self.facts.main.filter(|select| matches!(select.body, SelectBody::Union { .. }))?;
+            self.facts.main.filter(|select| matches!(select.body, SelectBody::Set { .. }))?;
         let columns: Vec<usize> = match select.order.is_empty() {
             true => (0..row.len()).collect(),
             false => {

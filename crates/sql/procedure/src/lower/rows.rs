@@ -267,7 +267,7 @@ impl<'a> Lowering<'a> {
 /// Returns the columns of the queries of a union, or of the query itself.
 fn leaves(select: &Select) -> Vec<Vec<Field>> {
     match &select.body {
-        SelectBody::Union { left, right, .. } => {
+        SelectBody::Set { left, right, .. } => {
             leaves(left).into_iter().chain(leaves(right)).chain([select.fields()]).collect()
         }
         _ => vec![select.fields()],

@@ -177,7 +177,7 @@ impl<'a> StatementFacts<'a> {
                     self.lists.push(ValueList { rows: rows.iter().map(row).collect() });
                 }
             }
-            SelectBody::Union { left, right, .. } => {
+            SelectBody::Set { left, right, .. } => {
                 self.other(left);
                 self.other(right);
             }
@@ -199,7 +199,7 @@ impl<'a> StatementFacts<'a> {
                         self.lock_sources(&plain.sources);
                     }
                 }
-                FromKind::Unnest(_) | FromKind::Series(_) => {}
+                FromKind::Windows(_) | FromKind::Unnest(_) | FromKind::Series(_) => {}
             }
         }
     }
@@ -210,6 +210,7 @@ impl<'a> StatementFacts<'a> {
             match &source.kind {
                 FromKind::Table(_) => {}
                 FromKind::Query(select) => self.other(select),
+                FromKind::Windows(windows) => self.other(&windows.query),
                 FromKind::Unnest(values) | FromKind::Series(values) => {
                     values.iter().for_each(|value| self.expr(value));
                 }

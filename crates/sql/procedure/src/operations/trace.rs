@@ -114,6 +114,15 @@ impl<'p> Trace<'p, '_> {
                 let each = |input: &'p Node| self.node(input, around, u64::MAX);
                 vec![either(inputs.iter().map(each).collect())]
             }
+            Operator::SetOperation { left, right, .. } => {
+                let each = [left, right].map(|input| self.node(input, around, u64::MAX));
+                vec![either(each.into())]
+            }
+            Operator::Window { calls, input } => {
+                let mut columns = self.node(input, around, u64::MAX);
+                columns.extend(computed(calls.len()));
+                vec![columns]
+            }
             _ => {
                 let inputs = node.inputs().into_iter();
                 inputs.map(|(input, _)| self.node(input, around, u64::MAX)).collect()

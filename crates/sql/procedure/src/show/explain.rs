@@ -11,6 +11,8 @@ use crate::node::{
     Statement, Update,
 };
 use sql::expression::{Expr, ExprKind};
+use sql::query::SetOperation;
+use sql::window::WindowCall;
 use sql::{Catalog, Procedure, Table};
 
 /// The estimate behind a title.
@@ -122,23 +124,7 @@ impl<'e> Explain<'e> {
                             (false, true) => "Sort",
                             (false, false) => "Hash",
                         };
-                        let inner = self.node(&join.inner, around);
-                        let outputs = inner.outputs.clone();
-                        let (number, types, rows) = (inner.number, inner.types.clone(), inner.rows);
-                        let properties = vec![("Node Type", above.to_owned())];
-                        let (title, inputs) = (above.to_owned(), vec![inner]);
-                        let (details, plans) = (Vec::new(), Vec::new());
-                        Explained {
-                            number,
-                            title,
-                            properties,
-                            details,
-                            outputs,
-                            types,
-                            rows,
-                            inputs,
-                            plans,
-                        }
+                        below(above, self.node(&join.inner, around))
                     }
                 };
                 (vec![outer.outputs.clone(), inner.outputs.clone()], vec![outer, inner])
@@ -156,6 +142,12 @@ impl<'e> Explain<'e> {
                 let plan = self.statement.sub_plans.get(*plan);
                 let width = plan.map_or(0, |plan| plan.root.outputs.len());
                 (vec![(1..=width).map(|at| format!("column{at}")).collect()], Vec::new())
+            }
+            Operator::Window { calls, input } => {
+                let input = self.node(input, around);
+                let mut names = input.outputs.clone();
+                names.extend(calls.iter().map(call_title));
+                (vec![names], vec![input])
             }
             _ => {
                 let inputs = node.inputs().into_iter();
@@ -275,6 +267,8 @@ impl<'e> Explain<'e> {
             Operator::Series { .. } => "Function Scan on generate_series".to_owned(),
             Operator::Append { .. } => "Append".to_owned(),
             Operator::MergeAppend { .. } => "Merge Append".to_owned(),
+            Operator::SetOperation { operation, all, .. } => set_title(*operation, *all),
+            Operator::Window { .. } => "WindowAgg".to_owned(),
             Operator::Shared { plan, .. } => format!("CTE Scan on plan {}", plan + 1),
             Operator::Lock { .. } => "LockRows".to_owned(),
             Operator::Insert(insert) => format!("Insert on {}", self.table(insert.table).name),
@@ -432,6 +426,34 @@ fn both(parts: Vec<String>) -> Option<String> {
         [part] => Some(part.clone()),
         parts => Some(format!("({})", parts.join(" AND "))),
     }
+}
+
+/// A node that has the rows of another one, prepared for a join.
+fn below(title: &str, inner: Explained) -> Explained {
+    Explained {
+        number: inner.number,
+        title: title.to_owned(),
+        properties: vec![("Node Type", title.to_owned())],
+        details: Vec::new(),
+        outputs: inner.outputs.clone(),
+        types: inner.types.clone(),
+        rows: inner.rows,
+        inputs: vec![inner],
+        plans: Vec::new(),
+    }
+}
+
+fn call_title(call: &WindowCall) -> String {
+    format!("{}(...) OVER (...)", call.function.name())
+}
+
+fn set_title(operation: SetOperation, all: bool) -> String {
+    let name = match operation {
+        SetOperation::Union => "Union",
+        SetOperation::Intersect => "Intersect",
+        SetOperation::Except => "Except",
+    };
+    format!("HashSetOp {name}{}", if all { " All" } else { "" })
 }
 
 fn join_title(join: &Join) -> String {

@@ -6,7 +6,8 @@ use crate::node::{
     Statement, Update, Workload,
 };
 use sql::expression::{Expr, ExprKind};
-use sql::query::RowLock;
+use sql::query::{RowLock, SetOperation};
+use sql::window::WindowCall;
 use sql::{Procedure, Table};
 
 /// A statement that is being printed.
@@ -93,6 +94,11 @@ impl<'w> Shown<'w> {
                 let width =
                     self.statement.sub_plans.get(*plan).map_or(0, |plan| plan.root.outputs.len());
                 vec![(1..=width).map(|at| format!("shared{at}")).collect()]
+            }
+            Operator::Window { calls, input } => {
+                let mut names = self.node(input, around, depth);
+                names.extend(calls.iter().map(|call| call.function.name().to_owned()));
+                vec![names]
             }
             _ => {
                 let inputs: Vec<Vec<String>> = node
@@ -188,6 +194,8 @@ impl<'w> Shown<'w> {
             }
             Operator::Append { .. } => "append".to_owned(),
             Operator::MergeAppend { keys, .. } => format!("merge by {}", sort_keys(keys, text)),
+            Operator::SetOperation { operation, all, .. } => set_title(*operation, *all),
+            Operator::Window { calls, .. } => window_title(calls),
             Operator::Lock { table, strength, .. } => {
                 let how = if *strength == RowLock::Update { "exclusive" } else { "shared" };
                 format!("lock {} {how}", self.table(*table).name)
@@ -324,4 +332,14 @@ fn sort_keys(keys: &[SortKey], text: &Text<'_>) -> String {
         format!("{}{descending}{nulls}", text.expr(&key.value))
     };
     keys.iter().map(key).collect::<Vec<_>>().join(", ")
+}
+
+fn set_title(operation: SetOperation, all: bool) -> String {
+    let all = if all { " all" } else { "" };
+    format!("{}{all}", operation.name().to_lowercase())
+}
+
+fn window_title(calls: &[WindowCall]) -> String {
+    let names: Vec<&str> = calls.iter().map(|call| call.function.name()).collect();
+    format!("window functions {}", names.join(", "))
 }

@@ -3,6 +3,7 @@
 use super::Resolver;
 use super::coerce::Context;
 use super::scope::Scope;
+use super::window::WindowPlace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Aggregate, Expr, ExprKind};
 use crate::query::{From, FromKind};
@@ -51,7 +52,41 @@ impl Resolver<'_> {
         let advice = "leave it out, or order the rows in a sub-select";
         self.refuse(!list.clauses.is_empty(), span, "an order inside an aggregate", advice)?;
         let distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-        let argument = match &list.args[..] {
+        // The argument of a window function may be an aggregate.
+        let place = match function.over {
+            Some(_) => None,
+            None => Some("inside another aggregate"),
+        };
+        let argument = self.only_argument(scope, aggregate, list, place, span)?;
+        if let Some(argument) = argument.as_ref().filter(|_| distinct) {
+            self.check_comparable(argument, false, span)?;
+        }
+        let (aggregate, argument) = self.json_aggregate(aggregate, argument, span)?;
+        let (argument, sql_type) = self.aggregate_types(aggregate, argument, span)?;
+        let filter = match &function.filter {
+            Some(node) => {
+                let inside = |resolver: &mut Self| resolver.expr(scope, node);
+                let place = place.map(|_| "in a FILTER");
+                let filter = self.argument(place, inside)?;
+                Some(Box::new(self.truth(filter, span)?))
+            }
+            None => None,
+        };
+        let argument = argument.map(Box::new);
+        Ok(Expr::new(ExprKind::Aggregate { aggregate, argument, distinct, filter }, sql_type))
+    }
+
+    /// The argument; `None` for `count(*)`. Nested aggregates are refused for the given reason.
+    fn only_argument(
+        &mut self,
+        scope: &Scope<'_>,
+        aggregate: Aggregate,
+        list: &ast::FunctionArgumentList,
+        refused: Option<&'static str>,
+        span: Span,
+    ) -> Result<Option<Expr>> {
+        let distinct = list.duplicate_treatment.is_some();
+        Ok(match &list.args[..] {
             [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]
                 if aggregate == Aggregate::Count && !distinct =>
             {
@@ -66,7 +101,7 @@ impl Resolver<'_> {
                     let value = resolver.row_or_expr(scope, value)?;
                     resolver.json_pair(aggregate, key, value, span)
                 };
-                Some(self.with_aggregates(Some("inside another aggregate"), inside)?)
+                Some(self.argument(refused, inside)?)
             }
             [FunctionArg::Unnamed(FunctionArgExpr::Expr(node))] if !is_object(aggregate) => {
                 let takes_rows = matches!(aggregate, Aggregate::JsonbAgg | Aggregate::JsonAgg);
@@ -74,7 +109,7 @@ impl Resolver<'_> {
                     true => resolver.row_or_expr(scope, node),
                     false => resolver.expr(scope, node),
                 };
-                Some(self.with_aggregates(Some("inside another aggregate"), inside)?)
+                Some(self.argument(refused, inside)?)
             }
             _ => {
                 return Err(self.type_error(
@@ -82,22 +117,20 @@ impl Resolver<'_> {
                     "an aggregate has exactly one argument; only count accepts *",
                 ));
             }
+        })
+    }
+
+    /// Resolves an argument with aggregates allowed, or refused for the given reason.
+    fn argument(
+        &mut self,
+        refused: Option<&'static str>,
+        inside: impl FnOnce(&mut Self) -> Result<Expr>,
+    ) -> Result<Expr> {
+        let windows = match refused {
+            None => self.windows.clone(),
+            Some(_) => WindowPlace::Refused("inside an aggregate"),
         };
-        if let Some(argument) = argument.as_ref().filter(|_| distinct) {
-            self.check_comparable(argument, false, span)?;
-        }
-        let (aggregate, argument) = self.json_aggregate(aggregate, argument, span)?;
-        let (argument, sql_type) = self.aggregate_types(aggregate, argument, span)?;
-        let filter = match &function.filter {
-            Some(node) => {
-                let inside = |resolver: &mut Self| resolver.expr(scope, node);
-                let filter = self.with_aggregates(Some("in a FILTER"), inside)?;
-                Some(Box::new(self.truth(filter, span)?))
-            }
-            None => None,
-        };
-        let argument = argument.map(Box::new);
-        Ok(Expr::new(ExprKind::Aggregate { aggregate, argument, distinct, filter }, sql_type))
+        self.with_windows(windows, |resolver| resolver.with_aggregates(refused, inside))
     }
 
     fn aggregate_types(

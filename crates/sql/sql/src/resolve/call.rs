@@ -11,6 +11,7 @@ use crate::function::{Function, SIGNATURES, Signature, Takes, WITHOUT_PARENTHESE
 use crate::json_function::JsonFunction;
 use crate::near::meant;
 use crate::types::SqlType;
+use crate::window::WindowFunction;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 use sqlparser::tokenizer::Span;
 
@@ -29,12 +30,17 @@ impl Resolver<'_> {
             return Ok(constant.clone());
         }
         let advice = "write the loop or sub-select that computes it";
-        self.refuse(function.over.is_some(), span, "a window function", advice)?;
         self.refuse(!function.within_group.is_empty(), span, "WITHIN GROUP", advice)?;
         self.refuse_foreign(function.null_treatment.is_some(), span, "IGNORE NULLS")?;
         self.refuse_foreign(function.uses_odbc_syntax, span, "{fn ...}")?;
         let has_parameters = !matches!(function.parameters, FunctionArguments::None);
         self.refuse_foreign(has_parameters, span, "function with two lists of arguments")?;
+        if let Some(over) = &function.over {
+            return self.window_call(scope, &name, (function, over), span);
+        }
+        if WindowFunction::named(&name).is_some() {
+            return Err(self.window_is_missing(&name, span));
+        }
         if let Some(aggregate) = super::aggregate::named(&name) {
             return self.aggregate(scope, aggregate, function, span);
         }
@@ -63,7 +69,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn plain_arguments<'n>(
+    pub(super) fn plain_arguments<'n>(
         &self,
         name: &str,
         arguments: &'n FunctionArguments,

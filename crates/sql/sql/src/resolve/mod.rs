@@ -21,6 +21,7 @@ pub(crate) mod scope;
 mod select;
 mod set;
 mod special;
+mod window;
 mod with;
 mod write;
 
@@ -37,6 +38,7 @@ use sqlparser::ast::{self, Ident, Spanned};
 use sqlparser::tokenizer::Span;
 use std::cell::RefCell;
 use std::rc::Rc;
+use window::WindowPlace;
 use with::NamedQuery;
 
 /// Maximum nesting of an expression or query.
@@ -63,6 +65,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) reads_tables: bool,
     /// The reason why aggregates are not allowed here, if they are not.
     no_aggregates: Option<&'static str>,
+    /// Whether window functions are allowed here.
+    windows: WindowPlace,
     depth: u32,
 }
 
@@ -106,6 +110,7 @@ impl<'a> Resolver<'a> {
             reads_tables: false,
             used_views: Vec::new(),
             no_aggregates: Some("here"),
+            windows: WindowPlace::Refused("here"),
             depth: 0,
         }
     }

@@ -15,8 +15,11 @@ pub(crate) struct Names {
     pub(crate) positional: Vec<usize>,
     /// The names of the file's procedures, which cannot call each other.
     routines: Rc<[String]>,
-    /// Whether the statement is one of an SQL session, which has sequences and `WITH`.
+    /// Whether the statement is one of an SQL session, which has sequences.
     pub(crate) is_session: bool,
+    /// Whether namdb plans the statement: PostgreSQL's plans of folders have no `WITH`, no window
+    /// functions and no sets.
+    pub(crate) has_own_plans: bool,
     /// Values of functions without arguments, such as `current_user`.
     pub(crate) constants: Arc<[(String, Expr)]>,
 }

@@ -4,10 +4,11 @@ use super::coerce::Context;
 use super::from::FromClause;
 use super::label::name_of;
 use super::scope::Scope;
+use super::window::{WindowPlace, first_rows, over_windows};
 use super::{Resolver, Untyped, ident_name};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
-use crate::query::{OrderBy, OrderKey, Output, Plain, RowLock, Select, SelectBody};
+use crate::query::{From, FromKind, OrderBy, OrderKey, Output, Plain, RowLock, Select, SelectBody};
 use crate::types::SqlType;
 use sqlparser::ast::{
     self, Distinct, GroupByExpr, LimitClause, OrderByKind, OrderBySort, SelectItem,
@@ -27,8 +28,10 @@ impl Resolver<'_> {
         self.nested(
             || query.span(),
             |resolver| {
-                resolver
-                    .with_aggregates(Some("here"), |resolver| resolver.select_here(parent, query))
+                resolver.with_windows(WindowPlace::Refused("here"), |resolver| {
+                    let select = |resolver: &mut Self| resolver.select_here(parent, query);
+                    resolver.with_aggregates(Some("here"), select)
+                })
             },
         )
     }
@@ -72,7 +75,7 @@ impl Resolver<'_> {
             }
             other => {
                 let body = self.set_body(parent, other, span)?;
-                let order = self.order_of_union(&body, query.order_by.as_ref())?;
+                let order = self.order_of_set(&body, query.order_by.as_ref())?;
                 (body, order)
             }
         };
@@ -92,12 +95,21 @@ impl Resolver<'_> {
         };
         let advice = "write FOR UPDATE";
         self.refuse(lock.nonblock.is_some(), span, "NOWAIT and SKIP LOCKED", advice)?;
-        let lockable =
-            matches!(body, SelectBody::Plain(plain) if !plain.is_grouped && !plain.distinct);
+        let has_windows =
+            |plain: &Plain| matches!(plain.sources[..], [From { kind: FromKind::Windows(_), .. }]);
+        let lockable = matches!(body, SelectBody::Plain(plain)
+            if !plain.is_grouped && !plain.distinct && !has_windows(plain));
         if !lockable {
-            return Err(
-                self.type_error(span, "rows of a grouped query or a union cannot be locked")
-            );
+            let sentence = "rows that are grouped, distinct, numbered or united cannot be locked";
+            let with = match body {
+                SelectBody::Set { .. } => "UNION/INTERSECT/EXCEPT",
+                SelectBody::Values { .. } => "VALUES",
+                SelectBody::Plain(plain) if plain.distinct => "DISTINCT clause",
+                SelectBody::Plain(plain) if plain.is_grouped => "GROUP BY clause",
+                SelectBody::Plain(_) => "window functions",
+            };
+            let message = format!("FOR UPDATE is not allowed with {with}");
+            return Err(self.type_error(span, sentence).in_postgres("0A000", message));
         }
         let updates = query.locks.iter().any(|lock| lock.lock_type == ast::LockType::Update);
         Ok(Some(if updates { RowLock::Update } else { RowLock::Share }))
@@ -148,19 +160,31 @@ impl Resolver<'_> {
         self.sources(&mut clause, &select.from)?;
         let FromClause { scope, sources, joins } = clause;
         let filter = self.condition(&scope, select.selection.as_ref(), Some("in WHERE"))?;
-        let outputs = self.with_aggregates(None, |resolver| {
-            resolver.typed_outputs(&scope, &select.projection, span, &untyped)
+        let windows = WindowPlace::Allowed(select.named_window.clone().into());
+        let outputs = self.with_windows(windows.clone(), |resolver| {
+            resolver.with_aggregates(None, |resolver| {
+                resolver.typed_outputs(&scope, &select.projection, span, &untyped)
+            })
         })?;
         let group = self.group(&scope, &select.group_by, &outputs, span)?;
         let having = self.condition(&scope, select.having.as_ref(), None)?;
-        let order =
-            self.with_aggregates(None, |resolver| resolver.order(&scope, &outputs, order_by))?;
+        let first = self.distinct_on(&scope, &outputs, select.distinct.as_ref(), span)?;
+        let order = self.with_windows(windows, |resolver| {
+            resolver.with_aggregates(None, |resolver| resolver.order(&scope, &outputs, order_by))
+        })?;
         let keys = order.iter().filter_map(|key| match &key.by {
             OrderBy::Expr(expr) => Some(expr),
             OrderBy::Output(_) => None,
         });
-        let exprs: Vec<&Expr> =
-            outputs.iter().map(|output| &output.expr).chain(&having).chain(keys).collect();
+        let exprs: Vec<&Expr> = outputs
+            .iter()
+            .map(|output| &output.expr)
+            .chain(&having)
+            .chain(keys)
+            .chain(first.iter().flatten())
+            .collect();
+        self.check_windows(&exprs, span)?;
+        let has_window = exprs.iter().any(|expr| expr.has_window());
         let is_grouped =
             !group.is_empty() || having.is_some() || exprs.iter().any(|expr| expr.has_aggregate());
         if is_grouped {
@@ -168,25 +192,79 @@ impl Resolver<'_> {
                 self.check_grouped(expr, &group, &sources, span)?;
             }
         }
-        let distinct = match &select.distinct {
-            None | Some(Distinct::All) => false,
-            Some(Distinct::Distinct) => true,
-            Some(Distinct::On(_)) => {
-                let advice = "write ORDER BY and LIMIT 1, or GROUP BY with min and max";
-                return Err(self.outside(span, "DISTINCT ON", advice));
-            }
+        let distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        let plain = Plain { sources, joins, filter, group, is_grouped, having, distinct, outputs };
+        self.check_distinct(&plain, &order, first.as_deref(), span)?;
+        let (plain, order, first) = match has_window {
+            true => over_windows(plain, order, first),
+            false => (plain, order, first),
         };
-        if distinct {
-            outputs
-                .iter()
-                .try_for_each(|output| self.check_comparable(&output.expr, false, span))?;
+        let (plain, order) = match first {
+            Some(keys) => first_rows(plain, order, keys),
+            None => (plain, order),
+        };
+        Ok((SelectBody::Plain(plain), order))
+    }
+
+    /// Checks what `DISTINCT`, or `DISTINCT ON` with the keys `first`, requires.
+    fn check_distinct(
+        &self,
+        plain: &Plain,
+        order: &[OrderKey],
+        first: Option<&[Expr]>,
+        span: Span,
+    ) -> Result<()> {
+        if let Some(first) = first {
+            return self.check_first_keys(first, &plain.outputs, order, span);
         }
-        if distinct && order.iter().any(|key| matches!(key.by, OrderBy::Expr(_))) {
+        if !plain.distinct {
+            return Ok(());
+        }
+        for output in &plain.outputs {
+            self.check_comparable(&output.expr, false, span)?;
+        }
+        if order.iter().any(|key| matches!(key.by, OrderBy::Expr(_))) {
             let sentence = "with DISTINCT, ORDER BY may only contain output columns";
             return Err(self.type_error(span, sentence));
         }
-        let plain = Plain { sources, joins, filter, group, is_grouped, having, distinct, outputs };
-        Ok((SelectBody::Plain(plain), order))
+        Ok(())
+    }
+
+    /// The keys of `DISTINCT ON`.
+    fn distinct_on(
+        &mut self,
+        scope: &Scope<'_>,
+        outputs: &[Output],
+        distinct: Option<&Distinct>,
+        span: Span,
+    ) -> Result<Option<Vec<Expr>>> {
+        let Some(Distinct::On(nodes)) = distinct else { return Ok(None) };
+        let advice = "write ORDER BY and LIMIT 1, or GROUP BY with min and max";
+        self.refuse(!self.names.has_own_plans, span, "DISTINCT ON", advice)?;
+        let mut keys = Vec::new();
+        for node in nodes {
+            let names = outputs.iter().map(|output| &*output.name);
+            let key = match order_output(node, names) {
+                Some(Ok(position)) => outputs[position].expr.clone(),
+                Some(Err(sentence)) => return Err(self.type_error(node.span(), sentence)),
+                None => self.with_aggregates(None, |resolver| resolver.expr(scope, node))?,
+            };
+            self.check_comparable(&key, true, node.span())?;
+            keys.push(key);
+        }
+        Ok(Some(keys))
+    }
+
+    /// Refuses window functions as operands of sub-selects.
+    fn check_windows(&self, exprs: &[&Expr], span: Span) -> Result<()> {
+        let mut is_inside = false;
+        for expr in exprs {
+            expr.visit(&mut |part| {
+                is_inside |= matches!(part.kind, ExprKind::Subquery { .. }) && part.has_window();
+            });
+        }
+        let advice = "compute the function in a sub-select in FROM";
+        self.refuse(is_inside, span, "a window function before IN and a sub-select", advice)
     }
 
     fn refuse_clauses(&self, select: &ast::Select, span: Span) -> Result<()> {
@@ -195,8 +273,6 @@ impl Resolver<'_> {
             let error = self.error(span, ErrorKind::Syntax, sentence);
             return Err(error.advise("write it once, directly after the columns"));
         }
-        let advice = "write the loop or sub-select that computes it";
-        self.refuse(!select.named_window.is_empty(), span, "WINDOW", advice)?;
         let foreign = select.top.is_some()
             || select.exclude.is_some()
             || !select.lateral_views.is_empty()
@@ -221,8 +297,10 @@ impl Resolver<'_> {
         let Some(node) = node else {
             return Ok(None);
         };
-        let condition =
-            self.with_aggregates(no_aggregates, |resolver| resolver.expr(scope, node))?;
+        let windows = WindowPlace::Refused(no_aggregates.unwrap_or("in HAVING"));
+        let condition = self.with_windows(windows, |resolver| {
+            resolver.with_aggregates(no_aggregates, |resolver| resolver.expr(scope, node))
+        })?;
         self.truth(condition, node.span()).map(Some)
     }
 
@@ -356,8 +434,9 @@ impl Resolver<'_> {
                 }
                 None => self.grouping(scope, node, outputs)?,
             };
-            if expr.has_aggregate() {
-                return Err(self.type_error(node.span(), "GROUP BY may not contain an aggregate"));
+            if expr.has_aggregate() || expr.has_window() {
+                let sentence = "GROUP BY may not contain an aggregate or a window function";
+                return Err(self.type_error(node.span(), sentence));
             }
             self.check_comparable(&expr, false, node.span())?;
             group.push(expr);
@@ -379,7 +458,9 @@ impl Resolver<'_> {
         {
             return Ok(output.expr.clone());
         }
-        self.with_aggregates(Some("in GROUP BY"), |resolver| resolver.expr(scope, node))
+        self.with_windows(WindowPlace::Refused("in GROUP BY"), |resolver| {
+            resolver.with_aggregates(Some("in GROUP BY"), |resolver| resolver.expr(scope, node))
+        })
     }
 
     fn order(
@@ -408,7 +489,7 @@ impl Resolver<'_> {
         Ok(keys)
     }
 
-    fn order_key(
+    pub(super) fn order_key(
         &self,
         by: OrderBy,
         options: &ast::OrderByOptions,
@@ -441,12 +522,12 @@ impl Resolver<'_> {
         Ok(keys.iter().map(|key| (&key.expr, &key.options)).collect())
     }
 
-    fn order_of_union(
+    fn order_of_set(
         &self,
         body: &SelectBody,
         order_by: Option<&ast::OrderBy>,
     ) -> Result<Vec<OrderKey>> {
-        let (SelectBody::Union { columns, .. } | SelectBody::Values { columns, .. }) = body else {
+        let (SelectBody::Set { columns, .. } | SelectBody::Values { columns, .. }) = body else {
             return Ok(Vec::new());
         };
         let mut keys = Vec::new();
@@ -456,8 +537,20 @@ impl Resolver<'_> {
                     keys.push(self.order_key(OrderBy::Output(position), options, node.span())?)
                 }
                 _ => {
-                    let sentence = "ORDER BY of a union may only contain output columns";
-                    return Err(self.type_error(node.span(), sentence));
+                    let sentence =
+                        "ORDER BY of UNION, INTERSECT or EXCEPT may only contain output columns";
+                    let (sqlstate, message) = match node {
+                        ast::Expr::Identifier(name) => {
+                            let name = ident_name(name);
+                            ("42703", format!("column \"{name}\" does not exist"))
+                        }
+                        _ => {
+                            let message = "invalid UNION/INTERSECT/EXCEPT ORDER BY clause";
+                            ("0A000", message.to_owned())
+                        }
+                    };
+                    let error = self.type_error(node.span(), sentence);
+                    return Err(error.in_postgres(sqlstate, message));
                 }
             }
         }

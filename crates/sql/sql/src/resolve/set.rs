@@ -1,10 +1,10 @@
-//! Queries other than plain `SELECT`: unions and `VALUES`.
+//! Queries other than plain `SELECT`: operations on sets, and `VALUES`.
 
 use super::coerce::{Context, common_type};
 use super::scope::Scope;
 use super::{Resolver, Untyped};
 use crate::error::{ErrorKind, Result};
-use crate::query::{Select, SelectBody, field};
+use crate::query::{Select, SelectBody, SetOperation, field};
 use crate::types::{Field, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use sqlparser::tokenizer::Span;
@@ -26,7 +26,19 @@ impl Resolver<'_> {
                 )?;
                 self.values(parent, values, span)
             }
-            SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } => {
+            SetExpr::SetOperation { left, op, set_quantifier, right } => {
+                let is_here = self.names.has_own_plans || *op == SetOperator::Union;
+                let advice = "write EXISTS or NOT EXISTS";
+                self.refuse(!is_here, span, &op.to_string(), advice)?;
+                let operation = match op {
+                    SetOperator::Union => SetOperation::Union,
+                    SetOperator::Intersect => SetOperation::Intersect,
+                    SetOperator::Except => SetOperation::Except,
+                    SetOperator::Minus => {
+                        let error = self.error(span, ErrorKind::Syntax, "PostgreSQL has no MINUS");
+                        return Err(error.advise("write EXCEPT"));
+                    }
+                };
                 let all = match set_quantifier {
                     SetQuantifier::All => true,
                     SetQuantifier::None | SetQuantifier::Distinct => false,
@@ -34,7 +46,7 @@ impl Resolver<'_> {
                         return Err(self.error(
                             span,
                             ErrorKind::Syntax,
-                            "PostgreSQL has no UNION BY NAME",
+                            "PostgreSQL has no set operation BY NAME",
                         ));
                     }
                 };
@@ -42,11 +54,7 @@ impl Resolver<'_> {
                 let left = self.side(parent, left, span)?;
                 self.untyped = Untyped::Open;
                 let right = self.side(parent, right, span)?;
-                self.union(all, left, right, span)
-            }
-            SetExpr::SetOperation { op, .. } => {
-                let advice = "write EXISTS or NOT EXISTS";
-                Err(self.outside(span, &op.to_string(), advice))
+                self.united((operation, all), left, right, span)
             }
             SetExpr::Table(_) => Err(self.outside(span, "TABLE", "write SELECT * FROM")),
             _ => Err(self.error(span, ErrorKind::Syntax, "a query is expected here")),
@@ -68,7 +76,7 @@ impl Resolver<'_> {
         self.nested(|| span, inside)
     }
 
-    /// Gives the outputs of a side that have no type the union's type.
+    /// Gives the outputs of a side that have no type the type common to both.
     fn settle(&self, side: &mut Select, columns: &[Field], span: Span) -> Result<()> {
         let SelectBody::Plain(plain) = &mut side.body else { return Ok(()) };
         for (output, column) in plain.outputs.iter_mut().zip(columns) {
@@ -80,24 +88,26 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn union(
+    fn united(
         &self,
-        all: bool,
+        (operation, all): (SetOperation, bool),
         mut left: Select,
         mut right: Select,
         span: Span,
     ) -> Result<SelectBody> {
         let (ours, theirs) = (left.fields(), right.fields());
         if ours.len() != theirs.len() {
-            return Err(
-                self.type_error(span, "both sides of a union must have the same number of columns")
-            );
+            let name = operation.name();
+            let sentence = format!("both sides of {name} must have the same number of columns");
+            let message = format!("each {name} query must have the same number of columns");
+            return Err(self.type_error(span, sentence).in_postgres("42601", message));
         }
         let common = |(ours, theirs): (&Field, &Field)| {
             let types = [ours.sql_type.clone(), theirs.sql_type.clone()];
             let sql_type = common_type(&types).ok_or_else(|| {
+                let name = operation.name();
                 let sentence = format!(
-                    "column `{}` of the union is {} on one side and {} on the other",
+                    "column `{}` of {name} is {} on one side and {} on the other",
                     ours.name, types[0], types[1]
                 );
                 self.type_error(span, sentence).advise("convert one with CAST")
@@ -107,7 +117,8 @@ impl Resolver<'_> {
         let columns = ours.iter().zip(&theirs).map(common).collect::<Result<Vec<_>>>()?;
         self.settle(&mut left, &columns, span)?;
         self.settle(&mut right, &columns, span)?;
-        Ok(SelectBody::Union { columns, all, left: Box::new(left), right: Box::new(right) })
+        let (left, right) = (Box::new(left), Box::new(right));
+        Ok(SelectBody::Set { operation, columns, all, left, right })
     }
 
     fn values(

@@ -23,7 +23,7 @@ impl Resolver<'_> {
         let Some(with) = &query.with else { return Ok(()) };
         let span = query.span();
         let advice = "write the query as a sub-select in FROM, or one statement after the other";
-        self.refuse(!self.names.is_session, span, "WITH", advice)?;
+        self.refuse(!self.names.has_own_plans, span, "WITH", advice)?;
         self.refuse(with.recursive, span, "WITH RECURSIVE", "loop over the rows in the client")?;
         for named in &with.cte_tables {
             let changes = matches!(

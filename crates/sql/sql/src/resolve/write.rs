@@ -290,7 +290,7 @@ impl Resolver<'_> {
                 ));
             }
         };
-        if !matches!(conflict.action, OnConflictAction::DoNothing) && !self.names.is_session {
+        if !matches!(conflict.action, OnConflictAction::DoNothing) && !self.names.has_own_plans {
             let advice = "write UPDATE, and INSERT if NOT FOUND";
             return Err(self.outside(span, "ON CONFLICT DO UPDATE", advice));
         }

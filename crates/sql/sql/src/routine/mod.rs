@@ -36,18 +36,36 @@ pub fn read_procedures(
     catalog: &Catalog,
 ) -> std::result::Result<Vec<Procedure>, Errors> {
     let mut findings = Findings::default();
-    let procedures = read(source, catalog, &mut findings);
+    let procedures = read(source, catalog, false, &mut findings);
+    findings.into_result(procedures)
+}
+
+/// As [`read_procedures`], for statements that namdb plans itself.
+///
+/// # Errors
+/// Those of [`read_procedures`].
+pub fn read_routines(
+    source: &Source,
+    catalog: &Catalog,
+) -> std::result::Result<Vec<Procedure>, Errors> {
+    let mut findings = Findings::default();
+    let procedures = read(source, catalog, true, &mut findings);
     findings.into_result(procedures)
 }
 
 /// The signature of the first procedure of a source, even if its body has an error; `None` if the
 /// signature has one.
 pub fn read_signature(source: &Source, catalog: &Catalog) -> Option<Procedure> {
-    read(source, catalog, &mut Findings::default()).into_iter().next()
+    read(source, catalog, true, &mut Findings::default()).into_iter().next()
 }
 
 /// As [`read_procedures`]; returns the procedures whose headers are valid.
-pub(crate) fn read(source: &Source, catalog: &Catalog, findings: &mut Findings) -> Vec<Procedure> {
+pub(crate) fn read(
+    source: &Source,
+    catalog: &Catalog,
+    has_own_plans: bool,
+    findings: &mut Findings,
+) -> Vec<Procedure> {
     let tokens = match tokenize(source, 0, source.text()) {
         Ok(tokens) => tokens,
         Err(error) => {
@@ -66,6 +84,7 @@ pub(crate) fn read(source: &Source, catalog: &Catalog, findings: &mut Findings) 
         let from = cursor.position();
         let mut compiler = compiler(source, catalog, cursor.clone(), &routines);
         compiler.findings = take(findings);
+        compiler.names.has_own_plans = has_own_plans;
         let read = compiler.routine(&procedures);
         *findings = take(&mut compiler.findings);
         match read {

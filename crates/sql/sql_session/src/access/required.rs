@@ -254,6 +254,7 @@ impl Scopes for Walk<'_> {
                 Some(checked) => self.note(checked),
                 None => self.select(query, self.wanted),
             },
+            FromKind::Windows(windows) => self.select(&windows.query, self.wanted),
             FromKind::Unnest(_) | FromKind::Series(_) => {}
         }
     }

@@ -253,7 +253,7 @@ fn routine(
 ) -> Option<VersionRoutine> {
     let Definition { id, body, .. } = definition;
     let source = Source::new("statement", body);
-    let (signature, compiled) = match sql::read_procedures(&source, knowledge.catalog) {
+    let (signature, compiled) = match sql::read_routines(&source, knowledge.catalog) {
         Ok(read) => {
             let signature = read.into_iter().next()?;
             let compiled = compile_routine(knowledge, tables, signature.clone());

@@ -212,6 +212,8 @@ fn rows_that_a_node_holds_are_limited() {
         ("SELECT * FROM orders ORDER BY amount, id", "Sort"),
         ("SELECT id, count(*) FROM orders GROUP BY id, amount ORDER BY 2", "HashAggregate"),
         ("SELECT array_agg(id) FROM orders", "Aggregate"),
+        ("SELECT id, sum(id) OVER () FROM orders", "WindowAgg"),
+        ("SELECT amount, id FROM orders EXCEPT SELECT 0, 0", "HashSetOp"),
         ("SELECT 1 FROM customer c, orders o WHERE o.amount + 0 = c.town + 0", "Hash"),
     ];
     for (text, node) in held {

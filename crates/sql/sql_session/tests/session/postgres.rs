@@ -8,6 +8,8 @@ const SCRIPT: &str = include_str!("script.sql");
 const IDENTITY: &str = include_str!("identity.sql");
 const UNTYPED: &str = include_str!("untyped.sql");
 const LATERAL: &str = include_str!("lateral.sql");
+const WINDOWS: &str = include_str!("windows.sql");
+const SETS: &str = include_str!("sets.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 4] = [
@@ -97,6 +99,16 @@ fn values_without_a_type_have_the_types_of_postgresql() {
 #[test]
 fn functions_see_the_rows_beside_them_as_in_postgresql() {
     compare(LATERAL);
+}
+
+#[test]
+fn window_functions_are_those_of_postgresql() {
+    compare(WINDOWS);
+}
+
+#[test]
+fn sets_are_compared_as_in_postgresql() {
+    compare(SETS);
 }
 
 #[test]

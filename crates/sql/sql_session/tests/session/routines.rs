@@ -99,3 +99,26 @@ fn plans_are_explained_and_statistics_change_them() {
     assert_eq!(client.run("SELECT b FROM t WHERE a = 7"), "5\nSELECT 1");
     assert!(client.run("EXPLAIN SELECT nothing FROM t").starts_with("42703"));
 }
+
+#[test]
+fn routines_have_with_upserts_window_functions_and_sets() {
+    let mut client = client();
+    let created = client.run(
+        "CREATE FUNCTION ranked() RETURNS TABLE (id int, place bigint) LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO account VALUES (2, 50), (3, 70) ON CONFLICT (id) DO UPDATE SET balance = excluded.balance;
+            RETURN QUERY WITH others AS (SELECT a.id, a.balance FROM account a EXCEPT SELECT 3, 70)
+                SELECT s.id, rank() OVER (ORDER BY s.balance DESC) FROM others s ORDER BY 2;
+        END $$",
+    );
+    assert_eq!(created, "CREATE FUNCTION");
+    assert_eq!(client.run("SELECT * FROM ranked()"), "1|1\n2|2\nSELECT 2");
+    let first = client.run(
+        "CREATE FUNCTION richest() RETURNS int LANGUAGE plpgsql AS $$ DECLARE found int; BEGIN
+            WITH x AS (SELECT DISTINCT ON (balance > 60) id FROM account ORDER BY balance > 60 DESC, balance DESC)
+                SELECT x.id INTO found FROM x LIMIT 1;
+            RETURN found;
+        END $$",
+    );
+    assert_eq!(first, "CREATE FUNCTION");
+    assert_eq!(client.run("SELECT richest()"), "1\nSELECT 1");
+}

@@ -166,7 +166,7 @@ pub(super) fn create_routine(
     let kind = match signature {
         Some(signature) => Some(signature.kind),
         None => {
-            let read = sql::read_procedures(&source, &version.catalog);
+            let read = sql::read_routines(&source, &version.catalog);
             let read = read.map_err(|errors| parse_error(errors.first(), text))?;
             read.first().map(|routine| routine.kind)
         }

@@ -202,19 +202,16 @@ impl Planner<'_> {
         }
     }
 
-    /// The relations whose columns a unit takes as arguments, if it is a function.
+    /// The relations whose columns a unit uses, if it is a function or a sub-select.
     fn arguments(&self, unit: &Unit) -> RelationSet {
-        let Input::Relation(relation) = unit.input else { return RelationSet::EMPTY };
-        match self.logical.relations[relation].kind {
-            RelationKind::Unnest(_) | RelationKind::Series(_) => {
-                self.logical.free_of_relation(relation)
-            }
+        match unit.input {
+            Input::Relation(relation) => self.logical.free_of_relation(relation),
             _ => RelationSet::EMPTY,
         }
     }
 
-    /// Whether a unit is a function of the columns of other units, which is called for each of
-    /// their rows.
+    /// Whether a unit is a function or a sub-select over columns of other units, which is executed
+    /// for each of their rows.
     pub(crate) fn is_lateral(&self, unit: &Unit) -> bool {
         self.arguments(unit).meets(unit.required)
     }

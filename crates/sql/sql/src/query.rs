@@ -137,6 +137,8 @@ pub enum FromKind {
     Table(usize),
     /// A query in parentheses.
     Query(Box<Select>),
+    /// `LATERAL` and a query, which sees the sources before it: they are those of level 1.
+    Lateral(Box<Select>),
     /// `unnest(array)`; several arrays advance together.
     Unnest(Vec<Expr>),
     /// `generate_series(low, high, step)`

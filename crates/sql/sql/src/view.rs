@@ -122,7 +122,8 @@ impl Scopes for Reads {
         match &source.kind {
             FromKind::Table(table) => drop(self.found.insert((*table, None))),
             FromKind::Query(query) => visit_select(self, query),
-            _ => {}
+            FromKind::Windows(windows) => visit_select(self, &windows.query),
+            FromKind::Lateral(_) | FromKind::Unnest(_) | FromKind::Series(_) => {}
         }
     }
 

@@ -75,8 +75,12 @@ fn visit_plain(scopes: &mut impl Scopes, plain: &Plain, select: &Select) {
 /// arguments of functions, which may name columns of sources beside them.
 pub fn visit_from(scopes: &mut impl Scopes, sources: &[From], joins: &[Join]) {
     for source in sources {
-        if let FromKind::Unnest(values) | FromKind::Series(values) = &source.kind {
-            values.iter().for_each(|value| visit_expr(scopes, value));
+        match &source.kind {
+            FromKind::Unnest(values) | FromKind::Series(values) => {
+                values.iter().for_each(|value| visit_expr(scopes, value));
+            }
+            FromKind::Lateral(query) => scopes.subquery(query),
+            FromKind::Table(_) | FromKind::Query(_) | FromKind::Windows(_) => {}
         }
     }
     joins.iter().for_each(|join| visit_join(scopes, join));

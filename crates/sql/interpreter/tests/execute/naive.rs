@@ -310,7 +310,7 @@ impl Planner<'_> {
                     planned,
                 )
             }
-            FromKind::Windows(_) => panic!("folders have no window functions"),
+            FromKind::Windows(_) | FromKind::Lateral(_) => panic!("folders have no such source"),
             FromKind::Unnest(arrays) => {
                 let arrays = self.free(arrays);
                 node(Operator::Unnest { arrays, filter: None }, columns(&source.columns))

@@ -49,8 +49,8 @@ impl Converter {
         Ok((meanings, List { items: trees, filter: Vec::new() }))
     }
 
-    /// Converts a source. Functions see the sources `before` them; sub-selects see the columns of
-    /// enclosing queries only.
+    /// Converts a source. Functions and `LATERAL` sub-selects see the sources `before` them; other
+    /// sub-selects see the columns of enclosing queries only.
     fn source(
         &mut self,
         source: &From,
@@ -64,6 +64,15 @@ impl Converter {
             FromKind::Query(select) => {
                 let block = self.select(select)?;
                 if let Some((outputs, from)) = self.merged(block, is_nullable) {
+                    return Ok((Meaning::Exprs(outputs), Item::List(from)));
+                }
+                RelationKind::Query(block)
+            }
+            FromKind::Lateral(select) => {
+                let block = self.within(before.to_vec(), |converter| converter.select(select))?;
+                // Below an outer join its conditions would not see the other side.
+                let merged = if is_nullable { None } else { self.merged(block, false) };
+                if let Some((outputs, from)) = merged {
                     return Ok((Meaning::Exprs(outputs), Item::List(from)));
                 }
                 RelationKind::Query(block)

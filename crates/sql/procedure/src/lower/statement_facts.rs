@@ -199,7 +199,10 @@ impl<'a> StatementFacts<'a> {
                         self.lock_sources(&plain.sources);
                     }
                 }
-                FromKind::Windows(_) | FromKind::Unnest(_) | FromKind::Series(_) => {}
+                FromKind::Lateral(_)
+                | FromKind::Windows(_)
+                | FromKind::Unnest(_)
+                | FromKind::Series(_) => {}
             }
         }
     }
@@ -209,7 +212,7 @@ impl<'a> StatementFacts<'a> {
             self.sources.push(source);
             match &source.kind {
                 FromKind::Table(_) => {}
-                FromKind::Query(select) => self.other(select),
+                FromKind::Query(select) | FromKind::Lateral(select) => self.other(select),
                 FromKind::Windows(windows) => self.other(&windows.query),
                 FromKind::Unnest(values) | FromKind::Series(values) => {
                     values.iter().for_each(|value| self.expr(value));

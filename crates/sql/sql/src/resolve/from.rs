@@ -102,36 +102,6 @@ impl Resolver<'_> {
         Ok(paired(left, right, kind, Some(condition)))
     }
 
-    /// Refuses functions of the left side's columns on the right side of a join that keeps all rows
-    /// of that.
-    fn refuse_lateral(&self, clause: &FromClause<'_>, middle: usize, span: Span) -> Result<()> {
-        for source in &clause.sources[middle..] {
-            let (FromKind::Unnest(values) | FromKind::Series(values)) = &source.kind else {
-                continue;
-            };
-            let mut referenced = None;
-            values.iter().for_each(|value| {
-                value.visit(&mut |part| match part.kind {
-                    ExprKind::Column(column) if column.level == 0 && column.source < middle => {
-                        referenced = Some(column.source);
-                    }
-                    _ => {}
-                });
-            });
-            if let Some(referenced) = referenced {
-                let name = &clause.sources[referenced].alias;
-                let message =
-                    format!("invalid reference to FROM-clause entry for table \"{name}\"");
-                let error = self.error(span, ErrorKind::Name, &*message);
-                let error = error.in_postgres("42P10", message);
-                return Err(error.detailed(
-                    "The combining JOIN type must be INNER or LEFT for a LATERAL reference.",
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// Resolves `USING`: columns of the same name are compared and merged into one.
     fn using(
         &self,
@@ -208,24 +178,24 @@ impl Resolver<'_> {
                 self.function_source(clause, "unnest", &nodes, alias.as_ref(), span)
             }
             TableFactor::Derived { lateral, subquery, alias, sample } => {
-                self.refuse(*lateral, span, "LATERAL", "loop over the rows of the first query")?;
+                let advice = "loop over the rows of the first query";
+                let is_here = self.names.has_own_plans;
+                self.refuse(*lateral && !is_here, span, "LATERAL", advice)?;
                 self.refuse(sample.is_some(), span, "TABLESAMPLE", "leave it out")?;
                 let Some(alias) = alias else {
                     let sentence = "a query in FROM needs an alias";
                     return Err(self.error(span, ErrorKind::Syntax, sentence));
                 };
-                let parent = clause.scope.parent;
+                let before = lateral.then(|| clause.scope.clone());
+                let parent = before.as_ref().or(clause.scope.parent);
                 let inside = |resolver: &mut Self| resolver.select(parent, subquery);
-                let query = self.with_aggregates(None, inside)?;
+                let query = Box::new(self.with_aggregates(None, inside)?);
                 let columns = query.fields();
-                self.add_source(
-                    clause,
-                    FromKind::Query(Box::new(query)),
-                    columns,
-                    None,
-                    Some(alias),
-                    span,
-                )
+                let kind = match lateral {
+                    true => FromKind::Lateral(query),
+                    false => FromKind::Query(query),
+                };
+                self.add_source(clause, kind, columns, None, Some(alias), span)
             }
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 let before = clause.joins.len();
@@ -443,9 +413,13 @@ impl Resolver<'_> {
         Ok(Join::Source(clause.sources.len() - 1))
     }
 
-    /// The row count of a clause such as `LIMIT`.
-    pub(super) fn row_count(&mut self, node: &ast::Expr) -> Result<Expr> {
-        let scope = Scope::default();
+    /// The row count of a clause such as `LIMIT`, which sees the enclosing queries.
+    pub(super) fn row_count(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        node: &ast::Expr,
+    ) -> Result<Expr> {
+        let scope = Scope::within(parent);
         let value = self.expr(&scope, node)?;
         self.convert(value, &SqlType::Int8, Context::Assignment, node.span())
     }

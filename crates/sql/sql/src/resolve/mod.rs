@@ -13,6 +13,7 @@ mod expression;
 mod from;
 mod json;
 mod label;
+mod lateral;
 mod literal;
 mod name;
 pub(crate) mod names;

@@ -79,7 +79,7 @@ impl Resolver<'_> {
                 (body, order)
             }
         };
-        let (limit, offset) = self.bounds(query)?;
+        let (limit, offset) = self.bounds(parent, query)?;
         let lock = self.lock(query, &body, span)?;
         Ok(Select { body, order, limit, offset, lock })
     }
@@ -115,16 +115,22 @@ impl Resolver<'_> {
         Ok(Some(if updates { RowLock::Update } else { RowLock::Share }))
     }
 
-    fn bounds(&mut self, query: &ast::Query) -> Result<(Option<Expr>, Option<Expr>)> {
+    fn bounds(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        query: &ast::Query,
+    ) -> Result<(Option<Expr>, Option<Expr>)> {
         let span = query.span();
         let (mut limit, mut offset) = (None, None);
         match &query.limit_clause {
             None => {}
             Some(LimitClause::LimitOffset { limit: rows, offset: skipped, limit_by }) => {
                 self.refuse_foreign(!limit_by.is_empty(), span, "LIMIT BY")?;
-                limit = rows.as_ref().map(|node| self.row_count(node)).transpose()?;
-                offset =
-                    skipped.as_ref().map(|skipped| self.row_count(&skipped.value)).transpose()?;
+                limit = rows.as_ref().map(|node| self.row_count(parent, node)).transpose()?;
+                offset = skipped
+                    .as_ref()
+                    .map(|skipped| self.row_count(parent, &skipped.value))
+                    .transpose()?;
             }
             Some(LimitClause::OffsetCommaLimit { .. }) => {
                 let sentence = "PostgreSQL has no LIMIT with a comma";
@@ -136,7 +142,7 @@ impl Resolver<'_> {
         if let Some(fetch) = &query.fetch {
             self.refuse(fetch.with_ties || fetch.percent, span, "FETCH WITH TIES", "write LIMIT")?;
             limit = match &fetch.quantity {
-                Some(node) => Some(self.row_count(node)?),
+                Some(node) => Some(self.row_count(parent, node)?),
                 None => Some(Expr::new(ExprKind::Integer(1), SqlType::Int8)),
             };
         }
@@ -473,6 +479,7 @@ impl Resolver<'_> {
         for (node, options) in self.order_nodes(order_by)? {
             let by = match order_output(node, outputs.iter().map(|output| &*output.name)) {
                 Some(Ok(position)) => {
+                    self.check_order_name(node, outputs, position)?;
                     self.check_comparable(&outputs[position].expr, true, node.span())?;
                     OrderBy::Output(position)
                 }
@@ -487,6 +494,25 @@ impl Resolver<'_> {
             keys.push(self.order_key(by, options, node.span())?);
         }
         Ok(keys)
+    }
+
+    /// Refuses a name of several output columns with different values.
+    fn check_order_name(
+        &self,
+        node: &ast::Expr,
+        outputs: &[Output],
+        position: usize,
+    ) -> Result<()> {
+        let found = &outputs[position];
+        let differs = |other: &&Output| other.name == found.name && other.expr != found.expr;
+        if !matches!(node, ast::Expr::Identifier(_)) || !outputs.iter().any(|one| differs(&one)) {
+            return Ok(());
+        }
+        let name = &found.name;
+        let sentence = format!("several columns of the result are called `{name}`");
+        let message = format!("ORDER BY \"{name}\" is ambiguous");
+        let error = self.error(node.span(), ErrorKind::Name, sentence);
+        Err(error.in_postgres("42702", message).advise("write the position, or another alias"))
     }
 
     pub(super) fn order_key(

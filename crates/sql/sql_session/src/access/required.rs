@@ -255,7 +255,8 @@ impl Scopes for Walk<'_> {
                 None => self.select(query, self.wanted),
             },
             FromKind::Windows(windows) => self.select(&windows.query, self.wanted),
-            FromKind::Unnest(_) | FromKind::Series(_) => {}
+            // It is visited in the scope that it sees.
+            FromKind::Lateral(_) | FromKind::Unnest(_) | FromKind::Series(_) => {}
         }
     }
 

@@ -1,9 +1,11 @@
 //! Binds the tables of a catalog to those of a database.
 
 use crate::cell::BoundColumn;
+use crate::digest::Digests;
 use crate::error::OpenError;
+use crate::key_size::LargeKey;
 use fabric::Env;
-use layout::Schema;
+use layout::{IndexKind, Place, Schema};
 use procedure::reference::{AccessPath, access_path};
 use sql::{Catalog, Table};
 use sql_value::Formula;
@@ -19,6 +21,8 @@ pub(crate) struct BoundTable {
     /// The columns that are visible to SQL.
     pub columns: Vec<BoundColumn>,
     pub key_name: String,
+    /// The columns of the primary key; empty if that is hidden.
+    pub key_columns: Vec<usize>,
     /// Whether the key is a hidden number, because the table has no primary key.
     pub has_hidden_key: bool,
     /// How many leading columns of the primary key a range must fix by equality; `None` if it is
@@ -29,6 +33,8 @@ pub(crate) struct BoundTable {
     pub is_read_whole: bool,
     /// In schema order.
     pub indexes: Vec<BoundIndex>,
+    /// The keys whose sizes must be checked.
+    pub large_keys: Vec<LargeKey>,
     pub checks: Vec<(String, Formula)>,
     /// Foreign keys of this table.
     pub references: Vec<Reference>,
@@ -41,6 +47,8 @@ pub(crate) struct BoundIndex {
     pub id: IndexId,
     pub name: String,
     pub columns: Vec<usize>,
+    /// The row's columns in its keys: those with digests in place of long ones.
+    pub stored: Vec<usize>,
     pub unique: bool,
     /// How many leading columns a range must fix by equality; `None` if the index is not stored as
     /// a tree.
@@ -89,6 +97,17 @@ pub(crate) fn bind<E: Env>(
     Ok(tables)
 }
 
+/// The ordered keys that have digests. Hash indexes take values of any length in PostgreSQL, too.
+fn large_keys(table: &Table) -> Vec<LargeKey> {
+    let has_digest = |columns: &[usize]| columns.iter().any(|&at| table.digest(at).is_some());
+    let primary = (&table.primary_key_name, &table.primary_key);
+    let trees = table.indexes.iter().filter(|index| index.kind == IndexKind::Tree);
+    let keys = trees.map(|index| (&index.name, &index.columns)).chain([primary]);
+    keys.filter(|(_, columns)| has_digest(columns))
+        .map(|(name, columns)| LargeKey { name: name.clone(), columns: columns.clone() })
+        .collect()
+}
+
 fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTable, OpenError> {
     let missing = |what: String| OpenError::Missing { what };
     let no_table = || missing(format!("table {}", table.name));
@@ -102,17 +121,25 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
     for (at, (field, column)) in table.fields().into_iter().zip(&table.columns).enumerate() {
         let name = field.name.clone();
         let bound = BoundColumn::new(field, column.nullable, &schema, at);
-        columns.push(bound.ok_or_else(|| missing(format!("column {name} of a known type")))?);
+        let mut bound = bound.ok_or_else(|| missing(format!("column {name} of a known type")))?;
+        bound.digests = table.digest(at).map(|digest| Digests {
+            at: digest.at,
+            bytes: digest.bytes,
+            is_key: matches!(schema.place(digest.at), Place::Key { .. }),
+        });
+        columns.push(bound);
     }
     let mut indexes = Vec::with_capacity(table.indexes.len());
     for index in &table.indexes {
         let found = database.index(table.schema.name(), &index.name);
         let id = found.ok_or_else(|| missing(format!("index {} on {}", index.name, table.name)))?;
-        let words = schema.index_key_words(&index.columns);
+        let stored = table.stored_key(&index.columns);
+        let words = schema.index_key_words(&stored);
         indexes.push(BoundIndex {
             id,
             name: index.name.clone(),
             columns: index.columns.clone(),
+            stored,
             unique: index.unique,
             named: database.named_by_ranges(ScanSource::Index(id)),
             words,
@@ -127,6 +154,8 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
         has_long: !schema.long_columns().is_empty(),
         columns,
         key_name: table.primary_key_name.clone(),
+        large_keys: large_keys(table),
+        key_columns: table.primary_key.clone(),
         has_hidden_key: table.has_hidden_key(),
         is_read_whole: false,
         indexes,

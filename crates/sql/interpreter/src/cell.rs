@@ -1,5 +1,6 @@
 //! Converts directly between stored columns and SQL values.
 
+use crate::digest::Digests;
 use compact_str::CompactString;
 use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
@@ -46,6 +47,8 @@ pub(crate) struct BoundColumn {
     pub key_bytes: u32,
     /// 64 minus the width of an integer column, in bits.
     spare_bits: u32,
+    /// The digests that keys have in place of its values.
+    pub digests: Option<Digests>,
 }
 
 impl BoundColumn {
@@ -79,7 +82,8 @@ impl BoundColumn {
             SqlType::Int4 | SqlType::Date => 32,
             _ => 0,
         };
-        Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes, spare_bits })
+        let digests = None;
+        Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes, spare_bits, digests })
     }
 
     /// Appends an integer to a key if it is in range for the column; returns whether it is.
@@ -252,12 +256,14 @@ impl BoundColumn {
                     return Err(too_long(&self.sql_type));
                 }
                 record.set_bytes(at, text.as_bytes());
+                self.write_digest(record, Some(text.as_bytes()));
             }
             (Cell::Bytes(length), Value::Bytes(bytes)) => {
                 if bytes.len() > length as usize {
                     return Err(too_many_bytes(length));
                 }
                 record.set_bytes(at, bytes);
+                self.write_digest(record, Some(bytes));
             }
             (Cell::Array(length) | Cell::Json(length), Value::Array(_) | Value::Json(_)) => {
                 let text = output::text(value, &self.sql_type);
@@ -271,13 +277,26 @@ impl BoundColumn {
                 record.set_bytes(at, &bytes_of(*interval));
             }
             (Cell::Float, Value::Float(float)) => record.set_float(at, *float),
-            (_, Value::Null) => record.set_null(at),
+            (_, Value::Null) => {
+                record.set_null(at);
+                self.write_digest(record, None);
+            }
             (_, value) => {
                 let units = self.units(value).filter(|&units| self.holds(units));
                 record.set_int_in(self.slot, units.ok_or_else(|| out_of_range(&self.sql_type))?);
             }
         }
         Ok(())
+    }
+
+    /// Sets the digest of a value, `None` for null. A digest in the primary key is set with it.
+    #[inline]
+    fn write_digest(&self, record: &mut RecordMut<'_>, value: Option<&[u8]>) {
+        let Some(digests) = self.digests.filter(|digests| !digests.is_key) else { return };
+        match value {
+            Some(value) => record.set_bytes(digests.at, digests.of(value).as_slice()),
+            None => record.set_null(digests.at),
+        }
     }
 
     /// Returns the stored form of a value in a fixed-width column; `None` if it does not fit.

@@ -24,6 +24,11 @@ pub(crate) fn append(mut builder: KeyBuilder, column: &BoundColumn, value: &Valu
         return Fit::Exact(builder);
     }
     let builder = if column.nullable { builder.unsigned(0, 1) } else { builder };
+    if let Some(digests) = column.digests {
+        let digest = digests.of(bytes_of(value));
+        let (digest, length) = (digest.as_slice(), u32::from(digests.bytes));
+        return Fit::Exact(builder.padded(digest, length).unsigned(digest.len() as u64, 2));
+    }
     match (column.cell, value) {
         (Cell::Int | Cell::Date, _) | (Cell::Decimal(_), Value::Int(_)) => {
             whole(builder, column, value)
@@ -57,6 +62,23 @@ pub(crate) fn append(mut builder: KeyBuilder, column: &BoundColumn, value: &Valu
             None => Fit::AboveAll,
         },
     }
+}
+
+/// The bytes of a text or of bytes.
+fn bytes_of(value: &Value) -> &[u8] {
+    match value {
+        Value::Text(text) => text.as_bytes(),
+        Value::Bytes(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+/// Appends the part of a value by which its digests are ordered; `None` if the column has none.
+/// Values with this part may be on both sides of the value.
+fn ordered_part(present: KeyBuilder, column: &BoundColumn, value: &Value) -> Option<KeyBuilder> {
+    let kept = column.digests?.ordered_bytes();
+    let bytes = bytes_of(value);
+    Some(present.padded(&bytes[..bytes.len().min(kept as usize)], kept))
 }
 
 /// Appends an integer or date, which may be out of range for the column.
@@ -97,6 +119,7 @@ pub(crate) struct End<'v> {
 
 /// Returns the smallest and the largest key of a range, of `words` words; `None` if the range is
 /// empty. `prefix` has the values of the leading columns, and the bounds are for the column `next`.
+/// A range of digests is wider than its bounds: the caller checks them.
 pub(crate) fn range(
     prefix: KeyBuilder,
     words: u32,
@@ -108,6 +131,12 @@ pub(crate) fn range(
     };
     // A range with a bound contains no nulls.
     let present = if column.nullable { prefix.unsigned(0, 1) } else { prefix };
+    if column.digests.is_some() {
+        let part = |end: End<'_>| ordered_part(present, column, end.value);
+        let low = low.map_or(Some(present), part)?.prefix_low(words);
+        let high = high.map_or(Some(present), part)?.prefix_high(words);
+        return (low <= high).then_some((low, high));
+    }
     let fit = |end: &End<'_>| append(prefix, column, end.value);
     let low = match low {
         None => present.prefix_low(words),

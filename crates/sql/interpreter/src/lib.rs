@@ -15,6 +15,7 @@
 //! compile   from lowered statements to steps and plans
 //! bind      binds tables and indexes of the database
 //! cell, key between stored columns, keys and SQL values
+//! digest    what keys have of long values; key_size: how long they may be
 //! design    the design of untuned tables
 //! single    single statements, in transactions of the caller
 //! paused    queries whose rows are taken in parts
@@ -33,11 +34,13 @@ mod cell;
 mod compile;
 mod control;
 mod design;
+mod digest;
 mod divided;
 mod error;
 mod frame;
 mod interrupt;
 mod key;
+mod key_size;
 mod memory;
 mod paused;
 mod plan;

@@ -141,12 +141,16 @@ pub(crate) enum Access {
 pub(crate) struct Range {
     pub index: Option<IndexId>,
     pub columns: Vec<usize>,
+    /// The row's columns in the keys of the index, see [`crate::bind::BoundIndex`].
+    pub stored: Vec<usize>,
     /// Words per key.
     pub words: u32,
     pub equal: Vec<Term>,
     pub low: Option<Bound>,
     pub high: Option<Bound>,
     pub is_backward: bool,
+    /// Whether rows must have the order of their values where digests do not tell it.
+    pub sorts_ties: bool,
 }
 
 /// A bound of a range.

@@ -251,6 +251,8 @@ impl Planner<'_> {
     /// Selects a part of an index.
     fn select(&self, table: usize, columns: &[usize], terms: &[Term]) -> Selected {
         let types = |column: usize| &self.catalog.tables[table].columns[column].sql_type;
+        // Digests may be those of other values.
+        let has_digest = |column: usize| self.catalog.tables[table].digest(column).is_some();
         let mut selected = Selected::default();
         for &column in columns {
             let equal = terms.iter().filter(|term| term.column == column);
@@ -266,15 +268,19 @@ impl Planner<'_> {
             });
             let Some((term, value, is_exact, array)) = found else { break };
             selected.used.push(term.condition);
-            if is_exact {
+            if is_exact && !has_digest(column) {
                 selected.enforced.push(term.condition);
             }
             selected.array = selected.array.take().or(array);
             selected.equal.push(value);
         }
         if let Some(&column) = columns.get(selected.equal.len()) {
+            let enforced = selected.enforced.len();
             selected.low = bound(terms, (column, types(column)), Use::Low, &mut selected);
             selected.high = bound(terms, (column, types(column)), Use::High, &mut selected);
+            if has_digest(column) {
+                selected.enforced.truncate(enforced);
+            }
         }
         selected
     }

@@ -24,7 +24,7 @@ pub fn access_path(table: &Table, columns: &[usize]) -> Option<AccessPath> {
         places.filter(|places| places.len() == columns.len())
     };
     if !table.has_hidden_key()
-        && let Some(places) = positions(table.schema.key())
+        && let Some(places) = positions(&table.primary_key)
     {
         return Some(AccessPath::Key(places));
     }

@@ -4,6 +4,7 @@ use crate::expression::Expr;
 use crate::query::Select;
 use crate::types::{Field, SqlType};
 use layout::{IndexKind, Schema};
+use std::fmt;
 
 /// The hidden key column of a table without a primary key; each row has a different number. SQL
 /// cannot name it, because PostgreSQL has a system column of this name.
@@ -29,11 +30,11 @@ pub struct View {
 }
 
 /// A table with its keys.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 pub struct Table {
     pub name: String,
     /// The columns as SQL sees them, in order. `schema` has the same columns, followed by
-    /// [`HIDDEN_KEY`] if there is no primary key.
+    /// [`HIDDEN_KEY`] if there is no primary key, and by those of `digests`.
     pub columns: Vec<TableColumn>,
     /// How rows are stored.
     pub schema: Schema,
@@ -46,6 +47,40 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// The CHECK constraints, sorted by name.
     pub checks: Vec<Check>,
+    /// The columns whose values do not fit keys, by position.
+    pub digests: Vec<Digest>,
+}
+
+/// Without the digests where there are none: the fingerprints of generated code are made of this
+/// text.
+impl fmt::Debug for Table {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = formatter.debug_struct("Table");
+        table.field("name", &self.name).field("columns", &self.columns);
+        table.field("schema", &self.schema).field("primary_key", &self.primary_key);
+        table.field("primary_key_name", &self.primary_key_name);
+        table.field("indexes", &self.indexes).field("foreign_keys", &self.foreign_keys);
+        table.field("checks", &self.checks);
+        if !self.digests.is_empty() {
+            table.field("digests", &self.digests);
+        }
+        table.finish()
+    }
+}
+
+/// A column whose values may be too long for keys. Keys and indexes have a hidden column of the
+/// row in its place, with a digest of the value: the value itself if it is short, otherwise its
+/// first bytes and a hash of all of it.
+///
+/// Decision: docs/decisions/0359-keys-have-digests-of-long-values.md
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digest {
+    /// Position of the column.
+    pub column: usize,
+    /// Position of the hidden column in the table's `schema`.
+    pub at: usize,
+    /// Bytes of a digest; shorter values are stored as they are.
+    pub bytes: u8,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -130,6 +165,17 @@ impl Table {
             sql_type: column.sql_type.clone(),
         };
         self.columns.iter().map(field).collect()
+    }
+
+    /// The digest that keys have of a column; `None` if they have its values.
+    pub fn digest(&self, column: usize) -> Option<&Digest> {
+        self.digests.iter().find(|digest| digest.column == column)
+    }
+
+    /// The positions in `schema` of the columns of a key or index.
+    pub fn stored_key(&self, columns: &[usize]) -> Vec<usize> {
+        let stored = |&column: &usize| self.digest(column).map_or(column, |digest| digest.at);
+        columns.iter().map(stored).collect()
     }
 
     /// Whether the primary key is [`HIDDEN_KEY`].

@@ -338,8 +338,12 @@ impl Compiler<'_> {
         let of_references =
             table.references.iter().chain(&table.referrers).any(|other| concerns(&other.own));
         let of_indexes = table.indexes.iter().any(|index| index.unique && concerns(&index.columns));
-        let is_whole =
-            !table.checks.is_empty() || of_references || of_indexes || concerns(table.schema.key());
+        let of_sizes = table.large_keys.iter().any(|key| concerns(&key.columns));
+        let is_whole = !table.checks.is_empty()
+            || of_references
+            || of_indexes
+            || of_sizes
+            || concerns(&table.key_columns);
         let assigned: Vec<&Expr> = update.assignments.iter().map(|(_, value)| value).collect();
         let values: Vec<Expr> = assigned.iter().map(|value| (*value).clone()).collect();
         Ok(Update {
@@ -352,7 +356,12 @@ impl Compiler<'_> {
     }
 
     fn scan(&mut self, node: &Node, scan: &node::Scan) -> Result<Scan, String> {
-        let access = self.access(scan.table, &scan.access)?;
+        let mut access = self.access(scan.table, &scan.access)?;
+        if let plan::Access::Range(range) = &mut access {
+            let has_digests = |&at: &usize| self.tables[scan.table].columns[at].digests.is_some();
+            let rest = &range.columns[range.equal.len()..];
+            range.sorts_ties = scan.is_ordered && rest.iter().any(has_digests);
+        }
         let read = self.looked_at(0, node.outputs.iter().chain(&scan.filter));
         let schema = &self.tables[scan.table].schema;
         let reads_long = schema.long_columns().iter().any(|column| read.contains(column));
@@ -414,19 +423,22 @@ impl Compiler<'_> {
                 what()
             ));
         }
-        let columns = index.map_or(table.schema.key(), |index| &index.columns);
+        let columns = index.map_or(&table.key_columns, |index| &index.columns);
+        let stored = index.map_or(table.schema.key(), |index| &index.stored);
         let bound = |bound: &node::Bound| Bound {
             value: term(&bound.value),
             is_included: bound.is_included,
         };
         Ok(Range {
             index: index.map(|index| index.id),
-            columns: columns.to_vec(),
+            columns: columns.clone(),
+            stored: stored.to_vec(),
             words: index.map_or(table.schema.key_words(), |index| index.words),
             equal: range.equal.iter().map(term).collect(),
             low: range.low.as_ref().map(bound),
             high: range.high.as_ref().map(bound),
             is_backward: range.is_backward,
+            sorts_ties: false,
         })
     }
 }

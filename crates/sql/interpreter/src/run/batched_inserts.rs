@@ -72,7 +72,7 @@ fn write_added<E: Env>(
         let table = &tables[table];
         let (values, behind) = rest.split_at(table.columns.len());
         if refused == Some(at) {
-            return Err(duplicate(table, &table.key_name, table.schema.key(), values));
+            return Err(duplicate(table, &table.key_name, &table.key_columns, values));
         }
         write_columns(txn, table, id, values)?;
         rest = behind;

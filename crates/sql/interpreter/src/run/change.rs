@@ -134,7 +134,7 @@ impl<E: Env> Run<'_, '_, E> {
             self.frame.hidden_key = self.frame.hidden_key.wrapping_add(1);
             return Ok(KeyBuilder::new().int8(self.frame.hidden_key).key());
         }
-        key_of(table, table.schema.key(), values)
+        key_of(table, &table.key_columns, values)
     }
 
     /// Whether a row exists that has the same primary key or the same values in a unique index.
@@ -171,7 +171,7 @@ impl<E: Env> Run<'_, '_, E> {
                     key = KeyBuilder::new().int8(self.frame.hidden_key).key();
                 }
                 Err(TxnError::DuplicateKey { .. }) => {
-                    return Err(duplicate(table, &table.key_name, table.schema.key(), values));
+                    return Err(duplicate(table, &table.key_name, &table.key_columns, values));
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -6,6 +6,7 @@ use super::{Run, append_all, evaluate_output, is_true, push_all};
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::key::{self, Fit};
+use crate::key_size::check_sizes;
 use crate::plan::{Access, Insert, Node, Operator, Output, Outputs, Scan, Term, Update};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
@@ -244,7 +245,7 @@ impl<E: Env> Run<'_, '_, E> {
         match self.txn.insert(table.id, &key).await {
             Ok(id) => self.write_new(insert, (id, key), &values, rows)?,
             Err(TxnError::DuplicateKey { .. }) => {
-                return Err(duplicate(table, &table.key_name, table.schema.key(), &values));
+                return Err(duplicate(table, &table.key_name, &table.key_columns, &values));
             }
             Err(error) => return Err(error.into()),
         }
@@ -262,7 +263,7 @@ impl<E: Env> Run<'_, '_, E> {
         let values = &values[begin..];
         self.check_row(insert.table, values)?;
         let table = &self.tables[insert.table];
-        key_of(table, table.schema.key(), values)
+        key_of(table, &table.key_columns, values)
     }
 
     /// Writes the columns of an inserted row, and delivers the `RETURNING` outputs.
@@ -302,6 +303,7 @@ pub(super) fn write_columns<E: Env>(
     id: RowId,
     values: &[Value],
 ) -> Result<()> {
+    check_sizes(table, values)?;
     let mut record = txn.update(id);
     for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
         if !column.is_key {
@@ -319,7 +321,7 @@ pub(crate) fn key_in(
     scope: &impl Scope,
 ) -> Result<Option<Key>> {
     let mut builder = KeyBuilder::new();
-    for (term, &at) in terms.iter().zip(table.schema.key()) {
+    for (term, &at) in terms.iter().zip(&table.key_columns) {
         let column = &table.columns[at];
         // Most key columns are integers, which are evaluated unwrapped; anything else may be null,
         // or of another type.

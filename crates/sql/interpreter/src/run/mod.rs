@@ -9,6 +9,7 @@
 //! state            where nodes have paused
 //! keyed            statements that access one row by its key
 //! scan             scans of tables; range: of indexes; visit: of rows that are not kept
+//! ties             the order of rows whose keys do not tell it
 //! single           nodes with one input or none
 //! append           nodes with many inputs
 //! set_operation    INTERSECT and EXCEPT
@@ -37,6 +38,7 @@ mod set_operation;
 mod single;
 mod sort;
 mod state;
+mod ties;
 mod upsert;
 mod visit;
 mod window;

@@ -1,7 +1,7 @@
 //! Executes scans of ranges, in steps.
 
 use super::scan::{Around, needs_copy};
-use super::state::{FoundRows, RangeState, State};
+use super::state::{After, FoundRows, RangeState, State};
 use super::{ALL, NodeContext, Run, left};
 use crate::error::Result;
 use crate::key::{self, End};
@@ -94,22 +94,53 @@ impl<E: Env> Run<'_, '_, E> {
                 return Ok(false);
             }
             if rows.len() >= enough {
-                if !is_used && self.frame.only_looks {
-                    let last = reading.found.ids[reading.found.at - 1];
-                    reading.after = Some(self.entry_of(range, last));
+                if self.frame.only_looks {
+                    reading.after = self.position(scan.table, range, reading);
                 }
                 return Ok(true);
             }
             let needed = left(enough, rows.len());
-            let bounds = match scan.filter {
-                None => (needed, left(most, rows.len())),
-                Some(_) => (needed.max(reading.chunk), ALL),
+            let bounds = match scan.filter.is_none() && !range.sorts_ties {
+                true => (needed, left(most, rows.len())),
+                false => (needed.max(reading.chunk), ALL),
             };
-            reading.chunk = reading.chunk.saturating_mul(2);
-            let RangeState { steps, found, has_more, .. } = &mut **reading;
-            *has_more = self.txn.scan_step(steps, bounds, &mut found.ids).await?;
-            found.at = 0;
+            self.step(scan.table, range, reading, bounds).await?;
         }
+    }
+
+    /// Reads the next rows of a range.
+    async fn step(
+        &mut self,
+        table: usize,
+        range: &Range,
+        reading: &mut RangeState,
+        bounds: (usize, usize),
+    ) -> Result<()> {
+        if range.sorts_ties && !reading.found.ids.is_empty() {
+            let after = self.after_ties(table, range, reading);
+            reading.before = self.furthest(range, last_ties(&reading.found, after)).or(after.entry);
+        }
+        reading.chunk = reading.chunk.saturating_mul(2);
+        let RangeState { steps, found, has_more, .. } = reading;
+        *has_more = self.txn.scan_step(steps, bounds, &mut found.ids).await?;
+        found.at = 0;
+        match range.sorts_ties {
+            true => self.settle_step(table, range, reading).await,
+            false => Ok(()),
+        }
+    }
+
+    /// The position behind the delivered rows; `None` if no row is held behind them.
+    fn position(&self, table: usize, range: &Range, reading: &RangeState) -> Option<After> {
+        let is_used = reading.found.at == reading.found.ids.len() && reading.open.is_empty();
+        if is_used {
+            return None;
+        }
+        if range.sorts_ties {
+            return Some(self.after_ties(table, range, reading));
+        }
+        let last = reading.found.ids[reading.found.at - 1];
+        Some(After { entry: Some(self.entry_of(range, last)), skipped: 0 })
     }
 
     /// The state of a range before its first step; `None` if the range is empty.
@@ -127,6 +158,9 @@ impl<E: Env> Run<'_, '_, E> {
             found: FoundRows { ids: Vec::new(), at: 0 },
             chunk: CHUNK_ROWS,
             after: None,
+            open: Vec::new(),
+            before: None,
+            skipped: 0,
         }))
     }
 
@@ -138,18 +172,20 @@ impl<E: Env> Run<'_, '_, E> {
         under: NodeContext<'_>,
         reading: &mut RangeState,
     ) -> Result<()> {
-        let next = reading.found.ids.get(reading.found.at);
+        let next = reading.found.ids.get(reading.found.at).or(reading.open.first());
         let (Some(after), true) = (reading.after, next.is_some_and(|next| !self.txn.holds(*next)))
         else {
             return Ok(());
         };
         let around = Around { outer: under.outer, element: &Value::Null };
-        reading.found.ids.clear();
-        reading.found.at = 0;
+        reading.found = FoundRows { ids: Vec::new(), at: 0 };
+        reading.open.clear();
+        (reading.before, reading.skipped) = (after.entry, after.skipped);
         let bounds = self.bounds(scan.table, range, around).await?;
-        let rest = match range.is_backward {
-            false => bounds.and_then(|(_, high)| Some((after.successor()?, high))),
-            true => bounds.and_then(|(low, _)| Some((low, after.predecessor()?))),
+        let rest = match (after.entry, range.is_backward) {
+            (None, _) => bounds,
+            (Some(entry), false) => bounds.and_then(|(_, high)| Some((entry.successor()?, high))),
+            (Some(entry), true) => bounds.and_then(|(low, _)| Some((low, entry.predecessor()?))),
         };
         reading.has_more = rest.is_some();
         if let Some(rest) = rest {
@@ -159,11 +195,16 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// Returns the position of a row in the order of a range.
-    fn entry_of(&self, range: &Range, id: RowId) -> Key {
+    pub(super) fn entry_of(&self, range: &Range, id: RowId) -> Key {
         let record = self.txn.row(id);
         if range.index.is_none() {
             return Key::from_words(record.key());
         }
-        record.index_key(&range.columns)
+        record.index_key(&range.stored)
     }
+}
+
+/// The delivered rows with the last one's ties.
+fn last_ties(found: &FoundRows, after: After) -> &[RowId] {
+    &found.ids[found.at - after.skipped..found.at]
 }

@@ -148,7 +148,7 @@ impl<E: Env> Run<'_, '_, E> {
         terms: &[Term],
         around: Around<'_>,
     ) -> Result<Option<RowId>> {
-        let key = self.tables[table].schema.key();
+        let key = &self.tables[table].key_columns;
         match self.key_of(table, key, terms, around).await? {
             Some(key) => Ok(self.txn.read(self.tables[table].id, &key.key()).await?),
             None => Ok(None),
@@ -252,6 +252,9 @@ impl<E: Env> Run<'_, '_, E> {
                     let mut found = Vec::new();
                     let scan = self.whole_range(table, range, (low, high));
                     self.txn.scan(&scan, &mut found).await?;
+                    if range.sorts_ties {
+                        self.settle(table, range, &mut found, None).await?;
+                    }
                     ids.append(&mut found);
                     Ok(())
                 }

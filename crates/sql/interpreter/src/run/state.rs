@@ -57,8 +57,20 @@ pub(crate) struct RangeState {
     pub found: FoundRows,
     /// Minimum number of rows of the next step.
     pub chunk: usize,
-    /// The position of the row before the next one, if the last step has found more.
-    pub after: Option<Key>,
+    /// The position behind the delivered rows, if the last step has found more.
+    pub after: Option<After>,
+    /// Rows behind them that may be tied with those of the next step, see [`super::ties`].
+    pub open: Vec<RowId>,
+    /// The entry before the rows of the last step, and how many of these were delivered before.
+    pub before: Option<Key>,
+    pub skipped: usize,
+}
+
+/// A position in a range: behind an entry, `None` for the range's begin, and some rows after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct After {
+    pub entry: Option<Key>,
+    pub skipped: usize,
 }
 
 /// A visit of a whole table.

@@ -3,6 +3,7 @@
 use super::change::{duplicate, key_of};
 use super::{NodeContext, Run};
 use crate::error::Result;
+use crate::key_size::check_sizes;
 use crate::plan::{ConflictUpdate, Insert, Node};
 use crate::rows::Rows;
 use crate::scope::Outer;
@@ -128,7 +129,7 @@ impl<E: Env> Run<'_, '_, E> {
         let table = &tables[at];
         self.check_row(at, new)?;
         let differs = |&at: &usize| sql_value::order::order(&old[at], &new[at]).is_ne();
-        if !table.has_hidden_key && table.schema.key().iter().any(differs) {
+        if table.key_columns.iter().any(differs) {
             let key = self.key_of_row(at, new)?;
             self.txn.delete(id);
             self.insert_row(at, &key, new).await?;
@@ -140,6 +141,7 @@ impl<E: Env> Run<'_, '_, E> {
                     return Err(duplicate(table, &index.name, &index.columns, new));
                 }
             }
+            check_sizes(table, new)?;
             let mut record = self.txn.update(id);
             for &column in columns.iter().filter(|&&column| !table.columns[column].is_key) {
                 table.columns[column].write(&mut record, column, &new[column])?;

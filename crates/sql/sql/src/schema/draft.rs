@@ -1,6 +1,7 @@
 //! A parsed table whose keys may be added by later statements.
 
-use crate::catalog::{Check, ForeignKey, HIDDEN_KEY, Index, Table, TableColumn};
+use super::key_room::digest_bytes;
+use crate::catalog::{Check, Digest, ForeignKey, HIDDEN_KEY, Index, Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::Expr;
 use crate::source::Source;
@@ -9,10 +10,10 @@ use layout::column::COLUMN_LENGTH_MAX;
 use layout::{Column, ColumnType, Schema};
 use sqlparser::tokenizer::Span;
 
-/// Maximum number of bytes of a value without a declared length that is part of a key.
-const KEY_BYTES_MAX: u32 = 40;
 /// Values of any length are stored in the row if they have at most this many bytes.
 const LONG_BYTES_IN_ROW: u8 = 28;
+/// The same for columns in keys, whose accesses read the value.
+const KEY_BYTES_IN_ROW: u8 = 39;
 
 /// A parsed table without its row layout.
 pub(super) struct Draft {
@@ -123,15 +124,25 @@ impl Draft {
                 in_row: None,
             });
         }
+        if self.primary.is_none() {
+            stored.push(Column::new(HIDDEN_KEY, ColumnType::Int8));
+        }
+        let digests = match is_session {
+            true => self.add_digests(source, &mut stored)?,
+            false => Vec::new(),
+        };
         let (primary_key_name, primary_key) = match self.primary {
             Some(key) => (key.name, key.columns),
             None => (String::new(), Vec::new()),
         };
-        let mut key = primary_key.clone();
-        if key.is_empty() {
-            key.push(stored.len());
-            stored.push(Column::new(HIDDEN_KEY, ColumnType::Int8));
-        }
+        let in_key = |&column: &usize| {
+            let digest = digests.iter().find(|digest| digest.column == column);
+            digest.map_or(column, |digest| digest.at)
+        };
+        let key: Vec<usize> = match primary_key.is_empty() {
+            true => vec![self.columns.len()],
+            false => primary_key.iter().map(in_key).collect(),
+        };
         let schema = Schema::new(&self.name, stored, &key).map_err(|error| {
             Error::at(source, self.place, ErrorKind::Outside, error.to_string())
         })?;
@@ -144,7 +155,35 @@ impl Draft {
             indexes: self.indexes,
             foreign_keys: self.foreign_keys,
             checks: self.checks,
+            digests,
         })
+    }
+
+    /// Adds a column for the digests of each column that does not fit a key.
+    fn add_digests(&self, source: &Source, stored: &mut Vec<Column>) -> Result<Vec<Digest>> {
+        let primary = self.primary.as_ref().map(|key| &key.columns[..]);
+        let indexes = self.indexes.iter().map(|index| &index.columns[..]);
+        let Some(bytes) = digest_bytes(&self.columns, primary, indexes) else {
+            let sentence = format!(
+                "a key or index of the table `{}` has too many columns of text or bytes",
+                self.name
+            );
+            let error = Error::at(source, self.place, ErrorKind::Outside, sentence);
+            return Err(error.advise("index fewer columns, or declare short lengths: `varchar(8)`"));
+        };
+        let mut digests = Vec::new();
+        for (column, bytes) in bytes.into_iter().enumerate() {
+            let Some(bytes) = bytes else { continue };
+            let mut name = format!("{} digest", self.stored_names[column]);
+            while stored.iter().any(|other| other.name == name) {
+                name.push('.');
+            }
+            digests.push(Digest { column, at: stored.len(), bytes });
+            let column_type = ColumnType::Bytes(bytes.into());
+            let nullable = self.columns[column].nullable;
+            stored.push(Column { name, column_type, nullable, in_row: None });
+        }
+        Ok(digests)
     }
 }
 
@@ -155,20 +194,15 @@ impl Draft {
             || self.indexes.iter().any(|index| index.columns.contains(&at))
     }
 
-    /// How values without a declared length are stored: short ones in the row. Keys have few
-    /// bytes.
+    /// How values without a declared length are stored: short ones in the row.
     fn stored_long(&self, at: usize, column: &TableColumn) -> Column {
         let (name, nullable) = (self.stored_names[at].clone(), column.nullable);
-        let of_length = |length| match column.sql_type {
-            SqlType::Bytes => ColumnType::Bytes(length),
-            _ => ColumnType::Varchar(length),
+        let column_type = match column.sql_type {
+            SqlType::Bytes => ColumnType::Bytes(COLUMN_LENGTH_MAX),
+            _ => ColumnType::Varchar(COLUMN_LENGTH_MAX),
         };
-        if self.is_indexed(at) {
-            let column_type = of_length(KEY_BYTES_MAX);
-            return Column { name, column_type, nullable, in_row: None };
-        }
-        let column_type = of_length(COLUMN_LENGTH_MAX);
-        Column { name, column_type, nullable, in_row: Some(LONG_BYTES_IN_ROW) }
+        let room = if self.is_indexed(at) { KEY_BYTES_IN_ROW } else { LONG_BYTES_IN_ROW };
+        Column { name, column_type, nullable, in_row: Some(room) }
     }
 }
 

@@ -13,6 +13,7 @@ mod alter;
 mod column;
 mod constraint;
 mod draft;
+mod key_room;
 mod names;
 mod recover;
 mod refused;

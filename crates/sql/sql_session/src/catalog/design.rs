@@ -14,15 +14,15 @@ const ROWS: u64 = 1024;
 pub(crate) fn design(table: &Table, body: &str) -> TableDesign {
     let is_hash = table.has_hidden_key() || wants_hash(body);
     let storage = if is_hash { Storage::HashInlined } else { Storage::Tree };
-    let indexes = table.indexes.iter().map(index_design).collect();
+    let indexes = table.indexes.iter().map(|index| index_design(table, index)).collect();
     let rows = PhysicalDesign { storage, size_hint: ROWS, ..PhysicalDesign::default() };
     TableDesign { rows, indexes }
 }
 
-pub(crate) fn index_design(index: &sql::catalog::Index) -> IndexDesign {
+pub(crate) fn index_design(table: &Table, index: &sql::catalog::Index) -> IndexDesign {
     IndexDesign {
         name: index.name.clone(),
-        columns: index.columns.clone(),
+        columns: table.stored_key(&index.columns),
         unique: index.unique,
         kind: index.kind,
         size_hint: ROWS,

@@ -442,7 +442,7 @@ impl<H: Host> SqlSession<H> {
         let ran = ran.map_err(|ended| block.failed_by(ended));
         self.block = Some(block);
         ran.map_err(|error| match &*error.sqlstate {
-            "54000" => error.hint(HINT),
+            "54000" if error.hint.is_none() => error.hint(HINT),
             _ => error,
         })
     }

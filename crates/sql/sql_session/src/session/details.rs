@@ -5,6 +5,13 @@ use crate::access::privilege::Privileges;
 use crate::access::required::{Rights, check_table};
 use crate::error::{SqlError, quoted};
 use crate::host::Host;
+use sql::Table;
+use sql::catalog::Index;
+
+/// Whether the engine has digests in the keys of an index.
+pub(super) fn has_digest(table: &Table, index: &Index) -> bool {
+    index.columns.iter().any(|&column| table.digest(column).is_some())
+}
 
 impl<H: Host> SqlSession<H> {
     /// Leaves the values out of the detail of a violated constraint, as PostgreSQL does, unless the
@@ -20,10 +27,23 @@ impl<H: Host> SqlSession<H> {
         }
         let (version, granted) = (self.version(), self.granted());
         let named = quoted(&error.message, "relation").or(quoted(&error.message, "table"));
+        let constraint = error.constraint.as_deref().unwrap_or_default();
         let table = match named {
             Some(name) => version.table(&name).map(|(at, _)| at),
-            None => error.constraint.as_deref().and_then(|name| version.table_of_index(name)),
+            None => version.table_of_index(constraint),
         };
+        // The engine's key has digests, which say nothing to a reader.
+        let has_digests = |table: usize| {
+            let table = &version.catalog.tables[table];
+            let mut indexes = table.indexes.iter();
+            indexes.any(|index| index.name == constraint && has_digest(table, index))
+        };
+        if error.detail.as_deref().is_some_and(|detail| detail.starts_with("The key is"))
+            && table.is_some_and(has_digests)
+        {
+            error.detail = None;
+            return error;
+        }
         let role = self.acting_role(&granted);
         let rights = Rights { version: &version, granted: &granted, role };
         let reads = |at| check_table(rights, at, Privileges::SELECT).is_ok();

@@ -108,7 +108,7 @@ impl<H: Host> SqlSession<H> {
         let ran = self.run_part(transaction, parts, 0..parts.rows.len()).await;
         let ran = ran.map(drop).map_err(|ended| block.failed_by(ended));
         ran.map_err(|error| match &*error.sqlstate {
-            "54000" => {
+            "54000" if error.hint.is_none() => {
                 error.hint("Change the catalog in a transaction that has not changed rows before.")
             }
             _ => error,

@@ -5,6 +5,7 @@ mod copies;
 mod explain;
 mod grants;
 mod interrupts;
+mod keys;
 mod locks;
 mod mixed;
 mod parked;

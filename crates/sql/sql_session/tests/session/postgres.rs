@@ -12,11 +12,12 @@ const WINDOWS: &str = include_str!("windows.sql");
 const SETS: &str = include_str!("sets.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
-const TYPES: [&str; 4] = [
+const TYPES: [&str; 5] = [
     include_str!("types/bytes.sql"),
     include_str!("types/json.sql"),
     include_str!("types/arrays.sql"),
     include_str!("types/intervals.sql"),
+    include_str!("types/keys.sql"),
 ];
 /// Ends the output of a statement.
 const MARK: &str = "-- end of statement:";

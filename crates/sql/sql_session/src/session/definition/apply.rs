@@ -1,5 +1,6 @@
 //! Makes the tables and indexes of new definitions in the engine.
 
+use super::super::details::has_digest;
 use super::super::{Block, SqlSession};
 use super::Edited;
 use crate::catalog::design::{design, index_design};
@@ -154,8 +155,13 @@ async fn create_indexes<E: Env>(
     let physical = after.schema.name();
     let has = |table: &Table, name: &str| table.indexes.iter().any(|index| index.name == name);
     for index in after.indexes.iter().filter(|index| !has(before, &index.name)) {
-        let created = database.create_index(physical, index_design(index)).await;
-        created.map_err(|error| catalog_error(&error))?;
+        let created = database.create_index(physical, index_design(after, index)).await;
+        created.map_err(|error| {
+            let mut error = catalog_error(&error);
+            // Digests say nothing to a reader.
+            error.detail.take_if(|_| has_digest(after, index));
+            error
+        })?;
         change.created_indexes.push((physical.to_owned(), index.name.clone()));
     }
     Ok(())

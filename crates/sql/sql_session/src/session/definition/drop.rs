@@ -72,7 +72,13 @@ impl<H: Host> SqlSession<H> {
         if !tables.is_empty() {
             definitions = without_tables(version, definitions, &tables);
         }
-        Ok(Edited::new(definitions, kind.tag()))
+        if kind != DropKind::Index {
+            return Ok(Edited::new(definitions, kind.tag()));
+        }
+        // Columns may be stored in another way when they are part of no key.
+        let parsed = Parsed::read(&definitions, "")?;
+        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, None);
+        Ok(Edited { rewritten, ..Edited::new(definitions, kind.tag()) })
     }
 
     /// Refuses to drop a table that others reference; with `CASCADE`, their foreign keys go, too.

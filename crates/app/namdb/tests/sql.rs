@@ -44,6 +44,39 @@ fn another_start_finds_tables_and_rows() {
 }
 
 #[test]
+fn another_start_finds_long_keys() {
+    let path = std::env::temp_dir().join(format!("namdb-sql-keys-{}", std::process::id()));
+    let config =
+        Config { server_bytes: 64 << 20, directory: Some(path.clone()), ..Config::default() };
+    let db = namdb::open(config.clone()).expect("it is a new directory");
+    let sql = db.sql().expect("it has no tables");
+    let texts = [
+        "CREATE TABLE page (path varchar(300) PRIMARY KEY, title text UNIQUE, n int)",
+        "INSERT INTO page SELECT repeat('p', 200) || g, repeat('t', 500) || g, g FROM generate_series(1, 50) g",
+        "UPDATE page SET path = path || '.', title = title || '.' WHERE n = 7",
+        "DELETE FROM page WHERE path = repeat('p', 200) || 8",
+    ];
+    run(&sql, &texts).expect("the statements are fine");
+    drop((sql, db));
+    let db = namdb::open(config).expect("it is there");
+    let sql = db.sql().expect("the catalog is there");
+    for text in [
+        "SELECT n FROM page WHERE path = repeat('p', 200) || '7.'",
+        "SELECT n FROM page WHERE title = repeat('t', 500) || '7.'",
+        "SELECT n FROM page WHERE path > repeat('p', 200) || '6' ORDER BY path OFFSET 1 LIMIT 1",
+    ] {
+        let found = run(&sql, &[text]);
+        let Ok(Outcome::Rows { rows, .. }) = found else { panic!("{found:?}") };
+        assert_eq!(rows.row(0)[0], sql_value::Value::Int(7), "{text}");
+    }
+    let twice = "INSERT INTO page VALUES (repeat('p', 200) || '9', NULL, 0)";
+    assert_eq!(run(&sql, &[twice]).expect_err("it is there").sqlstate, "23505");
+    run(&sql, &["INSERT INTO page VALUES (repeat('p', 200) || '8', NULL, 0)"]).expect("it is gone");
+    drop((sql, db));
+    std::fs::remove_dir_all(path).expect("it is ours");
+}
+
+#[test]
 fn open_transactions_hold_lanes_and_others_wait_for_one() {
     let config = Config { server_bytes: 64 << 20, lanes: 2, ..Config::default() };
     let db = namdb::open(config).expect("the memory is there");

@@ -140,7 +140,8 @@ impl<E: Env> Run<'_, '_, E> {
     /// Whether a row exists that has the same primary key or the same values in a unique index.
     async fn has_equal(&mut self, table: usize, key: &Key, values: &[Value]) -> Result<bool> {
         let tables = self.tables;
-        if self.txn.read(tables[table].id, key).await?.is_some() {
+        let found = self.txn.read(tables[table].id, key).await?;
+        if self.with_values(table, found, &tables[table].key_columns, values).await?.is_some() {
             return Ok(true);
         }
         for index in tables[table].indexes.iter().filter(|index| index.unique) {

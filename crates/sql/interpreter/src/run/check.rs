@@ -59,7 +59,32 @@ impl<E: Env> Run<'_, '_, E> {
         let key = key_of(&self.tables[table], &index.columns, values)?;
         let mut found = Vec::new();
         self.txn.lookup(index.id, &key, &mut found).await?;
-        Ok(found.iter().any(|id| Some(*id) != own))
+        let wanted = |place: usize| &values[index.columns[place]];
+        for id in found.into_iter().filter(|id| Some(*id) != own) {
+            if self.has_values(table, id, &index.columns, wanted).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a row that was found by a key has these values: its digests may be those of others.
+    pub(super) async fn has_values<'v>(
+        &mut self,
+        table: usize,
+        id: RowId,
+        columns: &[usize],
+        wanted: impl Fn(usize) -> &'v Value,
+    ) -> Result<bool> {
+        let bound = &self.tables[table];
+        if columns.iter().all(|&at| bound.columns[at].digests.is_none()) {
+            return Ok(true);
+        }
+        let row = Box::pin(self.copy_of(table, id)).await?;
+        let is_equal = |(place, &at): (usize, &usize)| {
+            sql_value::order::order(&row[at], wanted(place)).is_eq()
+        };
+        Ok(columns.iter().enumerate().all(is_equal))
     }
 
     /// Reads all rows that these new ones reference by primary key in one batch, before they are
@@ -155,13 +180,21 @@ impl<E: Env> Run<'_, '_, E> {
         match &reference.path {
             Some(AccessPath::Key(places)) => {
                 let Some(key) = key(places) else { return Ok(false) };
-                Ok(self.txn.read(table.id, &key).await?.is_some())
+                let Some(id) = self.txn.read(table.id, &key).await? else { return Ok(false) };
+                self.has_values(reference.table, id, &reference.other, |at| &wanted[at]).await
             }
             Some(AccessPath::Index(index, places)) => {
                 let Some(key) = key(places) else { return Ok(false) };
                 let mut found = Vec::new();
                 self.txn.lookup(table.indexes[*index].id, &key, &mut found).await?;
-                Ok(!found.is_empty())
+                for id in found {
+                    let has =
+                        self.has_values(reference.table, id, &reference.other, |at| &wanted[at]);
+                    if has.await? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
             }
             None => {
                 let mut found = Vec::new();

@@ -80,9 +80,11 @@ impl<E: Env> Run<'_, '_, E> {
         key: &Key,
         values: &[Value],
     ) -> Result<Option<RowId>> {
-        let table = &self.tables[at];
+        let tables = self.tables;
+        let table = &tables[at];
         let Some(index) = update.index.map(|index| &table.indexes[index]) else {
-            return Ok(self.txn.read(table.id, key).await?);
+            let found = self.txn.read(table.id, key).await?;
+            return self.with_values(at, found, &table.key_columns, values).await;
         };
         if index.columns.iter().any(|&at| values[at].is_null()) {
             return Ok(None);
@@ -90,7 +92,20 @@ impl<E: Env> Run<'_, '_, E> {
         let key = key_of(table, &index.columns, values)?;
         let mut found = Vec::new();
         self.txn.lookup(index.id, &key, &mut found).await?;
-        Ok(found.first().copied())
+        self.with_values(at, found.first().copied(), &index.columns, values).await
+    }
+
+    /// The row if it has these values of a key.
+    pub(super) async fn with_values(
+        &mut self,
+        table: usize,
+        found: Option<RowId>,
+        columns: &[usize],
+        values: &[Value],
+    ) -> Result<Option<RowId>> {
+        let Some(id) = found else { return Ok(None) };
+        let has = self.has_values(table, id, columns, |place| &values[columns[place]]).await?;
+        Ok(has.then_some(id))
     }
 
     /// Updates a row that has the key of `values`; returns the new row, or `None` if the condition

@@ -1,5 +1,6 @@
 //! `ALTER TABLE` and `ALTER INDEX`.
 
+use super::super::details::has_digest;
 use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::create::{exists, relation_exists};
@@ -11,6 +12,8 @@ use crate::command::TableChange;
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::lexer::tokens;
+use layout::IndexKind;
+use sql::Table;
 use sql::catalog::{Index, TableColumn};
 
 impl<H: Host> SqlSession<H> {
@@ -36,7 +39,7 @@ impl<H: Host> SqlSession<H> {
                 let is_new = old.indexes.iter().all(|other| other.name != *name);
                 let is_known =
                     || change.is_some_and(|one| one.has_index(&definition.physical, name));
-                is_new && (keeps || is_known())
+                is_new && (keeps || is_known() || may_be_too_large(old, new, index))
             };
             // Types that are stored alike have other values: not every text is a document.
             let is_retyped = |column: &TableColumn| {
@@ -129,6 +132,21 @@ impl<H: Host> SqlSession<H> {
         let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, None);
         Ok(Edited { rewritten, ..Edited::new(definitions, tag) })
     }
+}
+
+/// Whether values of rows may be too long for a new index: it has digests, which the engine takes
+/// as they are, and no key of the table has had all of its columns.
+fn may_be_too_large(old: &Table, new: &Table, index: &Index) -> bool {
+    let number = |table: &Table, column: usize| table.columns[column].number;
+    let columns: Vec<u32> = index.columns.iter().map(|&at| number(new, at)).collect();
+    let has_all = |key: &[usize]| {
+        columns.iter().all(|&column| key.iter().any(|&at| number(old, at) == column))
+    };
+    let mut trees = old.indexes.iter().filter(|other| other.kind == IndexKind::Tree);
+    index.kind == IndexKind::Tree
+        && has_digest(new, index)
+        && !has_all(&old.primary_key)
+        && !trees.any(|other| has_all(&other.columns))
 }
 
 /// The definition of a change of a table.

@@ -200,19 +200,39 @@ impl<E: Env> Run<'_, '_, E> {
                 let mut found = Vec::new();
                 self.find_all(reference.table, &mut found).await?;
                 for id in found {
-                    let record = self.txn.row(id);
-                    let (mut values, mut is_equal) = (reference.other.iter().zip(wanted), true);
-                    while is_equal && let Some((&at, wanted)) = values.next() {
-                        let value = table.columns[at].read(record, at)?;
-                        is_equal = sql_value::order::equal(&value, wanted) == Some(true);
-                    }
-                    if is_equal {
+                    if self.equals_row(reference, id, wanted).await? {
                         return Ok(true);
                     }
                 }
                 Ok(false)
             }
         }
+    }
+
+    /// Whether a row has these values in the columns of a foreign key.
+    async fn equals_row(
+        &mut self,
+        reference: &Reference,
+        id: RowId,
+        wanted: &[Value],
+    ) -> Result<bool> {
+        let table = &self.tables[reference.table];
+        let long = table.schema.long_columns();
+        if reference.other.iter().any(|at| long.contains(at)) {
+            let row = Box::pin(self.copy_of(reference.table, id)).await?;
+            let mut values = reference.other.iter().zip(wanted);
+            return Ok(
+                values.all(|(&at, wanted)| sql_value::order::equal(&row[at], wanted) == Some(true))
+            );
+        }
+        let record = self.txn.row(id);
+        for (&at, wanted) in reference.other.iter().zip(wanted) {
+            let value = table.columns[at].read(record, at)?;
+            if sql_value::order::equal(&value, wanted) != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

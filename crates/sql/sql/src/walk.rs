@@ -52,7 +52,9 @@ pub fn visit_select(scopes: &mut impl Scopes, select: &Select) {
             visit_select(scopes, right);
         }
     }
+    scopes.enter(&[]);
     select.limit.iter().chain(&select.offset).for_each(|value| visit_expr(scopes, value));
+    scopes.leave();
 }
 
 fn visit_plain(scopes: &mut impl Scopes, plain: &Plain, select: &Select) {

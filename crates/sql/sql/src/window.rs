@@ -170,7 +170,14 @@ impl WindowCall {
     /// As [`Self::for_each_expr`], with mutable operands.
     pub fn for_each_expr_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         self.arguments.iter_mut().chain(&mut self.filter).for_each(&mut *visit);
-        let Window { partition, order, frame } = &mut self.window;
+        self.window.for_each_expr_mut(visit);
+    }
+}
+
+impl Window {
+    /// Calls `visit` with each key and bound.
+    pub fn for_each_expr_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        let Self { partition, order, frame } = self;
         partition
             .iter_mut()
             .chain(order.iter_mut().map(|key| &mut key.value))

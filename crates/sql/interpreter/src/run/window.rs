@@ -120,7 +120,8 @@ impl<E: Env> Run<'_, '_, E> {
             if !found.is_empty() && !window.partition.iter().all(is_same) {
                 break;
             }
-            let bytes = bytes_of(row) + window.calls.len() * size_of::<Value>();
+            // Once more with the values of the calls.
+            let bytes = 2 * (bytes_of(row) + window.calls.len() * size_of::<Value>());
             self.frame.memory.reserve(&mut state.memory, bytes, "WindowAgg")?;
             found.push_row(row, None);
             state.ahead_at += 1;
@@ -146,7 +147,8 @@ impl<E: Env> Run<'_, '_, E> {
         for (call, [start, end]) in window.calls.iter().zip(&state.edges) {
             let unit = self.unit(window, call, found, outer).await?;
             let frames = Frames { peers: &peers, unit, start: *start, end: *end };
-            columns.push(self.call(call, found, &frames, outer).await?.into_iter());
+            let memory = &mut state.memory;
+            columns.push(self.call(call, found, &frames, (outer, memory)).await?.into_iter());
         }
         state.rows.reset(found.width() + columns.len());
         state.at = 0;
@@ -181,7 +183,8 @@ impl<E: Env> Run<'_, '_, E> {
         }
         let [starts, ends] = bounds;
         let keys = self.column_of(&range.key, found, outer).await?;
-        Ok(Unit::Range(Some(RangeKeys { keys, starts, ends, descending: window.descending })))
+        let (places, descending) = (RangeKeys::places(&keys), window.descending);
+        Ok(Unit::Range(Some(RangeKeys { keys, starts, ends, descending, places })))
     }
 
     /// The values of an expression over all rows.
@@ -204,7 +207,7 @@ impl<E: Env> Run<'_, '_, E> {
         call: &WindowCall,
         found: &Rows,
         frames: &Frames<'_>,
-        outer: Option<&Outer<'_>>,
+        (outer, memory): (Option<&Outer<'_>>, &mut Reservation),
     ) -> Result<Vec<Value>> {
         let (peers, count) = (frames.peers, found.len());
         let each = |value: &dyn Fn(usize) -> Value| Ok((0..count).map(value).collect());
@@ -228,7 +231,7 @@ impl<E: Env> Run<'_, '_, E> {
             WindowFunction::FirstValue | WindowFunction::LastValue | WindowFunction::NthValue => {
                 self.values_of_frames(call, found, frames, outer).await
             }
-            WindowFunction::Aggregate(_) => self.aggregates(call, found, frames, outer),
+            WindowFunction::Aggregate(_) => self.aggregates(call, found, frames, (outer, memory)),
         }
     }
 
@@ -315,7 +318,7 @@ impl<E: Env> Run<'_, '_, E> {
         call: &WindowCall,
         found: &Rows,
         frames: &Frames<'_>,
-        outer: Option<&Outer<'_>>,
+        (outer, memory): (Option<&Outer<'_>>, &mut Reservation),
     ) -> Result<Vec<Value>> {
         let Some(aggregate) = &call.aggregate else { return Ok(Vec::new()) };
         let mut values: Vec<Value> = Vec::with_capacity(found.len());
@@ -339,7 +342,10 @@ impl<E: Env> Run<'_, '_, E> {
                 let view = self.view([Source::Values(found.row(row)), NOTHING], outer);
                 aggregate.add(&mut accumulator, &view).map_err(stopped)?;
             }
-            values.push(accumulator.clone().finish()?);
+            let value = accumulator.clone().finish()?;
+            let bytes = bytes_of(std::slice::from_ref(&value));
+            self.frame.memory.reserve(memory, bytes, "WindowAgg")?;
+            values.push(value);
             last = Some((accumulator, frame));
         }
         Ok(values)

@@ -69,6 +69,8 @@ pub(super) struct RangeKeys {
     pub starts: Option<Vec<Value>>,
     pub ends: Option<Vec<Value>>,
     pub descending: bool,
+    /// The keys that are not null; nulls are all at one end.
+    pub places: Range<usize>,
 }
 
 /// The unit of a frame.
@@ -181,11 +183,15 @@ impl RangeKeys {
         if self.descending { found.reverse() } else { found }
     }
 
-    /// The first key that is not null and not `before`. Nulls are all at one end.
+    /// The first key that is not null and not `before`.
     fn place(&self, before: impl Fn(&Value) -> bool) -> usize {
-        let first = self.keys.iter().position(|key| !key.is_null()).unwrap_or(self.keys.len());
-        let count = self.keys[first..].iter().take_while(|key| !key.is_null()).count();
-        first + self.keys[first..first + count].partition_point(before)
+        self.places.start + self.keys[self.places.clone()].partition_point(before)
+    }
+
+    /// The keys that are not null.
+    pub fn places(keys: &[Value]) -> Range<usize> {
+        let first = keys.iter().position(|key| !key.is_null()).unwrap_or(keys.len());
+        first..first + keys[first..].iter().take_while(|key| !key.is_null()).count()
     }
 }
 
@@ -235,9 +241,14 @@ mod tests {
             let value = |key: &Option<i64>| key.map_or(Value::Null, |key| Value::Int(key + by));
             Some(KEYS.iter().map(value).collect())
         };
-        let keys = || values(&KEYS).into_iter().flatten().collect();
-        let range =
-            RangeKeys { keys: keys(), starts: shifted(-1), ends: shifted(3), descending: false };
+        let keys: Vec<Value> = values(&KEYS).into_iter().flatten().collect();
+        let range = RangeKeys {
+            places: RangeKeys::places(&keys),
+            keys,
+            starts: shifted(-1),
+            ends: shifted(3),
+            descending: false,
+        };
         let (start, end) = (FrameEdge::Preceding(1), FrameEdge::Following(3));
         let found = frames(&KEYS, Unit::Range(Some(range)), start, end);
         assert_eq!(found, [0..3, 0..4, 0..4, 3..4, 4..5]);

@@ -70,9 +70,13 @@ impl Converter {
             }
             FromKind::Lateral(select) => {
                 let block = self.within(before.to_vec(), |converter| converter.select(select))?;
-                // Below an outer join its conditions would not see the other side.
-                let merged = if is_nullable { None } else { self.merged(block, false) };
-                if let Some((outputs, from)) = merged {
+                // Below an outer join, and with joins or sub-selects of its own, parts of it would
+                // not see the sources before it.
+                let merged = self.merged(block, false).filter(|(_, from)| {
+                    let is_relation = |item: &Item| matches!(item, Item::Relation(_));
+                    from.items.iter().all(is_relation) && !from.filter.iter().any(has_sub_plan)
+                });
+                if let Some((outputs, from)) = merged.filter(|_| !is_nullable) {
                     return Ok((Meaning::Exprs(outputs), Item::List(from)));
                 }
                 RelationKind::Query(block)

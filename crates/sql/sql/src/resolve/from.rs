@@ -81,7 +81,7 @@ impl Resolver<'_> {
         };
         let right = self.factor(clause, &join.relation)?;
         if matches!(kind, JoinKind::Right | JoinKind::Full) {
-            self.refuse_lateral(clause, middle, span)?;
+            self.refuse_lateral(clause, (first, middle), span)?;
         }
         let condition = match constraint {
             JoinConstraint::On(node) => {

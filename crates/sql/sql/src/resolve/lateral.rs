@@ -7,17 +7,18 @@ use crate::expression::{Expr, ExprKind};
 use crate::query::{From, FromKind, Select};
 use crate::walk::{Scopes, visit_expr, visit_select};
 use sqlparser::tokenizer::Span;
+use std::ops::Range;
 
 impl Resolver<'_> {
     /// Refuses what uses columns of the left side on the right side of a join that keeps all rows
-    /// of that. The right side begins at the source `middle`.
+    /// of that. The left side begins at the source `first`, the right one at `middle`.
     pub(super) fn refuse_lateral(
         &self,
         clause: &FromClause<'_>,
-        middle: usize,
+        (first, middle): (usize, usize),
         span: Span,
     ) -> Result<()> {
-        let mut uses = Uses { depth: 0, before: middle, found: None };
+        let mut uses = Uses { depth: 0, left: first..middle, found: None };
         for source in &clause.sources[middle..] {
             match &source.kind {
                 FromKind::Unnest(values) | FromKind::Series(values) => {
@@ -36,12 +37,11 @@ impl Resolver<'_> {
     }
 }
 
-/// Looks for columns of the first sources of a query.
+/// Looks for columns of some sources of a query.
 struct Uses {
     /// Number of queries between the expression and that query.
     depth: u32,
-    /// Number of the sources.
-    before: usize,
+    left: Range<usize>,
     found: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Scopes for Uses {
     fn expr(&mut self, expr: &Expr) {
         if let ExprKind::Column(column) = &expr.kind
             && column.level == self.depth
-            && column.source < self.before
+            && self.left.contains(&column.source)
         {
             self.found = Some(column.source);
         }

@@ -13,7 +13,7 @@ use crate::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
 use crate::query::{
     From, FromKind, Join, OrderBy, OrderKey, Output, Plain, Select, SelectBody, field,
 };
-use crate::types::SqlType;
+use crate::types::{Numeric, SqlType};
 use crate::window::{
     Frame, FrameBound, FrameRange, FrameUnit, Window, WindowCall, WindowFunction, WindowKey,
     Windows,
@@ -462,7 +462,16 @@ impl Resolver<'_> {
             true => BinaryOperator::Subtract,
             false => BinaryOperator::Add,
         };
-        let value = self.binary(operator, key.value.clone(), distance.clone(), span)?;
+        // The bound may be out of the key's range.
+        let wide = |value: Expr| match value.sql_type.is_integer() {
+            true => self.convert(value, &SqlType::Numeric(Numeric::Open), Context::Implicit, span),
+            false => Ok(value),
+        };
+        let (of_row, by) = match of_key.is_integer() {
+            true => (wide(key.value.clone())?, wide(distance.clone())?),
+            false => (key.value.clone(), distance.clone()),
+        };
+        let value = self.binary(operator, of_row, by, span)?;
         let bound = match is_before {
             true => FrameBound::Preceding(distance),
             false => FrameBound::Following(distance),
@@ -571,6 +580,8 @@ pub(super) fn first_rows(
 /// The columns of the sub-select so far.
 #[derive(Default)]
 struct Rewriting {
+    /// `GROUP BY` of the sub-select.
+    group: Vec<Expr>,
     inner: Vec<Output>,
     calls: Vec<WindowCall>,
 }
@@ -585,6 +596,7 @@ impl Rewriting {
         mut order: Vec<OrderKey>,
         mut filter: Option<Expr>,
     ) -> (Plain, Vec<OrderKey>) {
+        self.group.clone_from(&plain.group);
         let mut outputs = std::mem::take(&mut plain.outputs);
         outputs.iter_mut().for_each(|output| self.outside(&mut output.expr));
         for key in &mut order {
@@ -631,11 +643,16 @@ impl Rewriting {
             return;
         }
         let ExprKind::Window(call) = &mut expr.kind else {
-            expr.for_each_child_mut(&mut |child| self.outside(child));
+            expr.for_each_child_mut(&mut |child| match child.has_window() {
+                true => self.outside(child),
+                false => self.leaves(child),
+            });
             return;
         };
         let mut call = (**call).clone();
-        call.for_each_expr_mut(&mut |part| self.inside(part));
+        // `FILTER` decides whether the argument is evaluated.
+        call.arguments.iter_mut().chain(&mut call.filter).for_each(|part| self.leaves(part));
+        call.window.for_each_expr_mut(&mut |part| self.inside(part));
         // Constants are equal in all rows.
         let is_column = |key: &Expr| matches!(key.kind, ExprKind::Column(_));
         call.window.partition.retain(is_column);
@@ -645,6 +662,20 @@ impl Rewriting {
             self.calls.push(call);
         }
         expr.kind = ExprKind::Column(ColumnRef { level: 0, source: CALLS, column: at });
+    }
+
+    /// Replaces the columns of an operand, which may have to stay unevaluated for some rows: `CASE`
+    /// and others decide.
+    fn leaves(&mut self, expr: &mut Expr) {
+        let is_leaf = matches!(
+            expr.kind,
+            ExprKind::Column(_) | ExprKind::Aggregate { .. } | ExprKind::Subquery { .. }
+        );
+        if is_leaf || is_drawn(expr) || self.group.contains(expr) {
+            self.inside(expr);
+        } else {
+            expr.for_each_child_mut(&mut |child| self.leaves(child));
+        }
     }
 
     fn inside(&mut self, expr: &mut Expr) {

@@ -98,3 +98,8 @@ SELECT nth_value(id, 0) OVER () FROM sale;
 SELECT count(DISTINCT id) OVER () FROM sale;
 SELECT id, units, rank() OVER (ORDER BY id) FROM sale GROUP BY id;
 SELECT seller, rank() OVER (ORDER BY id) FROM sale GROUP BY seller;
+SELECT id, CASE WHEN units <> 5 THEN 10 / (units - 5) - avg(units) OVER () END FROM sale ORDER BY id;
+SELECT id, sum(10 / (units - 5)) FILTER (WHERE units <> 5) OVER (ORDER BY id) FROM sale ORDER BY id;
+SELECT region || '!', count(*) OVER (PARTITION BY region || '!'), max(length(region || '!')) OVER () FROM sale GROUP BY region || '!' ORDER BY 1;
+SELECT count(*) OVER (ORDER BY k RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM (VALUES (2147483647), (-2147483648), (2147483646)) v(k) ORDER BY 1;
+SELECT count(*) OVER (ORDER BY k RANGE BETWEEN 9223372036854775807 PRECEDING AND 1 FOLLOWING) FROM (VALUES (9223372036854775807), (-9223372036854775808)) v(k) ORDER BY 1;

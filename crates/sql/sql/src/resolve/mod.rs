@@ -22,6 +22,7 @@ pub(crate) mod scope;
 mod select;
 mod set;
 mod special;
+mod split;
 mod window;
 mod with;
 mod write;

@@ -6,8 +6,9 @@
 //! a [`Pin`] replaces that of its lane.
 //!
 //! A lane of the same database resumes it. The pin stays until the transaction ends, and the lane
-//! announces nothing. State that belongs to lanes stays with them: directories and leaf caches,
-//! which are hints, and garbage.
+//! announces nothing. A transaction that takes newer snapshots pins only its catalog, and the lane
+//! announces each snapshot. State that belongs to lanes stays with them: directories and leaf
+//! caches, which are hints, and garbage.
 //!
 //! Decision: docs/decisions/0357-a-transaction-can-be-parked.md
 
@@ -123,7 +124,10 @@ impl<E: Env> LaneInner<E> {
 
     async fn pin(&mut self) -> Result<Pin<E>, Abort> {
         let _holder = self.shared.begin_work(&self.env).map_err(|_| Abort::Unreachable)?;
-        let bounds = Bounds { stamp: self.snapshot.stamp.max(1), epoch: self.open.catalog.epoch };
+        // One that takes a newer snapshot for its next statement needs no old versions, only its
+        // tables.
+        let stamp = if self.txn.renews { u64::MAX } else { self.snapshot.stamp.max(1) };
+        let bounds = Bounds { stamp, epoch: self.open.catalog.epoch };
         match self.identity.shared_slot.clone() {
             None => Pin::by_keeper(&self.env, &self.shared, bounds).await,
             Some(slot) => {

@@ -100,6 +100,19 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane_ref().table(row)
     }
 
+    /// The words of a row's primary key.
+    ///
+    /// # Panics
+    ///
+    /// If `row` is of another transaction.
+    #[inline]
+    pub fn key_words(&self, row: RowId) -> &[u64] {
+        let lane = self.lane_ref();
+        let access = lane.txn.access(row);
+        let words = lane.open.info(lane.txn.accesses[access].table).row.key_words;
+        lane.txn.batch.words(lane.txn.key(access, words))
+    }
+
     /// Whether the transaction still holds a row whose id it has returned, see
     /// [`Self::forget_rows`].
     #[inline]

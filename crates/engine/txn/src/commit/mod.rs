@@ -59,7 +59,7 @@ impl<E: Env> LaneInner<E> {
             return self.release(timestamp, abort).await;
         }
         self.env.reach(CommitStep::LocksHeld).await;
-        if self.txn.serializable
+        if (self.txn.serializable || !self.witnesses.is_empty())
             && let Err(abort) = self.validate_reads(timestamp).await
         {
             return self.release(timestamp, abort).await;

@@ -1,10 +1,12 @@
-//! Validation of serializable transactions: with all locks held, everything read must be unchanged.
+//! Validation of serializable transactions and of guarded reads: with all locks held, everything
+//! read must be unchanged.
 //!
 //! Decision: docs/decisions/0019-serializable-reads-are-validated-with-all-locks-held.md
 
 use crate::abort::Abort;
 use crate::commit::witness::{LeafWitness, WordWitness};
 use crate::lane::LaneInner;
+use crate::read::access::AccessId;
 use crate::recovery::LockedWord;
 use fabric::{Env, Mutant};
 use layout::{GlobalPtr, VersionWord, leaf};
@@ -88,11 +90,22 @@ impl<E: Env> LaneInner<E> {
         found.into_iter().for_each(|(met, word)| self.note_stray(met, word));
     }
 
-    /// Whether our own lock was taken from the value that a witness expects. A row is read once; a
-    /// bucket may have been read twice, before and after another transaction's insert.
+    /// Whether our own lock was taken from the value that a witness expects. A bucket may have been
+    /// read twice, before and after another transaction's insert; a row only on two snapshots.
     fn is_proved(&self, word: GlobalPtr, expected: u64) -> bool {
+        if self.txn.renews && !self.is_row_proved(word, expected) {
+            return false;
+        }
         let insert = self.writes.bucket_inserts.iter().find(|insert| insert.bucket == word);
         insert.is_none_or(|insert| insert.insert == expected)
             || self.env.mutant(Mutant::CommitTrustOwnBucketLock)
+    }
+
+    /// The same for a row; true for other words.
+    #[cold]
+    fn is_row_proved(&self, word: GlobalPtr, expected: u64) -> bool {
+        let of = |&&access: &&AccessId| self.txn.accesses[access].row == word;
+        let access = self.writes.rows.iter().find(of);
+        access.is_none_or(|&access| self.txn.accesses[access].version.word() == expected)
     }
 }

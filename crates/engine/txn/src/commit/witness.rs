@@ -19,7 +19,7 @@ pub(crate) struct LeafWitness {
     pub version: u64,
 }
 
-/// All witnesses of a transaction; empty if it is not serializable.
+/// All witnesses of a transaction: of its guarded reads, or of all if it is serializable.
 #[derive(Default)]
 pub(crate) struct Witnesses {
     pub words: Vec<WordWitness>,

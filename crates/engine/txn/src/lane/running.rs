@@ -15,6 +15,9 @@ use index::tree::LeafRead;
 use layout::row::KEY;
 use layout::{GlobalPtr, VersionWord, leaf};
 
+/// Number of accesses that do not count any more and may stay in the map.
+const STALE_MAX: usize = 1024;
+
 /// The read set of the running transaction.
 pub(crate) struct RunningTransaction {
     pub batch: TransactionBatch,
@@ -26,6 +29,15 @@ pub(crate) struct RunningTransaction {
     pub stage: layout::LongStage,
     /// The state of rows before they were changed, as far as savepoints need it.
     pub undo: UndoLog,
+    /// The accesses and leaves from these positions on are those of the present reads. Earlier
+    /// ones count only if they are written, see [`crate::snapshot::renewal`].
+    pub fresh_accesses: u32,
+    pub fresh_leaves: u32,
+    /// Where accesses and leaves ended when guarded reads did: nothing was read since if they still
+    /// end there.
+    pub guarded_until: Option<(usize, usize)>,
+    /// Whether the transaction has taken a second snapshot, and may take more.
+    pub renews: bool,
     /// Number of rows read one by one; a scan counts as two. A single read needs no validation.
     pub read_count: u32,
     /// Distinguishes the row ids of one transaction from those of others.
@@ -51,6 +63,10 @@ impl RunningTransaction {
             leaves_seen: List::default(),
             stage: layout::LongStage::default(),
             undo: UndoLog::new(number),
+            fresh_accesses: 0,
+            fresh_leaves: 0,
+            guarded_until: None,
+            renews: false,
             read_count: 0,
             number,
             serializable: false,
@@ -69,6 +85,9 @@ impl RunningTransaction {
         self.buckets_seen.clear();
         self.leaves_seen.clear();
         self.undo.reset();
+        (self.fresh_accesses, self.fresh_leaves) = (0, 0);
+        self.guarded_until = None;
+        self.renews = false;
         self.read_count = 0;
         self.number = self.number.wrapping_add(1);
         self.filling = None;
@@ -89,8 +108,39 @@ impl RunningTransaction {
         self.map.clear();
         self.buckets_seen.clear();
         self.leaves_seen.clear();
+        (self.fresh_accesses, self.fresh_leaves) = (0, 0);
+        self.guarded_until = None;
         self.undo.forget_arena();
         self.number = self.number.wrapping_add(1);
+    }
+
+    /// From now on, rows that were read and not written are read again, and so are leaves.
+    pub fn expect_fresh_reads(&mut self) {
+        self.fresh_accesses = self.accesses.len() as u32;
+        self.fresh_leaves = self.leaves_seen.len() as u32;
+        self.guarded_until = None;
+    }
+
+    /// The ends of the lists of what was read.
+    pub fn read_position(&self) -> (usize, usize) {
+        (self.accesses.len(), self.leaves_seen.len())
+    }
+
+    /// Forgets what was read, except the rows that are `written`, whose ids stay valid.
+    pub fn forget_reads(&mut self, written: &[AccessId], key_words: impl Fn(TableId) -> u32) {
+        self.expect_fresh_reads();
+        // Accesses that no longer count make searches longer.
+        if self.map.len() < STALE_MAX.max(2 * written.len()) {
+            return;
+        }
+        self.map.clear();
+        for &access in written {
+            let Access { table, key_at, .. } = self.accesses[access];
+            let key = Span { at: key_at, words: key_words(table) };
+            if let Err(vacancy) = self.access_of(table, key) {
+                self.map.insert(vacancy, access);
+            }
+        }
     }
 
     #[cold]
@@ -121,7 +171,9 @@ impl RunningTransaction {
         self.map.find(access_hash(table, key), |access| {
             let other = &self.accesses[access];
             let words = Span { at: other.key_at, words: key.len() as u32 };
-            other.table == table && same_words(batch.words(words), key)
+            other.table == table
+                && (access.position() >= self.fresh_accesses || other.is_written())
+                && same_words(batch.words(words), key)
         })
     }
 

@@ -57,6 +57,20 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.read_columns)(lane, reads, columns, found)
     }
 
+    /// Takes a newer snapshot. The transaction keeps what it has written; all other rows are read
+    /// again, and the ids of rows that it has not written are no longer valid. A conflict of a row
+    /// that others have changed since the transaction wrote it shows at the commit, as ever.
+    ///
+    /// # Panics
+    ///
+    /// If the transaction is serializable: its reads are those of one moment.
+    #[inline]
+    pub fn renew_snapshot(&mut self) -> Answer<'_, Result<(), Abort>> {
+        let lane = self.lane();
+        assert!(!lane.txn.serializable, "a serializable transaction has one snapshot");
+        (lane.operations.renew_snapshot)(lane)
+    }
+
     /// Inserts a row with this key; fill its columns with [`Transaction::update`]. Until then
     /// numbers are zero and texts empty.
     #[inline]

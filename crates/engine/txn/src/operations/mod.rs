@@ -65,6 +65,7 @@ type SessionLane<E> = Option<Box<LaneInner<E>>>;
 pub struct Operations<E: Env> {
     pub(crate) begin: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) commit: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Outcome>,
+    renew_snapshot: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) rest: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) park: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<Parked<E>, Abort>>,
     pub(crate) resume: for<'a> fn(
@@ -178,6 +179,7 @@ impl<E: EngineEnv> Operations<E> {
         Self {
             begin: |lane| Answer::of::<E>(lane.begin()),
             commit: |owned| Answer::of::<E>(commit(owned)),
+            renew_snapshot: |lane| Answer::of::<E>(lane.renew_snapshot()),
             rest: |lane| Answer::of::<E>(lane.rest()),
             park: |lane| Answer::of::<E>(lane.park()),
             resume: |lane, parked| Answer::of::<E>(lane.resume(parked)),

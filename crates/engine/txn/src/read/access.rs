@@ -261,6 +261,11 @@ impl AccessMap {
         }
     }
 
+    /// Number of accesses in the map.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
     /// Tries the accesses with this hash until `matches` returns true.
     #[inline(always)]
     pub fn find(

@@ -67,7 +67,8 @@ impl<E: Env> LaneInner<E> {
                 && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
         };
         let leaves: &[LeafSeen] = &self.txn.leaves_seen;
-        let first = leaves.len().saturating_sub(LEAVES_SEARCHED_MAX);
+        let fresh = self.txn.fresh_leaves as usize;
+        let first = leaves.len().saturating_sub(LEAVES_SEARCHED_MAX).max(fresh.min(leaves.len()));
         let found = leaves[first..].iter().rposition(covers);
         found.map(|position| LeafSeenId::new((first + position) as u32))
     }

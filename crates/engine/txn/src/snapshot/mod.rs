@@ -2,7 +2,8 @@
 //!
 //! Read the snapshot here first, then [`oracle`] (taking one), [`slot`] and [`shared_slot`] (slots
 //! of the vector and their numbers). [`freshness`], [`collector`], [`packed`] and [`fetch`] serve
-//! clusters in which many compute servers need snapshots, [`pins`] transactions without a lane.
+//! clusters in which many compute servers need snapshots, [`pins`] transactions without a lane,
+//! [`renewal`] transactions that take a newer one.
 //!
 //! Decision: docs/decisions/0022-a-snapshot-is-never-edited.md
 
@@ -13,6 +14,7 @@ pub(crate) mod freshness;
 pub(crate) mod oracle;
 pub(crate) mod packed;
 pub(crate) mod pins;
+pub(crate) mod renewal;
 pub(crate) mod shared_slot;
 pub(crate) mod slot;
 pub(crate) mod timestamp;

@@ -43,6 +43,16 @@ impl<E: Env> LaneInner<E> {
     /// Takes a snapshot into `self.snapshot` and detects a change of the catalog.
     #[inline]
     pub(crate) async fn take_snapshot(&mut self) -> Result<(), Abort> {
+        let epoch = self.collect_vector().await?;
+        if epoch != self.open.catalog.epoch {
+            self.refresh_catalog(epoch).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a snapshot into `self.snapshot`; returns the epoch of the catalog.
+    #[inline]
+    pub(crate) async fn collect_vector(&mut self) -> Result<u64, Abort> {
         let before = self.env.counters().counts();
         let epoch = match self.shared.config.oracle {
             _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.reuses_snapshot() => {
@@ -56,10 +66,7 @@ impl<E: Env> LaneInner<E> {
         self.statistics.snapshots += 1;
         self.statistics.snapshot_round_trips += cost.round_trips;
         self.statistics.snapshot_verbs += cost.verbs;
-        if epoch != self.open.catalog.epoch {
-            self.refresh_catalog(epoch).await?;
-        }
-        Ok(())
+        Ok(epoch)
     }
 
     /// Whether to reuse the last snapshot, which happens every other time. For a mutant.

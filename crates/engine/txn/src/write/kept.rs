@@ -95,8 +95,10 @@ impl<E: Env> LaneInner<E> {
         }
         let (owner, leaf) = (Owner::Table(table), kept.leaf);
         let is_noted = |seen: &LeafSeen| seen.is_kept && seen.leaf == leaf;
-        let seen = match self.txn.leaves_seen.iter().rposition(is_noted) {
-            Some(seen) => LeafSeenId::new(seen as u32),
+        let fresh = self.txn.fresh_leaves as usize;
+        let leaves = self.txn.leaves_seen.get(fresh..).unwrap_or_default();
+        let seen = match leaves.iter().rposition(is_noted) {
+            Some(seen) => LeafSeenId::new((fresh + seen) as u32),
             None => {
                 let span = self.txn.batch.put(&kept.words);
                 let read = LeafRead { ptr: leaf, span, insert: kept.insert };

@@ -1,8 +1,8 @@
 //! Transactions in one process: their operations ([`basic`], [`columns`], [`long`], [`in_row`],
 //! [`horizon`]), costs ([`budgets`]) and limits ([`limits`], [`full`]); lanes ([`lanes`]), kept
 //! leaves ([`kept`]), dropped tables and indexes ([`dropped`]), failed statements ([`failed`]),
-//! tables in parts ([`parts`]), copied tables ([`copies`]) and savepoints ([`savepoints`]). All in
-//! one program, so that transactions are compiled once.
+//! tables in parts ([`parts`]), copied tables ([`copies`]), savepoints ([`savepoints`]) and
+//! newer snapshots ([`renewed`]). All in one program, so that transactions are compiled once.
 
 mod basic;
 mod budgets;
@@ -20,4 +20,5 @@ mod long;
 mod new_tables;
 mod parked;
 mod parts;
+mod renewed;
 mod savepoints;

@@ -1,0 +1,102 @@
+//! A running transaction takes a newer snapshot: each statement at READ COMMITTED has its own.
+//!
+//! Its writes stay. A written row keeps the version that its write is based on, which the commit
+//! compares as ever, and later statements see the transaction's own row.
+//! Everything else that it has read is forgotten: a row that it has not written is read again, and
+//! so is a leaf.
+//!
+//! Reads of earlier statements are not validated. Where the commit must know that something still
+//! holds, such as a row that a foreign key references, the reads are *guarded*: they are validated
+//! like those of a serializable transaction, whatever snapshots follow.
+//!
+//! Decision: docs/decisions/0360-a-transaction-takes-newer-snapshots-and-keeps-its-writes.md
+
+use crate::abort::{Abort, TxnError};
+use crate::lane::LaneInner;
+use crate::read::access::{RowId, State};
+use crate::transaction::Transaction;
+use fabric::Env;
+use layout::VersionWord;
+
+impl<E: Env> Transaction<'_, E> {
+    /// Whether a row has changed since the snapshot, so that a commit which writes it would fail.
+    /// Changes since the row was read do not count.
+    ///
+    /// # Panics
+    ///
+    /// If `row` is of another transaction.
+    #[inline]
+    pub fn is_outdated(&self, row: RowId) -> bool {
+        let running = &self.lane_ref().txn;
+        running.accesses[running.access(row)].is_old
+    }
+
+    /// Says that the next statement takes a newer snapshot ([`Transaction::renew_snapshot`]). Then
+    /// the transaction needs no old versions while it is parked: it keeps only its tables.
+    pub fn will_renew_snapshot(&mut self) {
+        self.lane().txn.renews = true;
+    }
+
+    /// Begins or ends guarded reads, and returns whether reads were guarded before. The commit
+    /// validates them, if it writes. Everything is guarded in a serializable transaction.
+    pub fn guard_reads(&mut self, guards: bool) -> bool {
+        let running = &mut self.lane().txn;
+        let before = running.serializable;
+        if guards && !before {
+            // Rows that are known already have no witness, unless they were guarded.
+            if running.guarded_until != Some(running.read_position()) {
+                running.expect_fresh_reads();
+            }
+        } else if !guards && before {
+            running.guarded_until = Some(running.read_position());
+        }
+        running.serializable = guards;
+        before
+    }
+
+    /// Guards a row that was read: the commit fails if it has changed by then.
+    ///
+    /// # Panics
+    ///
+    /// If `row` is of another transaction.
+    pub fn guard_row(&mut self, row: RowId) {
+        let lane = self.lane();
+        let access = &lane.txn.accesses[lane.txn.access(row)];
+        // The commit compares written rows in any case, and those of a serializable transaction
+        // have a witness. An old version has none: its successor is there already.
+        if access.state == State::Read && !lane.txn.serializable {
+            let expected = if access.is_old { VersionWord::NONE.locked() } else { access.version };
+            lane.witnesses.add_word(access.row, expected.word());
+        }
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// See [`Transaction::renew_snapshot`].
+    pub(crate) async fn renew_snapshot(&mut self) -> Result<(), Abort> {
+        self.begin_statement()?;
+        let renewed = self.renew().await.map_err(TxnError::from);
+        let ended = self.end_statement(renewed);
+        ended.map_err(|error| error.abort().unwrap_or(Abort::SnapshotUnavailable))
+    }
+
+    async fn renew(&mut self) -> Result<(), Abort> {
+        debug_assert!(!self.txn.serializable, "a serializable transaction has one snapshot");
+        // A promotion of the oracle must know everybody's announcement.
+        let _holder = self.shared.begin_work(&self.env).map_err(|_| Abort::Unreachable)?;
+        let Self { open, txn, writes, .. } = self;
+        match writes.is_empty() {
+            true => txn.forget_rows(),
+            false => txn.forget_reads(&writes.rows, |table| open.info(table).row.key_words),
+        }
+        self.txn.renews = true;
+        let arena = self.txn.batch.arena_words() as u32;
+        self.identity.is_announced = true;
+        // The transaction keeps its catalog, which its rows are of. So it does not acknowledge a
+        // newer one, and those who change the catalog wait for it.
+        self.collect_vector().await?;
+        self.txn.batch.clear_verbs();
+        self.txn.batch.truncate(arena);
+        Ok(())
+    }
+}

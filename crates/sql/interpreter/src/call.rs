@@ -182,6 +182,7 @@ impl Procedures {
                 Ok(txn::Outcome::Unknown) => return Err(CallError::Unknown),
                 Ok(txn::Outcome::Aborted(reason)) => reason,
                 Err(Failure::Sql(error)) => return Err(CallError::Sql(error)),
+                Err(Failure::Again) => return Err(CallError::Aborted(Abort::Contended)),
                 Err(Failure::Txn(error)) => match error.abort() {
                     Some(reason) => reason,
                     None => return Err(CallError::Engine(*error)),

@@ -48,6 +48,9 @@ pub(crate) enum Failure {
     Sql(Box<Error>),
     /// An error of the engine, boxed so that results are returned in registers.
     Txn(Box<TxnError>),
+    /// The statement waits for a row's lock, or has locked a row that may have changed since its
+    /// snapshot: it must run again.
+    Again,
 }
 
 impl From<Box<Error>> for Failure {

@@ -3,6 +3,7 @@
 use crate::interrupt::Watch;
 use crate::memory::{Memory, Reservation};
 use crate::plan::Statement;
+use crate::row_lock::HeldLocker;
 use crate::rows::Rows;
 use crate::run::Meter;
 use crate::single::Sequences;
@@ -50,6 +51,8 @@ pub(crate) struct Frame {
     pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
     pub sequences: Option<HeldSequences>,
+    /// Grants the locks of rows; without it statements take none.
+    pub locker: Option<HeldLocker>,
     pub watch: Watch,
 }
 

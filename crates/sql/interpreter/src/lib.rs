@@ -22,6 +22,7 @@
 //! memory    the memory that a statement may hold
 //! divided   INSERT ... SELECT by several transactions
 //! interrupt the end of a statement by request or at a deadline
+//! row_lock  the modes of locks of rows, and who grants them
 //! ```
 #![forbid(unsafe_code)]
 
@@ -45,6 +46,7 @@ mod memory;
 mod paused;
 mod plan;
 mod program;
+mod row_lock;
 mod rows;
 mod run;
 mod scope;
@@ -58,6 +60,8 @@ pub use error::{CallError, OpenError};
 pub use interrupt::{Deadline, Interrupt};
 pub use memory::WORK_MEMORY;
 pub use paused::Paused;
+pub use row_lock::{RowLockAnswer, RowLockMode, RowLocker};
 pub use rows::Rows;
 pub use run::Meter;
 pub use single::{Routine, Runner, Sequences, SingleStatement, StatementError, Tables};
+pub use sql::query::IfLocked;

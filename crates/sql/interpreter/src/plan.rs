@@ -3,7 +3,9 @@
 //!
 //! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
+use crate::row_lock::RowLockMode;
 use procedure::node::JoinKind;
+use sql::query::IfLocked;
 use sql::window::WindowFunction;
 use sql_value::{AggregateCall, Formula};
 use txn::IndexId;
@@ -107,7 +109,7 @@ pub(crate) enum Operator {
     SetOperation(Box<SetOperation>),
     Window(Box<Window>),
     Shared { plan: usize, filter: Option<Term> },
-    Lock { input: Box<Node> },
+    Lock { mode: RowLockMode, if_locked: IfLocked, input: Box<Node> },
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
@@ -281,6 +283,8 @@ pub(crate) struct ConflictUpdate {
     pub columns: Vec<usize>,
     pub values: List,
     pub filter: Option<Term>,
+    /// The mode of the locks that it takes.
+    pub mode: RowLockMode,
 }
 
 #[derive(Debug)]
@@ -292,6 +296,8 @@ pub(crate) struct Update {
     /// Whether the update may change the primary key or a unique index, or must be checked: it then
     /// builds the whole new row.
     pub is_whole: bool,
+    /// The mode of the locks that it takes.
+    pub mode: RowLockMode,
     pub input: Node,
 }
 

@@ -12,6 +12,7 @@ use crate::frame::{Frame, HeldSequences};
 use crate::interrupt::{Deadline, Interrupt};
 use crate::plan::{Operator, Statement};
 use crate::program::Program;
+use crate::row_lock::{HeldLocker, RowLocker};
 use crate::rows::Rows;
 use crate::run::{ALL, Run, draw_hidden_key};
 use crate::scope::{NOTHING, View, microseconds};
@@ -184,6 +185,9 @@ pub enum StatementError {
     Sql(Box<Error>),
     /// An error of the engine; an abort ends the transaction.
     Engine(Box<TxnError>),
+    /// The statement must run again, when the lock for which it waits is granted, or on a newer
+    /// snapshot. Its changes are part of the transaction: roll them back.
+    Again,
 }
 
 impl From<Failure> for StatementError {
@@ -191,6 +195,7 @@ impl From<Failure> for StatementError {
         match failure {
             Failure::Sql(error) => Self::Sql(error),
             Failure::Txn(error) => Self::Engine(error),
+            Failure::Again => Self::Again,
         }
     }
 }
@@ -221,6 +226,16 @@ impl Runner {
     /// Gives statements sequences.
     pub fn set_sequences(&mut self, sequences: Arc<dyn Sequences>) {
         self.frame.sequences = Some(HeldSequences(sequences));
+    }
+
+    /// Gives statements someone who grants locks of rows.
+    pub fn set_row_locker(&mut self, locker: Arc<dyn RowLocker>) {
+        self.frame.locker = Some(HeldLocker(locker));
+    }
+
+    /// The transaction has taken a newer snapshot: ids of rows are no longer valid.
+    pub fn note_new_snapshot(&mut self) {
+        self.frame.looked_up = None;
     }
 
     /// Gives statements a request that ends them.

@@ -85,7 +85,7 @@ impl Converter {
         let (limit, offset) = self.within(Vec::new(), |converter| {
             Ok((converter.optional(&select.limit)?, converter.optional(&select.offset)?))
         })?;
-        let lock = select.lock.clone();
+        let lock = select.lock;
         Ok(self.block(Block { body, order, limit, offset, lock, types }))
     }
 

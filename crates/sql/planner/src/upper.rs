@@ -64,7 +64,7 @@ impl Builder<'_, '_> {
             }
             (Body::Plain(_), _) => return refuse("no plan was found for a query"),
         };
-        if let Some(strength) = &block.lock {
+        if let Some(strength) = block.lock {
             node = self.locked(block, strength, node);
         }
         node = self.limited(block, node, around)?;
@@ -83,7 +83,7 @@ impl Builder<'_, '_> {
         Ok(passing(|input| Operator::Limit { limit, offset, input }, input))
     }
 
-    fn locked(&self, block: &Block, strength: &RowLock, input: Node) -> Node {
+    fn locked(&self, block: &Block, strength: RowLock, input: Node) -> Node {
         let Body::Plain(plain) = &block.body else { return input };
         let relations = plain.from.relations();
         let of_block = self.planner.logical.relations.iter().enumerate();
@@ -97,7 +97,6 @@ impl Builder<'_, '_> {
         tables.sort_unstable();
         tables.dedup();
         tables.into_iter().fold(input, |input, table| {
-            let strength = strength.clone();
             passing(|input| Operator::Lock { table, strength, input }, input)
         })
     }

@@ -21,6 +21,7 @@ pub mod json_function;
 mod keyword;
 mod lenient;
 pub mod load;
+mod lock_words;
 pub mod near;
 mod overriding;
 mod parse;

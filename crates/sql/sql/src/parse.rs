@@ -8,6 +8,7 @@ use crate::dumped::without_effect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyword::{keyword_meant, keyword_meant_by, misspelt};
 use crate::lenient::refuse_lenient;
+use crate::lock_words::key_words;
 use crate::overriding::clause;
 use crate::source::Source;
 use crate::token::token_is_word;
@@ -70,8 +71,10 @@ pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span)
 }
 
 fn leave_out(tokens: &mut Cow<'_, [TokenWithSpan]>) {
-    for at in without_effect(tokens).into_iter().rev() {
-        tokens.to_mut().remove(at);
+    for find in [without_effect, key_words] {
+        for at in find(tokens).into_iter().rev() {
+            tokens.to_mut().remove(at);
+        }
     }
 }
 

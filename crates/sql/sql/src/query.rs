@@ -201,12 +201,40 @@ pub enum OrderBy {
 }
 
 /// Row locks of `SELECT`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum RowLock {
-    /// `FOR UPDATE`, `FOR NO KEY UPDATE`
-    Update,
-    /// `FOR SHARE`, `FOR KEY SHARE`
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowLock {
+    pub strength: LockStrength,
+    pub if_locked: IfLocked,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LockStrength {
+    /// `FOR KEY SHARE`
+    KeyShare,
+    /// `FOR SHARE`
     Share,
+    /// `FOR NO KEY UPDATE`
+    NoKeyUpdate,
+    /// `FOR UPDATE`
+    Update,
+}
+
+impl LockStrength {
+    /// Whether others may not share the rows.
+    pub const fn is_exclusive(self) -> bool {
+        matches!(self, Self::NoKeyUpdate | Self::Update)
+    }
+}
+
+/// The treatment of rows that another transaction has locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IfLocked {
+    #[default]
+    Wait,
+    /// `NOWAIT`
+    Fail,
+    /// `SKIP LOCKED`
+    Skip,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -11,6 +11,7 @@ use crate::catalog::{Definition, Store, Version, is_physical};
 use crate::error::{SqlError, abort_error, catalog_error};
 use crate::host::Host;
 use crate::locks::TableLocks;
+use crate::row_locks::RowLocks;
 use crate::session::{Ended, SessionOptions, SqlSession, ended};
 use crate::waiting::{WAIT_MAX, Waiter, wait_until};
 use interpreter::{Attempts, Retries, Runner, StatementError};
@@ -35,6 +36,7 @@ struct Shared<H> {
     locks: TableLocks,
     ranges: Ranges,
     advisory: AdvisoryLocks,
+    row_locks: Arc<RowLocks>,
     /// Number of sessions so far.
     sessions: AtomicU64,
     /// Whether a session changes the catalog.
@@ -65,6 +67,7 @@ impl<H: Host> SqlDatabase<H> {
             locks: TableLocks::default(),
             ranges: Ranges::default(),
             advisory: AdvisoryLocks::default(),
+            row_locks: Arc::default(),
             sessions: AtomicU64::new(0),
             is_changing: Mutex::new(false),
             changed: Condvar::new(),
@@ -158,6 +161,10 @@ impl<H: Host> SqlDatabase<H> {
         &self.shared.locks
     }
 
+    pub(crate) fn row_locks(&self) -> &Arc<RowLocks> {
+        &self.shared.row_locks
+    }
+
     pub(crate) fn advisory_locks(&self) -> &AdvisoryLocks {
         &self.shared.advisory
     }
@@ -210,7 +217,7 @@ impl<H: Host> SqlDatabase<H> {
         loop {
             let (abort, error) = match self.try_own_transaction(&mut runner, &work).await {
                 Ok(done) => return Ok(done),
-                Err(Ended::Failed(error)) => return Err(error),
+                Err(ended @ (Ended::Failed(_) | Ended::Again)) => return Err(ended.into()),
                 Err(Ended::Aborted(abort, error)) => (abort, error),
             };
             if !attempts.again(database.env(), abort).await {

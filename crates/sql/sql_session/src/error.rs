@@ -129,6 +129,9 @@ impl From<StatementError> for SqlError {
         match error {
             StatementError::Sql(error) => Self::from(*error),
             StatementError::Engine(error) => engine_error(&error),
+            StatementError::Again => {
+                Self::new("40001", "could not serialize access due to concurrent update")
+            }
         }
     }
 }

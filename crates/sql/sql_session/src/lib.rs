@@ -18,6 +18,7 @@
 //! access     roles and privileges
 //! database   the state that sessions share
 //! locks      locks of whole tables; advisory: locks of numbers; waiting: waits for them
+//! row_locks  locks of rows
 //! session    the state of a connection
 //! copy       COPY; cursor: the syntax of cursors
 //! outcome    results: rows, command tags, copies
@@ -40,6 +41,7 @@ pub mod oid;
 mod outcome;
 mod parse_error;
 mod planned;
+mod row_locks;
 mod session;
 mod statement;
 mod waiting;

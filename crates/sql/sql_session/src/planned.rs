@@ -82,16 +82,6 @@ impl Planned {
             _ => None,
         }
     }
-
-    /// Whether its transaction must be serializable.
-    pub fn is_guarded(&self, version: &Version) -> bool {
-        match &self.action {
-            PlannedAction::Query(query) => query.statement.is_guarded(),
-            PlannedAction::Call(call) => {
-                version.routines[call.routine].compiled.as_ref().is_ok_and(|one| one.is_guarded())
-            }
-        }
-    }
 }
 
 /// Resolves and plans a statement.

@@ -7,6 +7,7 @@ use crate::plan::{
     self, Aggregate, Bound, ConflictUpdate, Delete, Insert, Join, List, Operator, Output, Outputs,
     Range, Scan, SetOperation, SortKey, SubPlan, Term, Update,
 };
+use crate::row_lock::RowLockMode;
 use procedure::Node;
 use procedure::node::{self, JoinMethod, Statement};
 use sql::expression::{ColumnRef, Expr, ExprKind};
@@ -200,9 +201,10 @@ impl Compiler<'_> {
             node::Operator::Shared { plan, filter } => {
                 Operator::Shared { plan: *plan, filter: filter.as_ref().map(term) }
             }
-            node::Operator::Lock { input, .. } => {
+            node::Operator::Lock { input, strength, .. } => {
                 self.writes = true;
-                Operator::Lock { input: self.input(input, 0, looked)? }
+                let (mode, if_locked) = (strength.strength.into(), strength.if_locked);
+                Operator::Lock { mode, if_locked, input: self.input(input, 0, looked)? }
             }
             node::Operator::Insert(insert) => {
                 self.writes = true;
@@ -299,7 +301,9 @@ impl Compiler<'_> {
     }
 
     fn insert(&mut self, insert: &node::Insert) -> Result<Insert, String> {
-        let update = insert.update.as_deref().map(|update| Box::new(conflict_update(update)));
+        let table = &self.tables[insert.table];
+        let update = insert.update.as_deref();
+        let update = update.map(|update| Box::new(conflict_update(table, update)));
         let Node { operator, outputs, .. } = &*insert.input;
         if let node::Operator::Project { condition: None, filter: None, input: None } = operator
             && let Some(values) =
@@ -351,6 +355,7 @@ impl Compiler<'_> {
             columns: update.assignments.iter().map(|(at, _)| *at).collect(),
             values: list(&values),
             is_whole,
+            mode: mode_of(table, concerns),
             input: *self.input(&update.input, 1, looked.chain(assigned))?,
         })
     }
@@ -451,7 +456,7 @@ fn input_width(operator: &Operator) -> Option<usize> {
         | Operator::Limit { input, .. }
         | Operator::Unique { input }
         | Operator::Project { input: Some(input), .. }
-        | Operator::Lock { input } => Some(input.width),
+        | Operator::Lock { input, .. } => Some(input.width),
         Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
             inputs.first().map(|input| input.width)
         }
@@ -470,13 +475,25 @@ fn uses_sub_plans(expr: &Expr) -> bool {
     !plans.is_empty()
 }
 
-fn conflict_update(update: &node::ConflictUpdate) -> ConflictUpdate {
+/// The mode of the locks of an update that concerns these columns: that of a key keeps those away
+/// who reference the row.
+fn mode_of(table: &BoundTable, concerns: impl Fn(&[usize]) -> bool) -> RowLockMode {
+    let mut unique = table.indexes.iter().filter(|index| index.unique);
+    match concerns(table.schema.key()) || unique.any(|index| concerns(&index.columns)) {
+        true => RowLockMode::Update,
+        false => RowLockMode::NoKeyUpdate,
+    }
+}
+
+fn conflict_update(table: &BoundTable, update: &node::ConflictUpdate) -> ConflictUpdate {
+    let concerns = |own: &[usize]| update.assignments.iter().any(|(at, _)| own.contains(at));
     let values: Vec<Expr> = update.assignments.iter().map(|(_, value)| value.clone()).collect();
     ConflictUpdate {
         index: update.index,
         columns: update.assignments.iter().map(|(column, _)| *column).collect(),
         values: list(&values),
         filter: update.filter.as_ref().map(term),
+        mode: mode_of(table, concerns),
     }
 }
 

@@ -38,7 +38,9 @@ pub(crate) struct Interpreter<'m, 'l, E: Env> {
 impl<E: Env> Interpreter<'_, '_, E> {
     pub async fn run(&mut self) -> Result<()> {
         let ended = self.take_steps().await;
-        if self.frame.pending_inserts.keys.is_empty() || matches!(ended, Err(Failure::Txn(_))) {
+        if self.frame.pending_inserts.keys.is_empty()
+            || matches!(ended, Err(Failure::Txn(_) | Failure::Again))
+        {
             return ended;
         }
         add_waiting(self.txn, self.tables, self.frame).await?;

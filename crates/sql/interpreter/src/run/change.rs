@@ -2,15 +2,17 @@
 
 use super::keyed::write_columns;
 use super::{NodeContext, Run, State, append_all};
-use crate::bind::BoundTable;
+use crate::bind::{BoundIndex, BoundTable};
 use crate::cell::too_long;
 use crate::error::{Result, plain};
 use crate::key::{self, Fit};
 use crate::plan::{Access, Delete, Insert, List, Node, Operator, Update};
+use crate::row_lock::RowLockMode;
 use crate::rows::Rows;
 use crate::scope::{Outer, Source};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
+use sql::query::IfLocked;
 use sql_value::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -56,10 +58,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
         // Check after all rows are inserted, since they may reference each other.
         if !added.is_empty() {
-            Box::pin(self.read_referred(insert.table, &added)).await?;
-        }
-        for values in &added {
-            Box::pin(self.check_references(insert.table, values, None)).await?;
+            Box::pin(self.check_added(insert.table, &added)).await?;
         }
         self.frame.scratch.values = values;
         self.frame.processed = processed;
@@ -163,6 +162,10 @@ impl<E: Env> Run<'_, '_, E> {
         let tables = self.tables;
         let table = &tables[at];
         let mut key = *key;
+        self.lock_new_key(table, &key)?;
+        for index in table.indexes.iter().filter(|index| index.unique) {
+            self.lock_entry_of(at, index, values)?;
+        }
         let id = loop {
             match self.txn.insert(table.id, &key).await {
                 Ok(id) => break id,
@@ -199,6 +202,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let mut found = std::mem::take(&mut self.frame.scratch.rows);
         self.targets(&update.input, under.outer, &mut found).await?;
+        self.lock_all(&found, (update.mode, IfLocked::Wait))?;
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
         let mut processed = 0;
@@ -256,6 +260,19 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(all)
     }
 
+    /// Locks the key that a row will have in a unique index.
+    pub(super) fn lock_entry_of(
+        &self,
+        at: usize,
+        index: &BoundIndex,
+        values: &[Value],
+    ) -> Result<()> {
+        if self.frame.locker.is_none() || index.columns.iter().any(|&at| values[at].is_null()) {
+            return Ok(());
+        }
+        self.lock_new_entry(index.id, &key_of(&self.tables[at], &index.columns, values)?)
+    }
+
     /// Finds all rows to change or delete, before the first one is changed.
     #[inline]
     async fn targets(
@@ -311,6 +328,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let mut found = std::mem::take(&mut self.frame.scratch.rows);
         self.targets(&delete.input, under.outer, &mut found).await?;
+        self.lock_all(&found, (RowLockMode::Update, IfLocked::Wait))?;
         let tables = self.tables;
         let table = &tables[delete.table];
         let has_referrers = !table.referrers.is_empty();
@@ -335,8 +353,8 @@ impl<E: Env> Run<'_, '_, E> {
             processed += 1;
         }
         // Check after all rows are deleted, since they may reference each other.
-        for old in gone.iter().filter(|_| has_referrers) {
-            Box::pin(self.check_referrers(delete.table, old, None)).await?;
+        if has_referrers {
+            Box::pin(self.check_gone(delete.table, &gone)).await?;
         }
         self.frame.scratch.rows = found;
         self.frame.processed = processed;

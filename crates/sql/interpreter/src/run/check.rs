@@ -8,6 +8,7 @@ use super::change::key_of;
 use crate::bind::{BoundIndex, BoundTable, Reference};
 use crate::error::{Failure, Result, error};
 use crate::key::{self, Fit};
+use crate::row_lock::RowLockMode;
 use crate::scope::{NOTHING, Source};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
@@ -87,6 +88,40 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(columns.iter().enumerate().all(is_equal))
     }
 
+    /// Checks that the rows exist that inserted ones reference. The reads hold until the commit.
+    pub(super) async fn check_added(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
+        if added.is_empty() || self.tables[table].references.is_empty() {
+            return Ok(());
+        }
+        let before = self.txn.guard_reads(true);
+        let checked = self.check_each_added(table, added).await;
+        self.txn.guard_reads(before);
+        checked
+    }
+
+    async fn check_each_added(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
+        self.read_referred(table, added).await?;
+        for values in added {
+            self.check_references(table, values, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks that no row references deleted ones. The reads hold until the commit.
+    pub(super) async fn check_gone(&mut self, table: usize, gone: &[Vec<Value>]) -> Result<()> {
+        let before = self.txn.guard_reads(true);
+        let checked = self.check_each_gone(table, gone).await;
+        self.txn.guard_reads(before);
+        checked
+    }
+
+    async fn check_each_gone(&mut self, table: usize, gone: &[Vec<Value>]) -> Result<()> {
+        for old in gone {
+            self.check_referrers(table, old, None).await?;
+        }
+        Ok(())
+    }
+
     /// Reads all rows that these new ones reference by primary key in one batch, before they are
     /// checked one by one.
     pub(super) async fn read_referred(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
@@ -128,7 +163,10 @@ impl<E: Env> Run<'_, '_, E> {
             if wanted.iter().any(Value::is_null) || !old.is_none_or(differs) {
                 continue;
             }
-            if !self.has_row(reference, &wanted).await? {
+            let referred = self.row_with(reference, &wanted).await?;
+            if let Some(id) = referred {
+                self.lock_one(id, RowLockMode::KeyShare)?;
+            } else {
                 let (from, to) = (&tables[table], &tables[reference.table]);
                 let message = format!(
                     "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
@@ -158,7 +196,7 @@ impl<E: Env> Run<'_, '_, E> {
             if wanted.iter().any(Value::is_null) || !new.is_none_or(differs) {
                 continue;
             }
-            if self.has_row(referrer, &wanted).await? {
+            if self.row_with(referrer, &wanted).await?.is_some() {
                 let (to, from) = (&tables[table], &tables[referrer.table]);
                 let message = format!(
                     "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
@@ -172,39 +210,41 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Whether the other table of a foreign key has a row with these values.
-    async fn has_row(&mut self, reference: &Reference, wanted: &[Value]) -> Result<bool> {
+    /// A row of the other table of a foreign key with these values.
+    async fn row_with(&mut self, reference: &Reference, wanted: &[Value]) -> Result<Option<RowId>> {
         let tables = self.tables;
         let table = &tables[reference.table];
         let key = |places| key_by(table, reference, places, |place| &wanted[place]);
         match &reference.path {
             Some(AccessPath::Key(places)) => {
-                let Some(key) = key(places) else { return Ok(false) };
-                let Some(id) = self.txn.read(table.id, &key).await? else { return Ok(false) };
-                self.has_values(reference.table, id, &reference.other, |at| &wanted[at]).await
+                let Some(key) = key(places) else { return Ok(None) };
+                let Some(id) = self.txn.read(table.id, &key).await? else { return Ok(None) };
+                let has =
+                    self.has_values(reference.table, id, &reference.other, |at| &wanted[at]).await?;
+                Ok(has.then_some(id))
             }
             Some(AccessPath::Index(index, places)) => {
-                let Some(key) = key(places) else { return Ok(false) };
+                let Some(key) = key(places) else { return Ok(None) };
                 let mut found = Vec::new();
                 self.txn.lookup(table.indexes[*index].id, &key, &mut found).await?;
                 for id in found {
                     let has =
                         self.has_values(reference.table, id, &reference.other, |at| &wanted[at]);
                     if has.await? {
-                        return Ok(true);
+                        return Ok(Some(id));
                     }
                 }
-                Ok(false)
+                Ok(None)
             }
             None => {
                 let mut found = Vec::new();
                 self.find_all(reference.table, &mut found).await?;
                 for id in found {
                     if self.equals_row(reference, id, wanted).await? {
-                        return Ok(true);
+                        return Ok(Some(id));
                     }
                 }
-                Ok(false)
+                Ok(None)
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::error::{Failure, Result};
 use crate::key::{self, Fit};
 use crate::key_size::check_sizes;
 use crate::plan::{Access, Insert, Node, Operator, Output, Outputs, Scan, Term, Update};
+use crate::row_lock::RowLockMode;
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
@@ -114,8 +115,14 @@ impl<E: Env> Run<'_, '_, E> {
             return Ok(None);
         }
         match &self.statement.root.operator {
-            Operator::Update(update) => self.change_in_place(update, id, &[], None)?,
-            Operator::Delete(_) => self.txn.delete(id),
+            Operator::Update(update) => {
+                self.lock_one(id, update.mode)?;
+                self.change_in_place(update, id, &[], None)?;
+            }
+            Operator::Delete(_) => {
+                self.lock_one(id, RowLockMode::Update)?;
+                self.txn.delete(id);
+            }
             _ => {}
         }
         self.frame.processed = 1;
@@ -242,6 +249,7 @@ impl<E: Env> Run<'_, '_, E> {
         let key = self.new_row(insert, &mut values)?;
         let tables = self.tables;
         let table = &tables[insert.table];
+        self.lock_new_key(table, &key)?;
         match self.txn.insert(table.id, &key).await {
             Ok(id) => self.write_new(insert, (id, key), &values, rows)?,
             Err(TxnError::DuplicateKey { .. }) => {

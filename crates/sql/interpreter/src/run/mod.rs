@@ -31,6 +31,7 @@ mod group;
 mod join;
 mod keyed;
 mod keyed_join;
+mod locking;
 mod meter;
 mod range;
 mod scan;
@@ -241,7 +242,10 @@ impl<E: Env> Run<'_, '_, E> {
             Operator::Shared { plan, filter } => {
                 Box::pin(self.shared(*plan, filter.as_ref(), node, state, under, rows))
             }
-            Operator::Lock { input } => Box::pin(self.lock(input, node, state, under, rows)),
+            Operator::Lock { mode, if_locked, input } => {
+                let how = (*mode, *if_locked);
+                Box::pin(self.lock(input, how, node, state, under, rows))
+            }
             Operator::Insert(insert) => {
                 Box::pin(ended(state, self.insert(insert, node, under, rows)))
             }

@@ -2,14 +2,20 @@
 //!
 //! Decision: docs/decisions/0203-a-statement-about-one-row-by-key-is-plain-code-around.md
 
+use super::locking::Locking;
 use super::state::LimitState;
 use super::{ALL, BATCH_ROWS, GROWTH, NodeContext, Run, State, evaluate_output};
 use crate::error::{Result, plain};
 use crate::plan::{List, Node, Outputs, Term};
+use crate::row_lock::RowLockMode;
 use crate::rows::Rows;
 use crate::scope::Outer;
 use fabric::Env;
+use sql::query::IfLocked;
 use sql_value::Value;
+
+/// Factor by which more rows are looked at, if too many of the first ones are locked.
+const SKIPPED_GROWTH: usize = 4;
 
 impl<E: Env> Run<'_, '_, E> {
     /// Delivers the outputs of a node for the input rows that pass the filter, until there are
@@ -288,27 +294,64 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(at < shared.len() && rows.len() < most)
     }
 
-    /// Writes the rows unchanged, so that the commit fails if another transaction has changed one
-    /// of them.
+    /// Locks the rows. Those that others may not lock are also written unchanged, and the others
+    /// guarded, so that the commit fails if somebody has changed one of them without a lock.
     pub(super) async fn lock(
         &mut self,
         input: &Node,
+        (mode, if_locked): (RowLockMode, IfLocked),
         node: &Node,
         state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<bool> {
         // A row is not read again after it was locked: all are found first.
-        let found = self.rows_of(input, under).await?;
+        let found = match if_locked {
+            IfLocked::Skip => self.rows_not_locked(input, mode, under).await?,
+            _ => {
+                let found = self.rows_of(input, under).await?;
+                self.lock_all(&found, (mode, if_locked))?;
+                found
+            }
+        };
         for at in 0..found.len() {
-            if let Some(id) = found.id(at) {
-                self.txn.update(id);
+            match found.id(at) {
+                Some(id) if mode.is_exclusive() => _ = self.txn.update(id),
+                Some(id) => self.txn.guard_row(id),
+                None => {}
             }
         }
         *state = State::Done;
         let (most, _) = under.ends(rows);
         self.deliver_all((node, None), found, (under.outer, most), rows).await?;
         Ok(false)
+    }
+
+    /// Finds and locks the rows that nobody else has locked, as many as are wanted.
+    async fn rows_not_locked(
+        &mut self,
+        input: &Node,
+        mode: RowLockMode,
+        under: NodeContext<'_>,
+    ) -> Result<Rows> {
+        let mut asked = under.wanted;
+        loop {
+            let all = NodeContext { wanted: asked, ..under };
+            let found = self.rows_of(input, all).await?;
+            let (mut locks, mut free) = (Locking::default(), Vec::new());
+            for at in 0..found.len() {
+                let Some(id) = found.id(at) else { continue };
+                let is_wanted = free.len() < under.wanted;
+                if is_wanted && self.lock_row(id, (mode, IfLocked::Skip), &mut locks)? {
+                    free.push(at);
+                }
+            }
+            locks.end()?;
+            if free.len() >= under.wanted || found.len() < asked {
+                return Ok(found.reordered(&free));
+            }
+            asked = asked.saturating_mul(SKIPPED_GROWTH);
+        }
     }
 
     pub(super) async fn unique(

@@ -52,6 +52,7 @@ impl<E: Env> Run<'_, '_, E> {
                     return Err(sql_value::Error::new("21000", TWICE).hint(hint).into());
                 }
                 Some(id) => {
+                    self.lock_one(id, update.mode)?;
                     let changed = self.update_held(insert, update, id, &values, under.outer);
                     match changed.await? {
                         Some(new) => (id, new),
@@ -65,9 +66,7 @@ impl<E: Env> Run<'_, '_, E> {
                 self.deliver((node, None), [&shown, &[]], Some(id), under.outer, rows).await?;
             }
         }
-        for values in &added {
-            self.check_references(insert.table, values, None).await?;
-        }
+        self.check_added(insert.table, &added).await?;
         self.frame.processed = processed;
         Ok(())
     }
@@ -150,9 +149,11 @@ impl<E: Env> Run<'_, '_, E> {
             self.insert_row(at, &key, new).await?;
         } else {
             for index in table.indexes.iter().filter(|index| index.unique) {
-                if index.columns.iter().any(differs)
-                    && self.find_equal(at, index, new, Some(id)).await?
-                {
+                if !index.columns.iter().any(differs) {
+                    continue;
+                }
+                self.lock_entry_of(at, index, new)?;
+                if self.find_equal(at, index, new, Some(id)).await? {
                     return Err(duplicate(table, &index.name, &index.columns, new));
                 }
             }
@@ -162,7 +163,16 @@ impl<E: Env> Run<'_, '_, E> {
                 table.columns[column].write(&mut record, column, &new[column])?;
             }
         }
-        self.check_references(at, new, Some(old)).await?;
-        self.check_referrers(at, old, Some(new)).await
+        if table.references.is_empty() && table.referrers.is_empty() {
+            return Ok(());
+        }
+        let before = self.txn.guard_reads(true);
+        let referred = self.check_references(at, new, Some(old)).await;
+        let checked = match referred {
+            Ok(()) => self.check_referrers(at, old, Some(new)).await,
+            failed => failed,
+        };
+        self.txn.guard_reads(before);
+        checked
     }
 }

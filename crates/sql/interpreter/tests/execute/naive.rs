@@ -11,7 +11,8 @@ use procedure::{Node, Operator, Procedure};
 use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind, SubqueryKind};
 use sql::procedure::{Block, Body, Formula, Over, StatementKind};
 use sql::query::{
-    self, FromKind, InsertSource, OrderBy, Plain, Query, RowLock, Select, SelectBody, SetOperation,
+    self, FromKind, IfLocked, InsertSource, LockStrength, OrderBy, Plain, Query, RowLock, Select,
+    SelectBody, SetOperation,
 };
 use sql::{Catalog, Field, Program, Source, SqlType};
 
@@ -276,7 +277,9 @@ impl Planner<'_> {
         match (is_for_change, sources.first().map(|source| &source.kind)) {
             (true, Some(FromKind::Table(table))) => {
                 let table = *table;
-                same(|input| Operator::Lock { table, strength: RowLock::Update, input }, joined)
+                let (strength, if_locked) = (LockStrength::Update, IfLocked::Wait);
+                let strength = RowLock { strength, if_locked };
+                same(|input| Operator::Lock { table, strength, input }, joined)
             }
             _ => joined,
         }

@@ -75,7 +75,7 @@ impl<'a> Lowering<'a> {
         input: &'a node::Node,
         is_ordered: bool,
     ) -> Lowered {
-        let Some(strength) = self.facts.lock.clone() else {
+        let Some(strength) = self.facts.lock else {
             return self.error("the statement locks nothing; create the plans again");
         };
         let (input, row) = self.node(around, input, is_ordered)?;
@@ -101,7 +101,6 @@ impl<'a> Lowering<'a> {
         for &table in others {
             let outputs = pass_on(&sources[0]);
             let rows = input.rows;
-            let strength = strength.clone();
             input = crate::node::Node {
                 operator: Operator::Lock { table, strength, input: Box::new(input) },
                 outputs,

@@ -161,12 +161,10 @@ impl<'a> StatementFacts<'a> {
                 let parts =
                     plain.filter.iter().chain(&plain.group).chain(&plain.having).chain(outputs);
                 parts.for_each(|expr| self.expr(expr));
-                if select.lock.is_some() {
-                    self.lock = if self.lock == Some(RowLock::Update) {
-                        self.lock.clone()
-                    } else {
-                        select.lock.clone()
-                    };
+                if let Some(lock) = select.lock {
+                    let before = self.lock.unwrap_or(lock);
+                    let strength = before.strength.max(lock.strength);
+                    self.lock = Some(RowLock { strength, ..lock });
                     self.lock_sources(&plain.sources);
                 }
             }

@@ -6,7 +6,7 @@ use crate::node::{
     Statement, Update, Workload,
 };
 use sql::expression::{Expr, ExprKind};
-use sql::query::{RowLock, SetOperation};
+use sql::query::SetOperation;
 use sql::window::WindowCall;
 use sql::{Procedure, Table};
 
@@ -197,7 +197,7 @@ impl<'w> Shown<'w> {
             Operator::SetOperation { operation, all, .. } => set_title(*operation, *all),
             Operator::Window { calls, .. } => window_title(calls),
             Operator::Lock { table, strength, .. } => {
-                let how = if *strength == RowLock::Update { "exclusive" } else { "shared" };
+                let how = if strength.strength.is_exclusive() { "exclusive" } else { "shared" };
                 format!("lock {} {how}", self.table(*table).name)
             }
             Operator::Insert(insert) => return self.insert(insert, around),

@@ -9,7 +9,10 @@ use super::window::WindowPlace;
 use super::{Resolver, Untyped, ident_name};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
-use crate::query::{From, FromKind, OrderBy, OrderKey, Output, Plain, RowLock, Select, SelectBody};
+use crate::query::{
+    From, FromKind, IfLocked, LockStrength, OrderBy, OrderKey, Output, Plain, RowLock, Select,
+    SelectBody,
+};
 use crate::types::SqlType;
 use sqlparser::ast::{
     self, Distinct, GroupByExpr, LimitClause, OrderByKind, OrderBySort, SelectItem,
@@ -94,8 +97,6 @@ impl Resolver<'_> {
         let Some(lock) = query.locks.first() else {
             return Ok(None);
         };
-        let advice = "write FOR UPDATE";
-        self.refuse(lock.nonblock.is_some(), span, "NOWAIT and SKIP LOCKED", advice)?;
         let has_windows =
             |plain: &Plain| matches!(plain.sources[..], [From { kind: FromKind::Windows(_), .. }]);
         let lockable = matches!(body, SelectBody::Plain(plain)
@@ -112,8 +113,17 @@ impl Resolver<'_> {
             let message = format!("FOR UPDATE is not allowed with {with}");
             return Err(self.type_error(span, sentence).in_postgres("0A000", message));
         }
-        let updates = query.locks.iter().any(|lock| lock.lock_type == ast::LockType::Update);
-        Ok(Some(if updates { RowLock::Update } else { RowLock::Share }))
+        let strength = query.locks.iter().map(|lock| match lock.lock_type {
+            ast::LockType::Update => LockStrength::Update,
+            ast::LockType::Share => LockStrength::Share,
+        });
+        let if_locked = match lock.nonblock {
+            Some(ast::NonBlock::Nowait) => IfLocked::Fail,
+            Some(ast::NonBlock::SkipLocked) => IfLocked::Skip,
+            None => IfLocked::Wait,
+        };
+        let strength = strength.max().unwrap_or(LockStrength::Update);
+        Ok(Some(RowLock { strength, if_locked }))
     }
 
     fn bounds(

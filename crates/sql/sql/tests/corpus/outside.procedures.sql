@@ -42,8 +42,6 @@ CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM ite
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM item NATURAL JOIN sale; END $$;
 -- case: intersect
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE a integer; BEGIN SELECT 1 INTO a INTERSECT SELECT 1; END $$;
--- case: skip locked
-CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM item FOR UPDATE SKIP LOCKED; END $$;
 -- case: grouping sets
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM count(*) FROM item GROUP BY ROLLUP (name); END $$;
 -- case: similar to

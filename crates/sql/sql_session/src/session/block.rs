@@ -33,9 +33,8 @@ pub(crate) struct Block<E: Env> {
     pub parked: Option<Parked<E>>,
     /// The isolation level that the engine's transaction has.
     pub engine_isolation: Isolation,
-    /// Whether a statement was refused that would run if the transaction were repeated at
-    /// [`Isolation::Serializable`].
-    pub wants_serializable: bool,
+    /// Whether the engine's transaction has an old catalog, and has changed nothing.
+    pub wants_new_engine: bool,
     /// Whether a statement has accessed rows.
     pub has_begun: bool,
     /// Whether a statement has changed rows in the engine's transaction.
@@ -73,7 +72,7 @@ impl<E: Env> Block<E> {
             engine_number: 0,
             parked: None,
             engine_isolation: isolation.of_engine(),
-            wants_serializable: false,
+            wants_new_engine: false,
             has_begun: false,
             has_written: false,
             has_written_shared: false,
@@ -94,6 +93,11 @@ impl<E: Env> Block<E> {
     /// Whether the block has created this table of the engine: nobody else knows it.
     pub fn has_created(&self, physical: &String) -> bool {
         self.change.as_ref().is_some_and(|change| change.created.contains(physical))
+    }
+
+    /// Whether each of its statements takes a snapshot of its own.
+    pub fn renews(&self) -> bool {
+        self.isolation.hides_conflicts() && self.engine_isolation == Isolation::Snapshot
     }
 
     /// Whether the isolation level promises to keep the snapshot of the engine's transaction.

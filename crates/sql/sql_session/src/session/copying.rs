@@ -423,7 +423,7 @@ impl<H: Host> SqlSession<H> {
         let mut block = self.block.take().ok_or_else(no_copy)?;
         let statement = &copy.insert;
         let granted = self.granted_in(Some(&block), &copy.version);
-        let started = self.start_in_block(&mut block, statement.is_guarded()).await;
+        let started = self.start_in_block(&mut block).await;
         let ran = match (started, &mut block.engine) {
             (Ok(()), Some(transaction)) => {
                 block.has_written = true;

@@ -114,7 +114,7 @@ impl<H: Host> SqlSession<H> {
         block.writes += 1;
         let parts = Parts { tables, insert, parameters, rows: &input, has_query: true };
         if input.len() <= CHUNK_ROWS {
-            self.start_in_block(block, false).await?;
+            self.start_in_block(block).await?;
             block.has_written = true;
             let transaction = block.engine.as_mut().expect("it was started");
             return self.run_part(transaction, parts, 0..input.len()).await;
@@ -138,7 +138,7 @@ impl<H: Host> SqlSession<H> {
             self.stop_in_block(block).await;
             block.engine_isolation = Isolation::Snapshot;
         }
-        let started = self.start_in_block(block, false).await;
+        let started = self.start_in_block(block).await;
         let input = match started {
             Ok(()) => {
                 let transaction = block.engine.as_mut().expect("it was started");
@@ -204,7 +204,7 @@ impl<H: Host> SqlSession<H> {
                             return Err(error);
                         }
                     }
-                    Err(Ended::Failed(error)) => return Err(error),
+                    Err(ended @ (Ended::Failed(_) | Ended::Again)) => return Err(ended.into()),
                 }
             };
             at = end;
@@ -218,11 +218,7 @@ impl<H: Host> SqlSession<H> {
         part: Range<usize>,
         began_us: &mut Option<i64>,
     ) -> Result<u64, Ended> {
-        let isolation = match parts.insert.is_guarded() {
-            true => Isolation::Serializable,
-            false => Isolation::Snapshot,
-        };
-        let mut transaction = self.begin_engine(isolation).await?;
+        let mut transaction = self.begin_engine(Isolation::Snapshot).await?;
         match *began_us {
             Some(began_us) => self.runner.begin_at(began_us),
             None => *began_us = Some(self.runner.began_us()),

@@ -8,6 +8,7 @@
 //! query         SELECT, INSERT, UPDATE, DELETE
 //! open          queries whose rows are taken in parts
 //! parking       transactions that give their lane back between two statements
+//! row_waits     statements that wait for rows, and newer snapshots
 //! replay        repeats the statements of a transaction; savepoints
 //! utility       all other commands
 //! definition    CREATE, DROP, ALTER, TRUNCATE
@@ -48,6 +49,7 @@ mod query;
 mod replay;
 mod rewrite;
 mod roles;
+mod row_waits;
 pub(crate) mod settings;
 mod style;
 mod timeouts;
@@ -75,6 +77,7 @@ use crate::database::SqlDatabase;
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::outcome::{Notice, Outcome};
+use crate::row_locks::SessionRows;
 use cache::Cache;
 use copying::Copying;
 use explain::Measured;
@@ -144,6 +147,7 @@ pub struct SqlSession<H: Host> {
     cache: Cache,
     interrupt: Arc<Interrupt>,
     advisory: HeldAdvisory,
+    row_locks: Arc<SessionRows>,
 }
 
 impl<H: Host> SqlSession<H> {
@@ -158,10 +162,13 @@ impl<H: Host> SqlSession<H> {
         let settings = Settings::new(identity.current.clone(), is_superuser, &options.settings);
         let handle = database.host().handle();
         let advisory = HeldAdvisory::new(database.next_session());
+        let row_locks =
+            Arc::new(SessionRows::new(database.row_locks().clone(), database.next_session()));
         let mut runner = Runner::new(handle.env(), database.host().sql_time_us());
         let sequences = SessionSequences::new(database.clone(), identity.current.clone());
         let sequences = Arc::new(sequences);
         runner.set_sequences(sequences.clone());
+        runner.set_row_locker(row_locks.clone());
         let interrupt = Arc::new(Interrupt::default());
         runner.set_interrupt(interrupt.clone());
         Self {
@@ -187,6 +194,7 @@ impl<H: Host> SqlSession<H> {
             measured: None,
             cache: Cache::default(),
             advisory,
+            row_locks,
         }
     }
 
@@ -358,6 +366,9 @@ impl<H: Host> SqlSession<H> {
     pub fn fail(&mut self) {
         if let Some(block) = &mut self.block {
             block.has_failed = true;
+            // Nobody needs them any more: the block goes on behind its last savepoint, if at all.
+            let kept = block.savepoints.last().map(|savepoint| savepoint.locks);
+            self.row_locks.release_to(kept.unwrap_or_default());
         }
     }
 
@@ -395,6 +406,7 @@ impl<H: Host> Drop for SqlSession<H> {
         if <H::Env as Fabric>::IMMEDIATE {
             fabric::run_now(self.close());
         }
+        self.row_locks.release_all(false);
         self.advisory.release_all(self.database.advisory_locks(), true);
         self.advisory.release_all(self.database.advisory_locks(), false);
         if let Some(mut block) = self.block.take() {

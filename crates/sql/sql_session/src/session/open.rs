@@ -74,6 +74,11 @@ impl<E: Env> Open<E> {
         rows
     }
 
+    /// Whether it goes on in the transaction of its block.
+    fn is_of_block(&self) -> bool {
+        self.paused.is_some() && self.transaction.is_none() && self.parked.is_none()
+    }
+
     /// Adds rows of the query.
     fn add(&mut self, rows: &mut Rows) {
         let found = taken(rows, self.width);
@@ -210,7 +215,7 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    async fn discard(&mut self, open: Open<H::Env>) {
+    pub(super) async fn discard(&mut self, open: Open<H::Env>) {
         if let Some(transaction) = open.transaction {
             let lane = transaction.abort_and_rest().await;
             self.database.host().give_back_lane(lane);
@@ -255,7 +260,8 @@ impl<H: Host> SqlSession<H> {
         &mut self,
         block: &mut Block<H::Env>,
     ) -> Result<(), SqlError> {
-        let queries: Vec<OpenQuery> = self.queries.keys().copied().collect();
+        let of_block = self.queries.iter().filter(|(_, open)| open.is_of_block());
+        let queries: Vec<OpenQuery> = of_block.map(|(query, _)| *query).collect();
         if !queries.is_empty() {
             let resumed = self.resume_in_block(block).await;
             resumed.map_err(|ended| block.failed_by(ended))?;

@@ -52,6 +52,13 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
+    /// Parks the transaction of a block that waits.
+    pub(super) async fn park_waiting(&self, block: &mut Block<H::Env>) {
+        if let Some(transaction) = block.engine.take() {
+            (block.engine, block.parked) = self.parked(transaction).await;
+        }
+    }
+
     /// Parks a transaction, or returns it if that is not possible.
     async fn parked(
         &self,

@@ -22,13 +22,17 @@ pub(crate) enum Ended {
     /// A retry may succeed.
     Aborted(Abort, SqlError),
     Failed(SqlError),
+    /// The statement must run again, see [`StatementError::Again`].
+    Again,
 }
 
 impl Ended {
     /// Whether the transaction was too large for the engine.
     fn is_too_large(&self) -> bool {
-        let (Self::Aborted(_, error) | Self::Failed(error)) = self;
-        error.sqlstate == "54000"
+        match self {
+            Self::Aborted(_, error) | Self::Failed(error) => error.sqlstate == "54000",
+            Self::Again => false,
+        }
     }
 }
 
@@ -46,6 +50,7 @@ impl From<StatementError> for Ended {
                 None => Self::Failed(error.into()),
             },
             StatementError::Sql(_) => Self::Failed(error.into()),
+            StatementError::Again => Self::Again,
         }
     }
 }
@@ -54,6 +59,7 @@ impl From<Ended> for SqlError {
     fn from(ended: Ended) -> Self {
         match ended {
             Ended::Aborted(_, error) | Ended::Failed(error) => error,
+            Ended::Again => StatementError::Again.into(),
         }
     }
 }
@@ -106,6 +112,18 @@ impl<H: Host> SqlSession<H> {
         prepared: &Prepared,
         parameters: &[Value],
     ) -> Result<Outcome, SqlError> {
+        let ran = self.run_locking(prepared, parameters).await;
+        self.row_locks.end_statement();
+        self.row_locks.release_all(has_perhaps_committed(&ran));
+        ran
+    }
+
+    /// As [`Self::run_alone`]; the locks of rows remain.
+    async fn run_locking(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, SqlError> {
         let mut attempts: Option<Attempts> = None;
         loop {
             let mut locks = HeldLocks::default();
@@ -118,6 +136,10 @@ impl<H: Host> SqlSession<H> {
                     return Box::pin(self.insert_too_many(prepared, parameters, error)).await;
                 }
                 Err(Ended::Failed(error)) => return Err(error),
+                Err(Ended::Again) => {
+                    self.wait_for_row()?;
+                    continue;
+                }
                 Err(Ended::Aborted(abort, error)) => (abort, error),
             };
             let handle = self.database.host().handle();
@@ -142,16 +164,19 @@ impl<H: Host> SqlSession<H> {
         if self.settings.is_read_only() && writes {
             return Err(read_only(&planned).into());
         }
-        let level = self.settings.isolation().of_engine();
-        let is_guarded = planned.is_guarded(&version);
-        let isolation = if is_guarded { Isolation::Serializable } else { level };
+        let isolation = self.settings.isolation().of_engine();
+        if writes {
+            // It can run again on a newer snapshot at every level.
+            self.row_locks.begin_statement(true);
+        }
         let mut transaction = self.begin_engine(isolation).await?;
         let only_looks = !writes && isolation == Isolation::Snapshot;
         let batch = if only_looks { self.batch } else { usize::MAX };
         self.sequences.set_version(&version, &version);
         let running = (parameters, only_looks, batch);
-        let ran = self.run_planned(&mut transaction, &version, &planned, running);
-        match ran.await {
+        let ran = self.run_planned(&mut transaction, &version, &planned, running).await;
+        self.row_locks.end_statement();
+        match ran {
             Ok((_, Some(paused))) => {
                 let of = (&planned, &*version);
                 Ok(self.keep_open(of, prepared, paused, Some(transaction)))
@@ -250,12 +275,8 @@ impl<H: Host> SqlSession<H> {
                     }
                     return Ok(outcome);
                 }
-                Err(Ended::Failed(_)) if std::mem::take(&mut block.wants_serializable) => {
-                    self.repeat_serializable(block).await?;
-                    continue;
-                }
-                Err(Ended::Failed(error)) => return Err(error),
                 Err(Ended::Aborted(abort, error)) => (abort, error),
+                Err(ended) => return Err(ended.into()),
             };
             block.is_doomed = true;
             let attempts = attempts.get_or_insert_with(|| self.new_attempts());
@@ -268,30 +289,56 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    /// Runs a statement of a block once.
+    /// Runs a statement of a block, once more for each row that it has waited for.
     pub(super) async fn step(
         &mut self,
         block: &mut Block<H::Env>,
         prepared: &Prepared,
         parameters: &[Value],
     ) -> Result<Outcome, Ended> {
+        let notices = self.notices.len();
+        loop {
+            let ran = self.step_once(block, prepared, parameters).await;
+            self.row_locks.end_statement();
+            if !matches!(ran, Err(Ended::Again)) {
+                return ran;
+            }
+            self.notices.truncate(notices);
+            self.wait_in_block(block).await?;
+            self.check()?;
+        }
+    }
+
+    /// Runs a statement of a block once.
+    async fn step_once(
+        &mut self,
+        block: &mut Block<H::Env>,
+        prepared: &Prepared,
+        parameters: &[Value],
+    ) -> Result<Outcome, Ended> {
+        block.see_current_catalog(&self.database);
         let (version, planned) = self.planned_in_block(block, prepared, parameters)?;
         let writes = planned.writes(&version);
         if block.is_read_only && writes {
             return Err(read_only(&planned).into());
         }
-        if self.has_open() && (writes || planned.is_guarded(&version)) {
+        if writes {
+            self.row_locks.begin_statement(block.renews());
+        }
+        self.renew_in_block(block).await?;
+        if self.has_open() && writes {
             self.finish_queries(block).await?;
         }
-        self.start_in_block(block, planned.is_guarded(&version)).await?;
+        self.start_in_block(block).await?;
         if let Some(insert) = divides(block, &version, &planned) {
             let ran = Box::pin(self.insert_divided(block, &version, insert, parameters));
             let count = ran.await?;
             return Ok(self.outcome(&planned, prepared, count));
         }
-        let transaction = block.engine.as_mut().expect("it was started");
         let only_looks =
             !writes && !block.has_written && block.engine_isolation == Isolation::Snapshot;
+        let before = writes.then(|| block.before_change()).flatten();
+        let transaction = block.engine.as_mut().expect("it was started");
         block.has_written |= writes;
         if writes {
             let created = block.change.as_ref().map(|change| &change.created[..]);
@@ -302,8 +349,11 @@ impl<H: Host> SqlSession<H> {
         let is_whole = !only_looks || block.log.is_repeated();
         let batch = if is_whole { usize::MAX } else { self.batch };
         let running = (parameters, only_looks, batch);
-        let ran = self.run_planned(transaction, &version, &planned, running);
-        Ok(match ran.await? {
+        let ran = self.run_planned(transaction, &version, &planned, running).await;
+        if let (Err(Ended::Again), Some(before)) = (&ran, before) {
+            block.undo_change(before)?;
+        }
+        Ok(match ran? {
             (_, Some(paused)) => self.keep_open((&planned, &version), prepared, paused, None),
             (count, None) => self.outcome(&planned, prepared, count),
         })
@@ -337,7 +387,7 @@ impl<H: Host> SqlSession<H> {
                 self.sequences.set_version(&version, &granted);
                 return Ok((version, planned));
             }
-            if block.has_begun {
+            if block.has_begun && !block.forget_catalog() {
                 let message = "could not serialize access due to a concurrent change of the table";
                 return Err(SqlError::new("40001", message));
             }
@@ -345,33 +395,18 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    /// Starts the engine's transaction of a block, if it is not running yet. A transaction that
-    /// changes rows with references must be serializable: one that has only read begins again, and
-    /// one that has written may be repeated ([`Block::wants_serializable`]).
-    pub(super) async fn start_in_block(
-        &mut self,
-        block: &mut Block<H::Env>,
-        is_guarded: bool,
-    ) -> Result<(), Ended> {
+    /// Starts the engine's transaction of a block, if it is not running yet.
+    pub(super) async fn start_in_block(&mut self, block: &mut Block<H::Env>) -> Result<(), Ended> {
         self.resume_in_block(block).await?;
-        if is_guarded && block.engine_isolation != Isolation::Serializable {
-            let keeps_snapshot = block.keeps_snapshot();
-            if block.has_written && block.may_divide() {
-                self.settle(block).await?;
-            }
-            if block.has_written || keeps_snapshot {
-                block.wants_serializable = !keeps_snapshot && !block.log.is_lost();
-                let message = "a transaction that changes rows of tables with foreign keys must begin with them, or be serializable";
-                let hint = "Write BEGIN ISOLATION LEVEL SERIALIZABLE.";
-                return Err(SqlError::unsupported(message).hint(hint).into());
-            }
-            self.stop_in_block(block).await;
-            block.engine_isolation = Isolation::Serializable;
-        }
         if block.engine.is_none() {
             block.began_at = self.database.locks().time();
             block.engine = Some(self.begin_engine(block.engine_isolation).await?);
             block.engine_number += 1;
+            if block.renews()
+                && let Some(engine) = &mut block.engine
+            {
+                engine.statement().will_renew_snapshot();
+            }
             block.is_doomed = false;
             block.set_early_savepoints();
             // All statements of a transaction see the time of its first one.
@@ -475,6 +510,11 @@ pub(crate) fn ended<H: Host>(host: &H, committed: Committed<H::Env>) -> Result<(
         host.give_back_lane(lane);
     }
     ended
+}
+
+/// Whether a transaction that has ended so has committed, or may have.
+pub(super) fn has_perhaps_committed<T>(ended: &Result<T, SqlError>) -> bool {
+    ended.as_ref().err().is_none_or(|error| matches!(&*error.sqlstate, "40003" | "58030"))
 }
 
 /// The rows of a statement.

@@ -22,6 +22,7 @@ use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::Outcome;
+use crate::row_locks::LockMark;
 use crate::waiting::Waiter;
 use interpreter::{Attempts, Retries};
 use sql_value::Value;
@@ -69,6 +70,8 @@ pub(crate) struct Savepoint {
     /// Whether the statements before it cannot be repeated.
     is_lost: bool,
     settings: SavedSettings,
+    /// The locks of rows that precede it.
+    pub(super) locks: LockMark,
     /// The state of the engine's transaction, if one was running.
     engine: Option<EngineState>,
 }
@@ -228,7 +231,7 @@ impl<H: Host> SqlSession<H> {
         let repeated = loop {
             match self.repeat_once(block, &log).await {
                 Ok(()) => break Ok(()),
-                Err(Ended::Failed(error)) => break Err(error),
+                Err(ended @ (Ended::Failed(_) | Ended::Again)) => break Err(ended.into()),
                 Err(Ended::Aborted(abort, error)) => {
                     let handle = self.database.host().handle();
                     if !attempts.again(handle.env(), abort).await {
@@ -287,6 +290,7 @@ impl<H: Host> SqlSession<H> {
                 writes: block.writes,
                 version: block.change.as_ref().and(block.version.clone()),
                 is_lost: block.log.is_lost(),
+                locks: self.row_locks.mark(),
                 settings: self.settings.save(),
             });
         }
@@ -314,6 +318,7 @@ impl<H: Host> SqlSession<H> {
     async fn undo_to(&mut self, block: &mut Block<H::Env>, name: &str) -> Result<(), SqlError> {
         let at = position(block, name)?;
         block.savepoints.truncate(at + 1);
+        self.row_locks.release_to(block.savepoints[at].locks);
         // The statements before it have run with its settings and roles.
         self.settings.restore(&block.savepoints[at].settings);
         self.follow_settings(false);
@@ -336,7 +341,7 @@ impl<H: Host> SqlSession<H> {
             block.version = Some(version.unwrap_or(&change.before).clone());
         }
         block.log.statements.truncate(statements);
-        (block.log.is_lost, block.wants_serializable) = (is_lost, false);
+        block.log.is_lost = is_lost;
         block.writes = writes;
         if !must_repeat {
             return Ok(());

@@ -102,7 +102,7 @@ impl<H: Host> SqlSession<H> {
         block: &mut Block<H::Env>,
         parts: Parts<'_>,
     ) -> Result<(), SqlError> {
-        self.start_in_block(block, parts.insert.is_guarded()).await?;
+        self.start_in_block(block).await?;
         (block.has_written, block.writes) = (true, block.writes + 1);
         let transaction = block.engine.as_mut().expect("it was started");
         let ran = self.run_part(transaction, parts, 0..parts.rows.len()).await;
@@ -125,7 +125,7 @@ impl<H: Host> SqlSession<H> {
         if !block.keeps_transaction() {
             return self.run_once(tables, select).await;
         }
-        self.start_in_block(block, false).await?;
+        self.start_in_block(block).await?;
         let transaction = block.engine.as_mut().expect("it was started");
         let mut rows = Rows::new(0);
         let statement = &mut transaction.statement();

@@ -31,7 +31,7 @@ const fn reported(name: &'static str, default: &'static str) -> Known {
 /// The version of PostgreSQL whose behaviour this is.
 pub(crate) const SERVER_VERSION: &str = "15.8";
 
-const KNOWN: [Known; 47] = [
+const KNOWN: [Known; 48] = [
     reported("application_name", ""),
     known("array_nulls", "on"),
     known("backslash_quote", "safe_encoding"),
@@ -42,6 +42,7 @@ const KNOWN: [Known; 47] = [
     reported("DateStyle", "ISO, MDY"),
     known("default_table_access_method", "heap"),
     known("default_tablespace", ""),
+    known("deadlock_timeout", "1s"),
     known("default_text_search_config", "pg_catalog.simple"),
     known("default_transaction_deferrable", "off"),
     known("default_transaction_isolation", "read committed"),
@@ -100,7 +101,8 @@ pub fn is_for_superusers(name: &str) -> bool {
 }
 
 /// Settings whose values are durations.
-const DURATIONS: [&str; 6] = [
+const DURATIONS: [&str; 7] = [
+    "deadlock_timeout",
     "idle_in_transaction_session_timeout",
     "idle_session_timeout",
     "lock_timeout",

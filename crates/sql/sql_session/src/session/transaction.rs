@@ -1,7 +1,7 @@
 //! Begin and end of transactions.
 
 use super::definition::ChangeEnd;
-use super::query::Ended;
+use super::query::{Ended, has_perhaps_committed};
 use super::{Block, BlockKind, SqlSession, TransactionStatus};
 use crate::command::Characteristics;
 use crate::error::{Severity, SqlError};
@@ -114,7 +114,9 @@ impl<H: Host> SqlSession<H> {
         mut block: Block<H::Env>,
         keeps: bool,
     ) -> Result<(), SqlError> {
-        self.queries.clear();
+        while let Some((_, open)) = self.queries.pop_first() {
+            self.discard(open).await;
+        }
         let ended = match keeps {
             true => self.commit_block(&mut block).await,
             false => {
@@ -133,6 +135,7 @@ impl<H: Host> SqlSession<H> {
             };
             self.finish_change(change, end).await;
         }
+        self.row_locks.release_all(keeps && has_perhaps_committed(&ended));
         block.locks.release(self.database.locks());
         self.advisory.release_all(self.database.advisory_locks(), true);
         if self.settings.end(has_committed) {
@@ -160,8 +163,8 @@ impl<H: Host> SqlSession<H> {
             };
             let (abort, error) = match committed {
                 Ok(()) => return Ok(()),
-                Err(Ended::Failed(error)) => return Err(error),
                 Err(Ended::Aborted(abort, error)) => (abort, error),
+                Err(ended) => return Err(ended.into()),
             };
             let attempts = attempts.get_or_insert_with(|| self.new_attempts());
             let env = self.database.host().handle().env().clone();

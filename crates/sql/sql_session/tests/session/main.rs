@@ -21,3 +21,4 @@ mod statistics;
 mod support;
 mod together;
 mod transactions;
+mod waiting;

@@ -11,6 +11,11 @@ pub fn new_database() -> SqlDatabase<LocalHost> {
     run_now(SqlDatabase::open(LocalHost::new(database))).expect("it is empty")
 }
 
+/// The same database in another process: its sessions take no locks that others see.
+pub fn other_process(database: &SqlDatabase<LocalHost>) -> SqlDatabase<LocalHost> {
+    run_now(SqlDatabase::open(database.host().clone())).expect("the catalog is readable")
+}
+
 /// The refusal of a statement on the table of [`with_roles`].
 pub const DENIED: &str = "42501: permission denied for table t";
 

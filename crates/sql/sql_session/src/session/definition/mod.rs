@@ -283,7 +283,7 @@ impl<H: Host> SqlSession<H> {
         let Some(after) = after.filter(|after| after.serial != before.serial) else {
             return Ok(());
         };
-        self.start_in_block(block, false).await?;
+        self.start_in_block(block).await?;
         let transaction = block.engine.as_mut().expect("it was started");
         let mut transaction = transaction.statement();
         let database = self.database.clone();

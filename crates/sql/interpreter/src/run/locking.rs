@@ -1,0 +1,135 @@
+//! Locks of the rows that a statement changes, locks or references.
+//!
+//! A statement locks all rows that it has found before it changes the first one. If one of them may
+//! have changed since its snapshot, it locks the others, too, and runs again: it need not find them
+//! changed one by one.
+
+use super::Run;
+use crate::bind::BoundTable;
+use crate::error::{Failure, Result, plain};
+use crate::row_lock::{RowLockAnswer, RowLockMode, RowLocker};
+use crate::rows::Rows;
+use fabric::Env;
+use layout::Key;
+use sql::query::IfLocked;
+use txn::{RowId, TableId};
+
+/// Distinguishes the keys of unique indexes from those of tables.
+const OF_INDEX: u32 = 1 << 31;
+
+/// The locks that a statement takes before it changes rows.
+#[derive(Default)]
+pub(super) struct Locking {
+    /// Whether a row may have changed since the snapshot.
+    is_outdated: bool,
+}
+
+impl Locking {
+    /// All rows are locked.
+    pub fn end(self) -> Result<()> {
+        if self.is_outdated { Err(Failure::Again) } else { Ok(()) }
+    }
+}
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Locks a row that the statement has found. False if it is to be left out.
+    #[inline]
+    pub(super) fn lock_row(
+        &self,
+        id: RowId,
+        how: (RowLockMode, IfLocked),
+        locks: &mut Locking,
+    ) -> Result<bool> {
+        match &self.frame.locker {
+            None => Ok(true),
+            Some(locker) => self.lock_found(&*locker.0, id, how, locks),
+        }
+    }
+
+    /// Locks all of these rows.
+    #[inline]
+    pub(super) fn lock_all(&self, found: &Rows, how: (RowLockMode, IfLocked)) -> Result<()> {
+        if self.frame.locker.is_none() {
+            return Ok(());
+        }
+        let mut locks = Locking::default();
+        for at in 0..found.len() {
+            if let Some(id) = found.id(at) {
+                self.lock_row(id, how, &mut locks)?;
+            }
+        }
+        locks.end()
+    }
+
+    /// Locks a single row to be changed.
+    #[inline]
+    pub(super) fn lock_one(&self, id: RowId, mode: RowLockMode) -> Result<()> {
+        let mut locks = Locking::default();
+        self.lock_row(id, (mode, IfLocked::Wait), &mut locks)?;
+        locks.end()
+    }
+
+    fn lock_found(
+        &self,
+        locker: &dyn RowLocker,
+        id: RowId,
+        (mode, if_locked): (RowLockMode, IfLocked),
+        locks: &mut Locking,
+    ) -> Result<bool> {
+        let table = self.txn.table(id);
+        let renews = locker.renews_snapshots();
+        match locker.lock(table.0, self.txn.key_words(id), mode, if_locked) {
+            RowLockAnswer::Held => {}
+            RowLockAnswer::MayBeOutdated => locks.is_outdated |= renews,
+            RowLockAnswer::MustWait => return Err(Failure::Again),
+            RowLockAnswer::Busy if if_locked == IfLocked::Skip => return Ok(false),
+            RowLockAnswer::Busy => return Err(self.busy(table)),
+        }
+        if self.txn.is_outdated(id) {
+            if !renews {
+                return Err(changed());
+            }
+            locks.is_outdated = true;
+        }
+        Ok(true)
+    }
+
+    /// Locks the key of a row to be inserted, in the table or in a unique index.
+    pub(super) fn lock_new_key(&self, table: &BoundTable, key: &Key) -> Result<()> {
+        match &self.frame.locker {
+            Some(locker) if !table.has_hidden_key && locker.0.has_room() => {
+                lock_key(&*locker.0, table.id.0, key)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same for its key in a unique index.
+    pub(super) fn lock_new_entry(&self, index: txn::IndexId, key: &Key) -> Result<()> {
+        match &self.frame.locker {
+            Some(locker) if locker.0.has_room() => lock_key(&*locker.0, index.0 | OF_INDEX, key),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn busy(&self, table: TableId) -> Failure {
+        let of = self.tables.iter().find(|one| one.id == table);
+        let name = of.map_or("", |one| &*one.name);
+        plain("55P03", format!("could not obtain lock on row in relation \"{name}\""))
+    }
+}
+
+fn lock_key(locker: &dyn RowLocker, of: u32, key: &Key) -> Result<()> {
+    match locker.lock(of, key.words(), RowLockMode::Update, IfLocked::Wait) {
+        RowLockAnswer::MayBeOutdated if locker.renews_snapshots() => Err(Failure::Again),
+        RowLockAnswer::MustWait => Err(Failure::Again),
+        _ => Ok(()),
+    }
+}
+
+/// The row was changed since the snapshot that the transaction keeps.
+#[cold]
+fn changed() -> Failure {
+    plain("40001", "could not serialize access due to concurrent update")
+}

@@ -1,0 +1,196 @@
+//! The locks that a session's transaction holds.
+
+use super::queue::Signal;
+use super::table::Taken;
+use super::{Owner, RowKey, RowLocks};
+use interpreter::{IfLocked, RowLockAnswer, RowLockMode, RowLocker};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Number of locks above which a transaction locks no keys of new rows: two transactions with the
+/// same key conflict at their commits then.
+const NEW_ROWS_MAX: usize = 4_096;
+
+/// A point in the list of locks: those behind it are released when a savepoint is rolled back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LockMark(usize);
+
+/// The locks of a session.
+pub(crate) struct SessionRows {
+    locks: Arc<RowLocks>,
+    owner: Owner,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+pub(super) struct Held {
+    rows: Vec<HeldRow>,
+    /// The request that waits.
+    pub queued: Option<Queued>,
+    /// Whether a statement runs that takes locks.
+    is_active: bool,
+    /// Whether the statement may run again on a newer snapshot.
+    renews: bool,
+    /// The time of the locks before the statement's snapshot.
+    time: u64,
+}
+
+struct HeldRow {
+    row: RowKey,
+    mode: RowLockMode,
+    /// The mode that the transaction held before.
+    before: Option<RowLockMode>,
+}
+
+/// A request that waits.
+#[derive(Clone)]
+pub(super) struct Queued {
+    pub row: RowKey,
+    pub mode: RowLockMode,
+    pub before: Option<RowLockMode>,
+    pub signal: Arc<Signal>,
+}
+
+impl SessionRows {
+    /// `owner` distinguishes the sessions of the process.
+    pub fn new(locks: Arc<RowLocks>, owner: Owner) -> Self {
+        Self { locks, owner, held: Mutex::default() }
+    }
+
+    pub(super) fn locks(&self) -> &RowLocks {
+        &self.locks
+    }
+
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().expect("no holder panics")
+    }
+
+    /// A statement begins that takes locks, before it takes its snapshot. `renews` says that it may
+    /// run again on a newer one.
+    pub fn begin_statement(&self, renews: bool) {
+        let time = self.locks.time();
+        let mut held = self.held();
+        (held.time, held.renews, held.is_active) = (time, renews, true);
+    }
+
+    /// Statements of the session's own, which take no locks, may follow.
+    pub fn end_statement(&self) {
+        self.held().is_active = false;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        let held = self.held();
+        held.rows.is_empty() && held.queued.is_none()
+    }
+
+    /// The present end of the list.
+    pub fn mark(&self) -> LockMark {
+        LockMark(self.held().rows.len())
+    }
+
+    /// Releases the locks behind a mark, without a commit.
+    pub fn release_to(&self, mark: LockMark) {
+        self.cancel();
+        self.release(mark, None);
+    }
+
+    /// Releases all locks. `has_committed` says that the rows have changed, as far as the modes
+    /// allow.
+    pub fn release_all(&self, has_committed: bool) {
+        self.cancel();
+        if self.is_empty() {
+            return;
+        }
+        let changed_at = has_committed.then(|| self.locks.tick());
+        self.release(LockMark(0), changed_at);
+    }
+
+    fn release(&self, mark: LockMark, changed_at: Option<u64>) {
+        let mut held = self.held();
+        while held.rows.len() > mark.0
+            && let Some(HeldRow { row, mode, before }) = held.rows.pop()
+        {
+            self.locks.release(self.owner, row, before, changed_at.filter(|_| mode.is_exclusive()));
+        }
+    }
+
+    /// Takes the request that waits back.
+    pub(super) fn cancel(&self) {
+        let Some(queued) = self.held().queued.take() else { return };
+        if !self.locks.cancel(self.owner, queued.row) && queued.signal.granted().is_some() {
+            self.add(&queued);
+        }
+        self.locks.waits.end(self.owner);
+    }
+
+    /// A request was granted.
+    pub(super) fn add(&self, queued: &Queued) {
+        let &Queued { row, mode, before, .. } = queued;
+        self.held().rows.push(HeldRow { row, mode, before });
+    }
+
+    /// Takes a grant, as a wait does; false if the request still waits.
+    #[cfg(test)]
+    pub fn take_grant(&self) -> bool {
+        let queued = self.held().queued.take_if(|queued| queued.signal.granted().is_some());
+        if let Some(queued) = queued {
+            self.locks.waits.end(self.owner);
+            self.add(&queued);
+        }
+        self.held().queued.is_none()
+    }
+
+    fn request(&self, row: RowKey, mode: RowLockMode, if_locked: IfLocked) -> RowLockAnswer {
+        let mut held = self.held();
+        if !held.is_active {
+            return RowLockAnswer::Held;
+        }
+        let taken = self.locks.take(self.owner, row, mode, if_locked == IfLocked::Wait);
+        match taken {
+            Taken::Before => RowLockAnswer::Held,
+            Taken::Now(before) => {
+                held.rows.push(HeldRow { row, mode, before });
+                match self.locks.is_changed_since(row, held.time) {
+                    true => RowLockAnswer::MayBeOutdated,
+                    false => RowLockAnswer::Held,
+                }
+            }
+            Taken::Queued { before, signal } => {
+                self.locks.waits.begin(self.owner, row);
+                held.queued = Some(Queued { row, mode, before, signal });
+                RowLockAnswer::MustWait
+            }
+            Taken::Busy => RowLockAnswer::Busy,
+        }
+    }
+}
+
+impl RowLocker for SessionRows {
+    fn lock(
+        &self,
+        table: u32,
+        key: &[u64],
+        mode: RowLockMode,
+        if_locked: IfLocked,
+    ) -> RowLockAnswer {
+        self.request(RowKey::new(table, key), mode, if_locked)
+    }
+
+    fn has_room(&self) -> bool {
+        let held = self.held();
+        held.is_active && held.rows.len() < NEW_ROWS_MAX
+    }
+
+    fn renews_snapshots(&self) -> bool {
+        self.held().renews
+    }
+}
+
+impl Drop for SessionRows {
+    fn drop(&mut self) {
+        self.release_all(false);
+    }
+}

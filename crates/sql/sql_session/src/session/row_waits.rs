@@ -1,0 +1,132 @@
+//! Statements that wait for the locks of rows, and the snapshots of statements at READ COMMITTED.
+//!
+//! A statement takes the locks of all rows that it will change before it changes the first one. If
+//! somebody else holds one, its request is in the row's queue, and the statement ends: what it has
+//! changed is undone, and its locks stay. The session waits, for a while with its lane, then
+//! without. Then the statement runs again: at READ COMMITTED on a newer snapshot, so that its
+//! conditions hold for the newest version of each row. At the other levels it fails if the one who
+//! held the row has committed a change.
+//!
+//! Decision: docs/decisions/0361-rows-are-locked-before-they-are-changed.md
+
+use super::query::Ended;
+use super::{Block, SqlSession};
+use crate::database::SqlDatabase;
+use crate::error::{SqlError, abort_error};
+use crate::host::Host;
+use crate::row_locks::Waited;
+use crate::waiting::Waiter;
+use std::time::Duration;
+use txn::Savepoint;
+
+/// How long a transaction keeps its lane while it waits, if there are enough of them. Most waits
+/// are for a short transaction, and parking takes as long as a short statement.
+const LANE_KEPT: Duration = Duration::from_millis(2);
+/// The longest part of a wait.
+const PART: Duration = Duration::from_secs(1);
+
+/// The state of a block before a statement that changes rows.
+pub(super) struct BeforeChange {
+    savepoint: Savepoint,
+    has_written: bool,
+    has_written_shared: bool,
+    writes: u64,
+}
+
+impl<E: fabric::Env> Block<E> {
+    /// The state before a statement; `None` without a running transaction.
+    pub(super) fn before_change(&mut self) -> Option<BeforeChange> {
+        let engine = self.engine.as_mut()?;
+        Some(BeforeChange {
+            savepoint: engine.statement().savepoint(),
+            has_written: self.has_written,
+            has_written_shared: self.has_written_shared,
+            writes: self.writes,
+        })
+    }
+
+    /// Undoes what a statement has changed.
+    pub(super) fn undo_change(&mut self, before: BeforeChange) -> Result<(), Ended> {
+        if let Some(engine) = &mut self.engine {
+            let undone = engine.statement().roll_back_to(&before.savepoint);
+            undone.map_err(|abort| Ended::Aborted(abort, abort_error(abort)))?;
+        }
+        self.has_written = before.has_written;
+        self.has_written_shared = before.has_written_shared;
+        self.writes = before.writes;
+        Ok(())
+    }
+
+    /// Lets the next statement see the committed catalog as it is now, if it has a snapshot of its
+    /// own and the block has changed nothing.
+    pub(super) fn see_current_catalog<H: Host<Env = E>>(&mut self, database: &SqlDatabase<H>) {
+        if self.version.as_ref().is_some_and(|seen| seen.serial != database.serial()) {
+            self.forget_catalog();
+        }
+    }
+
+    /// Lets the running statement see a newer catalog; false if the block must keep its own.
+    pub(super) fn forget_catalog(&mut self) -> bool {
+        let is_free = self.renews() && !self.has_written && self.change.is_none();
+        if is_free {
+            self.version = None;
+            self.wants_new_engine = true;
+        }
+        is_free
+    }
+}
+
+impl<H: Host> SqlSession<H> {
+    /// Gives the next statement of a block a newer snapshot, if its level wants that.
+    pub(super) async fn renew_in_block(&mut self, block: &mut Block<H::Env>) -> Result<(), Ended> {
+        let wants_new_engine = std::mem::take(&mut block.wants_new_engine);
+        let has_engine = block.engine.is_some() || block.parked.is_some();
+        if !has_engine || !block.renews() || block.is_doomed {
+            return Ok(());
+        }
+        if self.has_open() {
+            // An open query keeps the snapshot that it has begun with.
+            self.finish_queries(block).await?;
+        }
+        if wants_new_engine {
+            // A running transaction of the engine keeps its catalog.
+            self.stop_in_block(block).await;
+        }
+        self.resume_in_block(block).await?;
+        let began_at = self.database.locks().time();
+        if let Some(engine) = &mut block.engine {
+            let renewed = engine.statement().renew_snapshot().await;
+            renewed.map_err(|abort| Ended::Aborted(abort, abort_error(abort)))?;
+            block.began_at = began_at;
+            self.runner.note_new_snapshot();
+        }
+        Ok(())
+    }
+
+    /// Waits for the row that the last statement could not lock, if there is one. The session has
+    /// no lane.
+    pub(super) fn wait_for_row(&self) -> Result<(), SqlError> {
+        let begun_ns = self.now_ns();
+        while self.row_locks.wait(self, begun_ns, PART)? == Waited::NotYet {}
+        Ok(())
+    }
+
+    /// The same in a block.
+    pub(super) async fn wait_in_block(&mut self, block: &mut Block<H::Env>) -> Result<(), Ended> {
+        let begun_ns = self.now_ns();
+        let is_scarce = self.database.host().are_lanes_scarce();
+        let mut part = if is_scarce { Duration::ZERO } else { LANE_KEPT };
+        loop {
+            match self.row_locks.wait(self, begun_ns, part)? {
+                Waited::Granted(grant) if grant.is_changed && !block.renews() => {
+                    let message = "could not serialize access due to concurrent update";
+                    return Err(SqlError::new("40001", message).into());
+                }
+                Waited::Granted(_) => return Ok(()),
+                Waited::NotYet => {}
+            }
+            self.park_waiting(block).await;
+            part = PART;
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod describe;
 mod driver;
 mod drivers;
 mod dump;
+mod interleaved;
 mod login;
 mod pgbench;
 mod privileges;

@@ -1,0 +1,302 @@
+-- The tables of each schedule.
+DROP TABLE IF EXISTS c; DROP TABLE IF EXISTS p; DROP TABLE IF EXISTS t
+CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL, name text UNIQUE)
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c')
+CREATE TABLE p (id int PRIMARY KEY, v int)
+CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p (id))
+INSERT INTO p VALUES (1, 0), (2, 0)
+
+# each statement sees what was committed before it
+1: BEGIN
+1: SELECT v FROM t WHERE id = 1
+2: UPDATE t SET v = 11 WHERE id = 1
+1: SELECT v FROM t WHERE id = 1
+1: UPDATE t SET v = v + 1 WHERE id = 1
+1: SELECT v FROM t WHERE id = 1
+2: SELECT v FROM t WHERE id = 1
+1: COMMIT
+2: SELECT v FROM t WHERE id = 1
+
+# a repeatable snapshot does not
+1: BEGIN ISOLATION LEVEL REPEATABLE READ
+1: SELECT v FROM t WHERE id = 1
+2: UPDATE t SET v = 11 WHERE id = 1
+1: SELECT v FROM t WHERE id = 1
+1: UPDATE t SET v = v + 1 WHERE id = 1
+1: COMMIT
+2: SELECT v FROM t WHERE id = 1
+
+# no update is lost
+1: BEGIN
+2: BEGIN
+1: UPDATE t SET v = v + 1 WHERE id = 1
+2: UPDATE t SET v = v + 1 WHERE id = 1
+1: COMMIT
+2: SELECT v FROM t WHERE id = 1
+2: COMMIT
+1: SELECT v FROM t WHERE id = 1
+
+# the waiting update goes on after a rollback
+1: BEGIN
+1: UPDATE t SET v = 100 WHERE id = 1
+2: UPDATE t SET v = v + 1 WHERE id = 1
+1: ROLLBACK
+2: SELECT v FROM t WHERE id = 1
+
+# a repeatable snapshot fails after the wait
+1: BEGIN
+2: BEGIN ISOLATION LEVEL REPEATABLE READ
+2: SELECT v FROM t WHERE id = 2
+1: UPDATE t SET v = 100 WHERE id = 1
+2: UPDATE t SET v = v + 1 WHERE id = 1
+1: COMMIT
+2: ROLLBACK
+
+# and goes on after a rollback
+1: BEGIN
+2: BEGIN ISOLATION LEVEL REPEATABLE READ
+2: SELECT v FROM t WHERE id = 2
+1: UPDATE t SET v = 100 WHERE id = 1
+2: UPDATE t SET v = v + 1 WHERE id = 1
+1: ROLLBACK
+2: COMMIT
+1: SELECT v FROM t WHERE id = 1
+
+# a condition is evaluated on the newest version
+1: BEGIN
+2: BEGIN
+1: UPDATE t SET v = 5 WHERE id = 1
+2: DELETE FROM t WHERE v = 10
+1: COMMIT
+2: COMMIT
+1: SELECT id, v FROM t ORDER BY id
+
+# a row that was deleted is not updated
+1: BEGIN
+1: DELETE FROM t WHERE id = 1
+2: UPDATE t SET v = 7 WHERE id = 1
+1: COMMIT
+2: SELECT count(*) FROM t
+
+# writers of different rows do not wait, and skew
+1: BEGIN
+2: BEGIN
+1: SELECT sum(v) FROM t WHERE id < 3
+2: SELECT sum(v) FROM t WHERE id < 3
+1: UPDATE t SET v = 0 WHERE id = 1
+2: UPDATE t SET v = 0 WHERE id = 2
+1: COMMIT
+2: COMMIT
+1: SELECT sum(v) FROM t WHERE id < 3
+
+# select for update waits and returns the newest version
+1: BEGIN
+2: BEGIN
+1: UPDATE t SET v = 11 WHERE id = 1
+2: SELECT v FROM t WHERE id = 1 FOR UPDATE
+1: COMMIT
+2: UPDATE t SET v = v + 1 WHERE id = 1
+2: COMMIT
+1: SELECT v FROM t WHERE id = 1
+
+# sharers share
+1: BEGIN
+2: BEGIN
+1: SELECT v FROM t WHERE id = 1 FOR SHARE
+2: SELECT v FROM t WHERE id = 1 FOR SHARE
+3: UPDATE t SET v = 0 WHERE id = 1
+1: COMMIT
+2: UPDATE t SET v = 1 WHERE id = 2
+2: COMMIT
+3: SELECT id, v FROM t ORDER BY id
+
+# two sharers that update the row
+1: BEGIN
+2: BEGIN
+1: SELECT v FROM t WHERE id = 1 FOR SHARE
+2: SELECT v FROM t WHERE id = 1 FOR SHARE
+1: UPDATE t SET v = 1 WHERE id = 1
+2: ROLLBACK
+1: COMMIT
+
+# nowait
+1: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+2: BEGIN
+2: SELECT v FROM t WHERE id = 2 FOR UPDATE NOWAIT
+2: SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT
+2: ROLLBACK
+1: COMMIT
+
+# skip locked takes the next ones
+1: BEGIN
+1: SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+2: BEGIN
+2: SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+3: BEGIN
+3: SELECT id FROM t ORDER BY id FOR UPDATE SKIP LOCKED
+1: ROLLBACK
+2: ROLLBACK
+3: ROLLBACK
+
+# lock_timeout
+1: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+2: SET lock_timeout = '200ms'
+2: UPDATE t SET v = 2 WHERE id = 1
+1: COMMIT
+2: UPDATE t SET v = 2 WHERE id = 1
+
+# statement_timeout ends a wait
+1: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+2: SET statement_timeout = '200ms'
+2: UPDATE t SET v = 2 WHERE id = 1
+1: COMMIT
+
+# rollback to a savepoint releases the locks behind it
+1: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+1: SAVEPOINT s
+1: UPDATE t SET v = 2 WHERE id = 2
+2: UPDATE t SET v = v + 1 WHERE id = 2
+1: ROLLBACK TO s
+3: UPDATE t SET v = v + 1 WHERE id = 1
+1: COMMIT
+1: SELECT id, v FROM t ORDER BY id
+
+# a failed transaction holds nothing
+1: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+1: SELECT 1 / 0
+2: UPDATE t SET v = v + 1 WHERE id = 1
+1: ROLLBACK
+2: SELECT v FROM t WHERE id = 1
+
+# the second insert of a key waits and fails
+1: BEGIN
+1: INSERT INTO t VALUES (4, 40, 'd')
+2: INSERT INTO t VALUES (4, 41, 'e')
+1: COMMIT
+2: SELECT v FROM t WHERE id = 4
+
+# or succeeds after a rollback
+1: BEGIN
+1: INSERT INTO t VALUES (4, 40, 'd')
+2: INSERT INTO t VALUES (4, 41, 'e')
+1: ROLLBACK
+2: SELECT v FROM t WHERE id = 4
+
+# the same for a unique key
+1: BEGIN
+1: INSERT INTO t VALUES (4, 40, 'd')
+2: INSERT INTO t VALUES (5, 50, 'd')
+1: COMMIT
+2: SELECT count(*) FROM t
+
+# on conflict updates the newest version
+1: BEGIN
+1: INSERT INTO t VALUES (4, 40, 'd')
+2: INSERT INTO t VALUES (4, 1, 'e') ON CONFLICT (id) DO UPDATE SET v = t.v + excluded.v
+1: COMMIT
+2: SELECT v, name FROM t WHERE id = 4
+
+# on conflict does nothing
+1: BEGIN
+1: INSERT INTO t VALUES (4, 40, 'd')
+2: INSERT INTO t VALUES (4, 1, 'e') ON CONFLICT DO NOTHING
+1: COMMIT
+2: SELECT v, name FROM t WHERE id = 4
+
+# a parent is not deleted under a child that is being inserted
+1: BEGIN
+1: INSERT INTO c VALUES (1, 1)
+2: DELETE FROM p WHERE id = 1
+1: COMMIT
+2: SELECT count(*) FROM p
+
+# and is deleted after the child's rollback
+1: BEGIN
+1: INSERT INTO c VALUES (1, 1)
+2: DELETE FROM p WHERE id = 1
+1: ROLLBACK
+2: SELECT count(*) FROM p
+
+# a child is not inserted under a parent that is being deleted
+1: BEGIN
+1: DELETE FROM p WHERE id = 1
+2: INSERT INTO c VALUES (1, 1)
+1: COMMIT
+2: SELECT count(*) FROM c
+
+# an update of a parent does not keep children away
+1: BEGIN
+2: BEGIN
+1: UPDATE p SET v = v + 1 WHERE id = 1
+2: INSERT INTO c VALUES (1, 1)
+2: COMMIT
+1: COMMIT
+1: SELECT v FROM p WHERE id = 1
+
+# children of one parent do not wait for each other
+1: BEGIN
+2: BEGIN
+1: INSERT INTO c VALUES (1, 1)
+2: INSERT INTO c VALUES (2, 1)
+1: COMMIT
+2: COMMIT
+1: SELECT count(*) FROM c
+
+# foreign keys are changed in the middle of a transaction
+1: BEGIN
+1: UPDATE t SET v = 0 WHERE id = 1
+1: SELECT v FROM t WHERE id = 2
+2: UPDATE t SET v = 21 WHERE id = 2
+1: INSERT INTO c VALUES (1, 2)
+1: SELECT v FROM t WHERE id = 2
+1: COMMIT
+
+# waits are first come first served
+1: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+2: BEGIN
+2: UPDATE t SET v = v * 2 WHERE id = 1
+3: UPDATE t SET v = v + 10 WHERE id = 1
+1: COMMIT
+2: COMMIT
+3: SELECT v FROM t WHERE id = 1
+
+# a cursor keeps its snapshot
+1: BEGIN
+1: DECLARE k CURSOR FOR SELECT id, v FROM t ORDER BY id
+1: FETCH 1 FROM k
+2: UPDATE t SET v = 0
+1: SELECT sum(v) FROM t
+1: FETCH 2 FROM k
+1: COMMIT
+
+# a deadlock has one victim, and the other one goes on
+1: BEGIN
+2: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+2: UPDATE t SET v = 2 WHERE id = 2
+1: UPDATE t SET v = 1 WHERE id = 2
+2: UPDATE t SET v = 2 WHERE id = 1
+2: ROLLBACK
+1: COMMIT
+1: SELECT id, v FROM t ORDER BY id
+
+# a deadlock of three
+1: BEGIN
+2: BEGIN
+3: BEGIN
+1: UPDATE t SET v = 1 WHERE id = 1
+2: UPDATE t SET v = 2 WHERE id = 2
+3: UPDATE t SET v = 3 WHERE id = 3
+1: UPDATE t SET v = 1 WHERE id = 2
+2: UPDATE t SET v = 2 WHERE id = 3
+3: UPDATE t SET v = 3 WHERE id = 1
+3: ROLLBACK
+2: COMMIT
+1: COMMIT
+1: SELECT id, v FROM t ORDER BY id

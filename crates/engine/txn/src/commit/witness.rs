@@ -2,8 +2,9 @@
 //! commit.
 
 use layout::GlobalPtr;
+use std::collections::BTreeSet;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct WordWitness {
     pub word: GlobalPtr,
     /// Its value when it was read.
@@ -12,7 +13,7 @@ pub(crate) struct WordWitness {
 
 /// A leaf that proves keys absent. Its insert word may have been read later than its entries, so
 /// the rewrite counter, which was read with them, must be unchanged too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct LeafWitness {
     pub leaf: GlobalPtr,
     pub insert: u64,
@@ -24,6 +25,25 @@ pub(crate) struct LeafWitness {
 pub(crate) struct Witnesses {
     pub words: Vec<WordWitness>,
     pub leaves: Vec<LeafWitness>,
+    /// Whether each is in the lists once: statements guard the same rows again and again, on
+    /// several snapshots.
+    are_distinct: bool,
+    /// Those in the lists, if they are distinct.
+    known: BTreeSet<Known>,
+}
+
+/// A witness that is in a list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Known {
+    Word(WordWitness),
+    Leaf(LeafWitness),
+}
+
+/// A point in the lists of witnesses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WitnessMark {
+    words: usize,
+    leaves: usize,
 }
 
 impl Witnesses {
@@ -31,6 +51,15 @@ impl Witnesses {
     pub fn reset(&mut self) {
         self.words.clear();
         self.leaves.clear();
+        if self.are_distinct {
+            self.known.clear();
+            self.are_distinct = false;
+        }
+    }
+
+    /// From now on, a witness that is in a list is not added again.
+    pub fn make_distinct(&mut self) {
+        self.are_distinct = true;
     }
 
     pub fn is_empty(&self) -> bool {
@@ -44,19 +73,49 @@ impl Witnesses {
     #[inline]
     pub fn add_word(&mut self, word: GlobalPtr, value: u64) {
         debug_assert!(!word.is_null());
-        self.words.push(WordWitness { word, value });
+        let witness = WordWitness { word, value };
+        if !self.are_distinct || self.known.insert(Known::Word(witness)) {
+            self.words.push(witness);
+        }
     }
 
     #[inline]
     pub fn add_leaf(&mut self, witness: LeafWitness) {
         debug_assert!(!witness.leaf.is_null());
-        self.leaves.push(witness);
+        if !self.are_distinct || self.known.insert(Known::Leaf(witness)) {
+            self.leaves.push(witness);
+        }
+    }
+
+    /// The present ends of the lists.
+    pub fn mark(&self) -> WitnessMark {
+        let Self { words, leaves, .. } = self;
+        WitnessMark { words: words.len(), leaves: leaves.len() }
+    }
+
+    /// Removes the guards that were added behind a mark.
+    pub fn truncate(&mut self, mark: WitnessMark) {
+        if !self.are_distinct {
+            return;
+        }
+        let words = self.words.drain(mark.words..).map(Known::Word);
+        let leaves = self.leaves.drain(mark.leaves..).map(Known::Leaf);
+        for gone in words.chain(leaves) {
+            self.known.remove(&gone);
+        }
     }
 
     /// Removes the witnesses of one version of a leaf; returns whether there were any.
     pub fn remove_leaf(&mut self, leaf: GlobalPtr, version: u64) -> bool {
         let before = self.leaves.len();
-        self.leaves.retain(|witness| witness.leaf != leaf || witness.version != version);
+        let known = &mut self.known;
+        self.leaves.retain(|witness| {
+            let stays = witness.leaf != leaf || witness.version != version;
+            if !stays {
+                known.remove(&Known::Leaf(*witness));
+            }
+            stays
+        });
         self.leaves.len() < before
     }
 }

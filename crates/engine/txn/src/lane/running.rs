@@ -33,9 +33,6 @@ pub(crate) struct RunningTransaction {
     /// ones count only if they are written, see [`crate::snapshot::renewal`].
     pub fresh_accesses: u32,
     pub fresh_leaves: u32,
-    /// Where accesses and leaves ended when guarded reads did: nothing was read since if they still
-    /// end there.
-    pub guarded_until: Option<(usize, usize)>,
     /// Whether the transaction has taken a second snapshot, and may take more.
     pub renews: bool,
     /// Number of rows read one by one; a scan counts as two. A single read needs no validation.
@@ -43,6 +40,9 @@ pub(crate) struct RunningTransaction {
     /// Distinguishes the row ids of one transaction from those of others.
     pub number: u32,
     pub serializable: bool,
+    /// Whether only some reads are validated, and the present ones are, see
+    /// [`crate::snapshot::renewal`].
+    pub guards: bool,
     /// The reason why the transaction can no longer commit, if it cannot: see
     /// [`super::LaneInner::begin_statement`].
     pub doomed_by: Option<Abort>,
@@ -65,11 +65,11 @@ impl RunningTransaction {
             undo: UndoLog::new(number),
             fresh_accesses: 0,
             fresh_leaves: 0,
-            guarded_until: None,
             renews: false,
             read_count: 0,
             number,
             serializable: false,
+            guards: false,
             doomed_by: None,
             filling: None,
             last_unique_violation: None,
@@ -86,8 +86,8 @@ impl RunningTransaction {
         self.leaves_seen.clear();
         self.undo.reset();
         (self.fresh_accesses, self.fresh_leaves) = (0, 0);
-        self.guarded_until = None;
         self.renews = false;
+        self.guards = false;
         self.read_count = 0;
         self.number = self.number.wrapping_add(1);
         self.filling = None;
@@ -109,26 +109,14 @@ impl RunningTransaction {
         self.buckets_seen.clear();
         self.leaves_seen.clear();
         (self.fresh_accesses, self.fresh_leaves) = (0, 0);
-        self.guarded_until = None;
         self.undo.forget_arena();
         self.number = self.number.wrapping_add(1);
     }
 
-    /// From now on, rows that were read and not written are read again, and so are leaves.
-    pub fn expect_fresh_reads(&mut self) {
-        self.fresh_accesses = self.accesses.len() as u32;
-        self.fresh_leaves = self.leaves_seen.len() as u32;
-        self.guarded_until = None;
-    }
-
-    /// The ends of the lists of what was read.
-    pub fn read_position(&self) -> (usize, usize) {
-        (self.accesses.len(), self.leaves_seen.len())
-    }
-
     /// Forgets what was read, except the rows that are `written`, whose ids stay valid.
     pub fn forget_reads(&mut self, written: &[AccessId], key_words: impl Fn(TableId) -> u32) {
-        self.expect_fresh_reads();
+        self.fresh_accesses = self.accesses.len() as u32;
+        self.fresh_leaves = self.leaves_seen.len() as u32;
         // Accesses that no longer count make searches longer.
         if self.map.len() < STALE_MAX.max(2 * written.len()) {
             return;

@@ -106,6 +106,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<LoneLookup, TxnError> {
         let (access, key) = match self.txn.known_access(table, key.words()) {
             Ok(access) if self.has_words(access, WHOLE) => {
+                self.guard_known(access);
                 return Ok(LoneLookup { access, pending: None });
             }
             Ok(access) => {
@@ -162,6 +163,16 @@ impl<E: Env> LaneInner<E> {
             let Access { table, key_at, .. } = self.txn.accesses[access];
             let key = Span { at: key_at, words: self.open.info(table).row.key_words };
             self.post_first(access, key, words, pending);
+            return;
+        }
+        self.guard_known(access);
+    }
+
+    /// A guarded read has found a row that the transaction has.
+    #[inline(always)]
+    fn guard_known(&mut self, access: AccessId) {
+        if self.txn.guards {
+            self.witness_known(access);
         }
     }
 
@@ -175,7 +186,10 @@ impl<E: Env> LaneInner<E> {
         pending: &mut Vec<Pending>,
     ) -> Result<AccessId, TxnError> {
         let access = match self.txn.access_of(table, key) {
-            Ok(access) if self.has_words(access, WHOLE) => return Ok(access),
+            Ok(access) if self.has_words(access, WHOLE) => {
+                self.guard_known(access);
+                return Ok(access);
+            }
             Ok(access) => access,
             Err(vacancy) => self.txn.add_access(table, vacancy, key.at)?,
         };

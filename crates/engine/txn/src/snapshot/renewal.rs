@@ -6,15 +6,18 @@
 //! so is a leaf.
 //!
 //! Reads of earlier statements are not validated. Where the commit must know that something still
-//! holds, such as a row that a foreign key references, the reads are *guarded*: they are validated
-//! like those of a serializable transaction, whatever snapshots follow.
+//! holds, the reads are *guarded*: they are validated like those of a serializable transaction,
+//! whatever snapshots follow. A row that a foreign key references is guarded by its key alone: it
+//! must exist at the commit, in any version.
 //!
 //! Decision: docs/decisions/0360-a-transaction-takes-newer-snapshots-and-keeps-its-writes.md
 
 use crate::abort::{Abort, TxnError};
+use crate::commit::witness::LeafWitness;
 use crate::lane::LaneInner;
-use crate::read::access::{RowId, State};
+use crate::read::access::{Absence, Access, AccessId, KeyPlace, RowId, State};
 use crate::transaction::Transaction;
+use crate::write::{BucketSeen, LeafSeen};
 use fabric::Env;
 use layout::VersionWord;
 
@@ -40,17 +43,13 @@ impl<E: Env> Transaction<'_, E> {
     /// Begins or ends guarded reads, and returns whether reads were guarded before. The commit
     /// validates them, if it writes. Everything is guarded in a serializable transaction.
     pub fn guard_reads(&mut self, guards: bool) -> bool {
-        let running = &mut self.lane().txn;
-        let before = running.serializable;
+        let LaneInner { txn, witnesses, .. } = self.lane();
+        let before = txn.serializable;
         if guards && !before {
-            // Rows that are known already have no witness, unless they were guarded.
-            if running.guarded_until != Some(running.read_position()) {
-                running.expect_fresh_reads();
-            }
-        } else if !guards && before {
-            running.guarded_until = Some(running.read_position());
+            witnesses.make_distinct();
         }
-        running.serializable = guards;
+        txn.guards = guards && (txn.guards || !before);
+        txn.serializable = guards;
         before
     }
 
@@ -61,17 +60,48 @@ impl<E: Env> Transaction<'_, E> {
     /// If `row` is of another transaction.
     pub fn guard_row(&mut self, row: RowId) {
         let lane = self.lane();
-        let access = &lane.txn.accesses[lane.txn.access(row)];
+        let access = lane.txn.access(row);
         // The commit compares written rows in any case, and those of a serializable transaction
-        // have a witness. An old version has none: its successor is there already.
-        if access.state == State::Read && !lane.txn.serializable {
-            let expected = if access.is_old { VersionWord::NONE.locked() } else { access.version };
-            lane.witnesses.add_word(access.row, expected.word());
+        // have a witness.
+        if lane.txn.accesses[access].state == State::Read && !lane.txn.serializable {
+            lane.witnesses.make_distinct();
+            lane.witness_known(access);
         }
     }
 }
 
 impl<E: Env> LaneInner<E> {
+    /// Adds the witness of a row or gap that was read without one.
+    #[cold]
+    pub(crate) fn witness_known(&mut self, access: AccessId) {
+        let Access { state, absence, is_old, row, version, place, .. } = self.txn.accesses[access];
+        // The successor of an old version is there already, so that nothing proves it current.
+        let current = if is_old { VersionWord::NONE.locked() } else { version };
+        match (state, absence) {
+            (State::Read, _) | (State::Absent, Absence::Tombstone) => {
+                self.witnesses.add_word(row, current.word());
+            }
+            (State::Absent, Absence::Later) => {
+                self.witnesses.add_word(row, VersionWord::NONE.locked().word());
+            }
+            (State::Absent, Absence::NoEntry) => match place {
+                KeyPlace::BucketSeen(seen) => {
+                    let BucketSeen { bucket, insert, .. } = self.txn.buckets_seen[seen];
+                    self.witnesses.add_word(bucket, insert);
+                }
+                KeyPlace::LeafSeen(seen) => {
+                    let LeafSeen { leaf, insert, .. } = self.txn.leaves_seen[seen];
+                    let version = self.txn.leaf_version(seen);
+                    let insert = insert.word();
+                    self.witnesses.add_leaf(LeafWitness { leaf, insert, version });
+                }
+                KeyPlace::Unsettled | KeyPlace::BucketInsert(_) | KeyPlace::Slot(_) => {}
+            },
+            // The commit compares written rows. Absences that prove nothing are looked up again.
+            _ => {}
+        }
+    }
+
     /// See [`Transaction::renew_snapshot`].
     pub(crate) async fn renew_snapshot(&mut self) -> Result<(), Abort> {
         self.begin_statement()?;

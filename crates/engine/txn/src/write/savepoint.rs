@@ -3,11 +3,13 @@
 //! All changes of a transaction are local until its commit. From the first savepoint on, it keeps
 //! the state that each row had before a change, and copies a row's image before it changes an image
 //! that a savepoint needs. A rollback restores these states, the last one first, and truncates the
-//! write set. The read set stays: a serializable transaction still validates it.
+//! write set. The read set stays: a serializable transaction still validates it. Guards of single
+//! reads go, see [`crate::snapshot::renewal`].
 //!
 //! Decision: docs/decisions/0319-a-savepoint-keeps-the-rows-before-their-changes.md
 
 use crate::abort::Abort;
+use crate::commit::witness::WitnessMark;
 use crate::lane::LaneInner;
 use crate::read::access::{Access, AccessId};
 use crate::transaction::Transaction;
@@ -24,6 +26,7 @@ pub struct Savepoint {
     insert_blocks: usize,
     leaf_inserts: usize,
     stage: StageMark,
+    witnesses: WitnessMark,
 }
 
 /// The changes that a transaction can undo.
@@ -107,6 +110,7 @@ impl<E: Env> LaneInner<E> {
             insert_blocks: self.writes.insert_blocks.len(),
             leaf_inserts: self.writes.leaf_inserts.len(),
             stage: self.txn.stage.mark(),
+            witnesses: self.witnesses.mark(),
         }
     }
 
@@ -134,6 +138,8 @@ impl<E: Env> LaneInner<E> {
         self.writes.insert_blocks.truncate(savepoint.insert_blocks);
         self.writes.leaf_inserts.truncate(savepoint.leaf_inserts);
         self.txn.stage.roll_back(savepoint.stage);
+        // Rows that were guarded for undone changes may change.
+        self.witnesses.truncate(savepoint.witnesses);
         self.freeze_changes();
         Ok(())
     }

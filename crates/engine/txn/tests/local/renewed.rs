@@ -268,6 +268,92 @@ fn a_guarded_row_does_not_change_before_the_commit() {
     }
 }
 
+/// A row that was read before guarded reads is the same row behind them, also if they found it.
+#[test]
+fn guarded_reads_leave_the_ids_of_rows() {
+    for storage in STORAGES {
+        let database = database();
+        let (table, _) = create(&database, "t", storage);
+        let (mut one, mut other) = (lane(&database), lane(&database));
+        commit_one(&mut other, table, 1, 10);
+        let mut txn = begin(&mut one);
+        let ahead = run_now(txn.read(table, &key(1))).expect("readable").expect("it exists");
+        txn.guard_reads(true);
+        assert_eq!(value(&mut txn, table, 1), Some(10));
+        txn.guard_reads(false);
+        put(&mut txn, table, 1, 11).expect("it is current");
+        assert_eq!(txn.row(ahead).int(VALUE), 11);
+        txn.update(ahead).set_int(VALUE, 12);
+        assert_eq!(value(&mut txn, table, 1), Some(12));
+        assert_eq!(run_now(txn.commit()), Outcome::Committed, "{storage:?}");
+    }
+}
+
+/// Rows and gaps that the transaction knows are guarded as those that it reads.
+#[test]
+fn known_rows_and_gaps_are_guarded() {
+    for storage in STORAGES {
+        for (id, is_guarded) in [(1, false), (1, true), (3, true)] {
+            let database = database();
+            let (table, _) = create(&database, "t", storage);
+            let (mut one, mut other) = (lane(&database), lane(&database));
+            commit_one(&mut other, table, 1, 10);
+            commit_one(&mut other, table, 2, 10);
+            let mut txn = begin(&mut one);
+            let before = value(&mut txn, table, id);
+            txn.guard_reads(is_guarded);
+            assert_eq!(value(&mut txn, table, id), before);
+            txn.guard_reads(false);
+            renew(&mut txn);
+            put(&mut txn, table, 2, 20).expect("it is current");
+            commit_one(&mut other, table, id, 11);
+            let expected = match is_guarded {
+                true => Outcome::Aborted(Abort::ReadValidation),
+                false => Outcome::Committed,
+            };
+            assert_eq!(run_now(txn.commit()), expected, "{storage:?} {id}");
+        }
+    }
+}
+
+#[test]
+fn a_rollback_ends_the_guards_since_its_savepoint() {
+    for storage in STORAGES {
+        for is_guarded_before in [false, true] {
+            let database = database();
+            let (table, _) = create(&database, "t", storage);
+            let (mut one, mut other) = (lane(&database), lane(&database));
+            (1..4).for_each(|id| commit_one(&mut other, table, id, 10));
+            let mut txn = begin(&mut one);
+            let guard = |txn: &mut Transaction<'_, LocalEnv>| {
+                txn.guard_reads(true);
+                let seen = [1, 7].map(|id| value(txn, table, id));
+                txn.guard_reads(false);
+                assert_eq!(seen, [Some(10), None]);
+            };
+            if is_guarded_before {
+                guard(&mut txn);
+            }
+            let savepoint = txn.savepoint();
+            put(&mut txn, table, 2, 20).expect("it is current");
+            guard(&mut txn);
+            txn.roll_back_to(&savepoint).expect("it has not ended");
+            [1, 7].into_iter().for_each(|id| commit_one(&mut other, table, id, 11));
+            let mut deletion = begin(&mut other);
+            let row = run_now(deletion.read(table, &key(3))).expect("readable");
+            deletion.delete(row.expect("it exists"));
+            assert_eq!(run_now(deletion.commit_and_rest()), Outcome::Committed);
+            renew(&mut txn);
+            put(&mut txn, table, 2, 21).expect("it is current");
+            let expected = match is_guarded_before {
+                true => Outcome::Aborted(Abort::ReadValidation),
+                false => Outcome::Committed,
+            };
+            assert_eq!(run_now(txn.commit()), expected, "{storage:?}");
+        }
+    }
+}
+
 /// The lock of a row proves the version that the write is based on, and not an earlier one.
 #[test]
 fn a_guarded_row_that_is_written_on_a_later_version_does_not_hold() {

@@ -4,23 +4,33 @@
 //! Decision: docs/decisions/0019-serializable-reads-are-validated-with-all-locks-held.md
 
 use crate::abort::Abort;
-use crate::commit::witness::{LeafWitness, WordWitness};
+use crate::commit::witness::{KeyWitness, LeafWitness, WordWitness};
 use crate::lane::LaneInner;
 use crate::read::access::AccessId;
 use crate::recovery::LockedWord;
-use fabric::{Env, Mutant};
+use fabric::{Env, Mutant, Span};
+use layout::row::{HEADER, KEY};
 use layout::{GlobalPtr, VersionWord, leaf};
 
 /// Words of a leaf that validation reads: insert word and rewrite counter.
 const LEAF_WORDS: u32 = 2;
 const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
+/// How often guarded keys are read again while another transaction locks one of their rows.
+const LOCKED_READS_MAX: u32 = 64;
+
 impl<E: Env> LaneInner<E> {
+    /// Checks all witnesses, with all locks held.
+    pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
+        self.validate_words(timestamp).await?;
+        self.validate_keys(timestamp.locked().word()).await
+    }
+
     /// Reads every witness word again: headers of rows that were read (visible or not), insert
     /// words of buckets and leaves. Each must have the value that it had when it was read, or be
     /// our own lock, whose swap has proved the same.
-    pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
-        if self.witnesses.is_empty() {
+    async fn validate_words(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
+        if self.witnesses.words.is_empty() && self.witnesses.leaves.is_empty() {
             return Ok(());
         }
         let batch = &mut *self.txn.batch;
@@ -57,6 +67,53 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         self.note_stray_witnesses(first, first_leaf);
+        Err(Abort::ReadValidation)
+    }
+
+    /// Checks that the rows whose keys are guarded still exist. A lock of another transaction may
+    /// be that of a deletion, so that must end first: it lasts for a commit.
+    async fn validate_keys(&mut self, own: u64) -> Result<(), Abort> {
+        if self.witnesses.keys.is_empty() {
+            return Ok(());
+        }
+        let mut locked = None;
+        for _ in 0..LOCKED_READS_MAX {
+            let batch = &mut *self.txn.batch;
+            batch.clear_verbs();
+            let arena = batch.arena_words() as u32;
+            let mut spans = Vec::with_capacity(self.witnesses.keys.len());
+            for KeyWitness { row, key } in &self.witnesses.keys {
+                spans.push(batch.read(*row, KEY + key.words().len() as u32));
+            }
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            let batch = &*self.txn.batch;
+            locked = None;
+            for (witness, span) in self.witnesses.keys.iter().zip(spans) {
+                let header = VersionWord::from_word(batch.word(span.at + HEADER));
+                // Our own lock: the commit has compared the version.
+                if header.word() == own {
+                    continue;
+                }
+                let words = witness.key.words();
+                let key = Span { at: span.at + KEY, words: words.len() as u32 };
+                let is_gone = !header.is_locked() && (header.is_none() || header.is_deleted());
+                if is_gone || batch.words(key) != words {
+                    return Err(Abort::ReadValidation);
+                }
+                if header.is_locked() {
+                    locked = Some((witness.row, header.word()));
+                }
+            }
+            if locked.is_none() {
+                return Ok(());
+            }
+            self.txn.batch.clear_verbs();
+            self.txn.batch.truncate(arena);
+            self.env.yield_now().await;
+        }
+        if let Some((row, header)) = locked {
+            self.note_stray(LockedWord::Row(row), header);
+        }
         Err(Abort::ReadValidation)
     }
 

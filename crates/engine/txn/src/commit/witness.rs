@@ -1,7 +1,7 @@
 //! Witnesses of a serializable transaction: words that must not change between its reads and its
 //! commit.
 
-use layout::GlobalPtr;
+use layout::{GlobalPtr, Key};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,11 +20,19 @@ pub(crate) struct LeafWitness {
     pub version: u64,
 }
 
+/// A row that must exist at this address with this key, in any version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyWitness {
+    pub row: GlobalPtr,
+    pub key: Key,
+}
+
 /// All witnesses of a transaction: of its guarded reads, or of all if it is serializable.
 #[derive(Default)]
 pub(crate) struct Witnesses {
     pub words: Vec<WordWitness>,
     pub leaves: Vec<LeafWitness>,
+    pub keys: Vec<KeyWitness>,
     /// Whether each is in the lists once: statements guard the same rows again and again, on
     /// several snapshots.
     are_distinct: bool,
@@ -37,6 +45,7 @@ pub(crate) struct Witnesses {
 enum Known {
     Word(WordWitness),
     Leaf(LeafWitness),
+    Key(GlobalPtr),
 }
 
 /// A point in the lists of witnesses.
@@ -44,6 +53,7 @@ enum Known {
 pub(crate) struct WitnessMark {
     words: usize,
     leaves: usize,
+    keys: usize,
 }
 
 impl Witnesses {
@@ -52,6 +62,7 @@ impl Witnesses {
         self.words.clear();
         self.leaves.clear();
         if self.are_distinct {
+            self.keys.clear();
             self.known.clear();
             self.are_distinct = false;
         }
@@ -63,11 +74,11 @@ impl Witnesses {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty() && self.leaves.is_empty()
+        self.words.is_empty() && self.leaves.is_empty() && self.keys.is_empty()
     }
 
     pub fn count(&self) -> usize {
-        self.words.len() + self.leaves.len()
+        self.words.len() + self.leaves.len() + self.keys.len()
     }
 
     #[inline]
@@ -87,10 +98,19 @@ impl Witnesses {
         }
     }
 
+    /// Adds the witness of a key. A row has one key as long as it exists.
+    pub fn add_key(&mut self, witness: KeyWitness) {
+        debug_assert!(!witness.row.is_null());
+        debug_assert!(self.are_distinct, "only guards are for keys");
+        if self.known.insert(Known::Key(witness.row)) {
+            self.keys.push(witness);
+        }
+    }
+
     /// The present ends of the lists.
     pub fn mark(&self) -> WitnessMark {
-        let Self { words, leaves, .. } = self;
-        WitnessMark { words: words.len(), leaves: leaves.len() }
+        let Self { words, leaves, keys, .. } = self;
+        WitnessMark { words: words.len(), leaves: leaves.len(), keys: keys.len() }
     }
 
     /// Removes the guards that were added behind a mark.
@@ -100,7 +120,8 @@ impl Witnesses {
         }
         let words = self.words.drain(mark.words..).map(Known::Word);
         let leaves = self.leaves.drain(mark.leaves..).map(Known::Leaf);
-        for gone in words.chain(leaves) {
+        let keys = self.keys.drain(mark.keys..).map(|witness| Known::Key(witness.row));
+        for gone in words.chain(leaves).chain(keys) {
             self.known.remove(&gone);
         }
     }

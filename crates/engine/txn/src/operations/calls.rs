@@ -71,6 +71,21 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.renew_snapshot)(lane)
     }
 
+    /// Whether a row that was read still exists, perhaps in a newer version than that of the
+    /// snapshot. A row that another transaction is changing counts as one that exists.
+    ///
+    /// # Errors
+    ///
+    /// If the memory server does not answer.
+    ///
+    /// # Panics
+    ///
+    /// If `row` is of another transaction.
+    pub fn exists_now(&mut self, row: RowId) -> Answer<'_, Result<bool, TxnError>> {
+        let lane = self.lane();
+        (lane.operations.exists_now)(lane, row)
+    }
+
     /// Inserts a row with this key; fill its columns with [`Transaction::update`]. Until then
     /// numbers are zero and texts empty.
     #[inline]

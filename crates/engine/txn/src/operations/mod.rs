@@ -66,6 +66,7 @@ pub struct Operations<E: Env> {
     pub(crate) begin: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) commit: for<'a> fn(&'a mut SessionLane<E>) -> Answer<'a, Outcome>,
     renew_snapshot: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
+    exists_now: for<'a> fn(&'a mut LaneInner<E>, RowId) -> Answer<'a, Result<bool, TxnError>>,
     pub(crate) rest: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) park: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<Parked<E>, Abort>>,
     pub(crate) resume: for<'a> fn(
@@ -180,6 +181,7 @@ impl<E: EngineEnv> Operations<E> {
             begin: |lane| Answer::of::<E>(lane.begin()),
             commit: |owned| Answer::of::<E>(commit(owned)),
             renew_snapshot: |lane| Answer::of::<E>(lane.renew_snapshot()),
+            exists_now: |lane, row| Answer::of::<E>(lane.exists_now(row)),
             rest: |lane| Answer::of::<E>(lane.rest()),
             park: |lane| Answer::of::<E>(lane.park()),
             resume: |lane, parked| Answer::of::<E>(lane.resume(parked)),

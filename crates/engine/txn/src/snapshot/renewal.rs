@@ -13,13 +13,16 @@
 //! Decision: docs/decisions/0360-a-transaction-takes-newer-snapshots-and-keeps-its-writes.md
 
 use crate::abort::{Abort, TxnError};
-use crate::commit::witness::LeafWitness;
+use crate::catalog::TableId;
+use crate::commit::witness::{KeyWitness, LeafWitness};
 use crate::lane::LaneInner;
 use crate::read::access::{Absence, Access, AccessId, KeyPlace, RowId, State};
+use crate::read::same_words;
 use crate::transaction::Transaction;
 use crate::write::{BucketSeen, LeafSeen};
-use fabric::Env;
-use layout::VersionWord;
+use fabric::{Env, Span};
+use layout::row::{HEADER, KEY};
+use layout::{Key, VersionWord};
 
 impl<E: Env> Transaction<'_, E> {
     /// Whether a row has changed since the snapshot, so that a commit which writes it would fail.
@@ -32,6 +35,22 @@ impl<E: Env> Transaction<'_, E> {
     pub fn is_outdated(&self, row: RowId) -> bool {
         let running = &self.lane_ref().txn;
         running.accesses[running.access(row)].is_old
+    }
+
+    /// Whether a key has changed since the snapshot: it belongs to a row that came later, or to one
+    /// that has a newer version or has gone. The commit of an insert there would fail.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Transaction::read`].
+    pub async fn is_key_outdated(&mut self, table: TableId, key: &Key) -> Result<bool, TxnError> {
+        if let Some(row) = self.read(table, key).await? {
+            return Ok(self.is_outdated(row));
+        }
+        let lane = self.lane_ref();
+        let part = lane.open.part_of(table, key.words());
+        let access = lane.txn.known_access(part, key.words());
+        Ok(access.is_ok_and(|access| lane.txn.accesses[access].absence == Absence::Later))
     }
 
     /// Says that the next statement takes a newer snapshot ([`Transaction::renew_snapshot`]). Then
@@ -68,6 +87,25 @@ impl<E: Env> Transaction<'_, E> {
             lane.witness_known(access);
         }
     }
+
+    /// Guards the key of a row that was read: the commit fails if the row no longer exists by then.
+    /// Other columns may change. Does nothing in a serializable transaction.
+    ///
+    /// # Panics
+    ///
+    /// If `row` is of another transaction.
+    pub fn guard_key(&mut self, row: RowId) {
+        let lane = self.lane();
+        let access = lane.txn.accesses[lane.txn.access(row)];
+        if access.row.is_null() || lane.txn.serializable {
+            return;
+        }
+        let words = lane.open.info(access.table).row.key_words;
+        let key = lane.txn.batch.words(Span { at: access.key_at, words });
+        let key = Key::from_words(key);
+        lane.witnesses.make_distinct();
+        lane.witnesses.add_key(KeyWitness { row: access.row, key });
+    }
 }
 
 impl<E: Env> LaneInner<E> {
@@ -100,6 +138,36 @@ impl<E: Env> LaneInner<E> {
             // The commit compares written rows. Absences that prove nothing are looked up again.
             _ => {}
         }
+    }
+
+    /// See [`Transaction::exists_now`].
+    pub(crate) async fn exists_now(&mut self, row: RowId) -> Result<bool, TxnError> {
+        let access = self.txn.accesses[self.txn.access(row)];
+        if access.row.is_null() {
+            // It is the transaction's own, or absent.
+            return Ok(access.is_written());
+        }
+        self.begin_statement()?;
+        let read = self.has_key_now(access).await;
+        self.end_statement(read)
+    }
+
+    async fn has_key_now(&mut self, access: Access) -> Result<bool, TxnError> {
+        let key_words = self.open.info(access.table).row.key_words;
+        self.txn.batch.clear_verbs();
+        let found = self.txn.batch.read(access.row, KEY + key_words);
+        self.execute().await?;
+        let batch = &*self.txn.batch;
+        let header = VersionWord::from_word(batch.word(found.at + HEADER));
+        let own = Span { at: access.key_at, words: key_words };
+        let has_key = same_words(
+            batch.words(Span { at: found.at + KEY, words: key_words }),
+            batch.words(own),
+        );
+        let is_gone = !header.is_locked() && (header.is_none() || header.is_deleted());
+        self.txn.batch.clear_verbs();
+        self.txn.batch.truncate(found.at);
+        Ok(has_key && !is_gone)
     }
 
     /// See [`Transaction::renew_snapshot`].

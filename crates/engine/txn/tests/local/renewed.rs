@@ -337,6 +337,8 @@ fn a_rollback_ends_the_guards_since_its_savepoint() {
             let savepoint = txn.savepoint();
             put(&mut txn, table, 2, 20).expect("it is current");
             guard(&mut txn);
+            let row = run_now(txn.read(table, &key(3))).expect("readable").expect("it exists");
+            txn.guard_key(row);
             txn.roll_back_to(&savepoint).expect("it has not ended");
             [1, 7].into_iter().for_each(|id| commit_one(&mut other, table, id, 11));
             let mut deletion = begin(&mut other);
@@ -350,6 +352,62 @@ fn a_rollback_ends_the_guards_since_its_savepoint() {
                 false => Outcome::Committed,
             };
             assert_eq!(run_now(txn.commit()), expected, "{storage:?}");
+        }
+    }
+}
+
+/// A guarded key stays, and other columns may change before and after the read.
+#[test]
+fn a_guarded_key_exists_at_the_commit() {
+    for storage in STORAGES {
+        for (changes_before, deletes) in [(false, false), (false, true), (true, false)] {
+            let database = database();
+            let (table, _) = create(&database, "t", storage);
+            let (mut one, mut other) = (lane(&database), lane(&database));
+            (1..3).for_each(|id| commit_one(&mut other, table, id, 10));
+            let mut txn = begin(&mut one);
+            if changes_before {
+                commit_one(&mut other, table, 1, 11);
+            }
+            let row = run_now(txn.read(table, &key(1))).expect("readable").expect("it exists");
+            assert!(run_now(txn.exists_now(row)).expect("readable"));
+            txn.guard_key(row);
+            assert!(!run_now(txn.is_key_outdated(table, &key(2))).expect("readable"));
+            commit_one(&mut other, table, 1, 12);
+            if deletes {
+                let mut deletion = begin(&mut other);
+                let row = run_now(deletion.read(table, &key(1))).expect("readable");
+                deletion.delete(row.expect("it exists"));
+                assert_eq!(run_now(deletion.commit_and_rest()), Outcome::Committed);
+            }
+            assert_eq!(run_now(txn.exists_now(row)).expect("readable"), !deletes);
+            put(&mut txn, table, 2, 20).expect("it is current");
+            let expected = match deletes {
+                true => Outcome::Aborted(Abort::ReadValidation),
+                false => Outcome::Committed,
+            };
+            assert_eq!(run_now(txn.commit()), expected, "{storage:?}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_others_have_taken_since_the_snapshot_is_outdated() {
+    for storage in STORAGES {
+        let database = database();
+        let (table, _) = create(&database, "t", storage);
+        let (mut one, mut other) = (lane(&database), lane(&database));
+        commit_one(&mut other, table, 1, 10);
+        let mut txn = begin(&mut one);
+        commit_one(&mut other, table, 1, 11);
+        commit_one(&mut other, table, 2, 20);
+        for (id, is_outdated) in [(1, true), (2, true), (3, false)] {
+            let found = run_now(txn.is_key_outdated(table, &key(id))).expect("readable");
+            assert_eq!(found, is_outdated, "{storage:?} {id}");
+        }
+        renew(&mut txn);
+        for id in 1..4 {
+            assert!(!run_now(txn.is_key_outdated(table, &key(id))).expect("readable"));
         }
     }
 }

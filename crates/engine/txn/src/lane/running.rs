@@ -33,6 +33,10 @@ pub(crate) struct RunningTransaction {
     /// ones count only if they are written, see [`crate::snapshot::renewal`].
     pub fresh_accesses: u32,
     pub fresh_leaves: u32,
+    /// The words of the arena before the present reads.
+    pub fresh_words: u32,
+    /// [`UndoLog::noted`] before the present reads.
+    pub noted: u64,
     /// Whether the transaction has taken a second snapshot, and may take more.
     pub renews: bool,
     /// Number of rows read one by one; a scan counts as two. A single read needs no validation.
@@ -65,6 +69,8 @@ impl RunningTransaction {
             undo: UndoLog::new(number),
             fresh_accesses: 0,
             fresh_leaves: 0,
+            fresh_words: 0,
+            noted: 0,
             renews: false,
             read_count: 0,
             number,
@@ -85,7 +91,7 @@ impl RunningTransaction {
         self.buckets_seen.clear();
         self.leaves_seen.clear();
         self.undo.reset();
-        (self.fresh_accesses, self.fresh_leaves) = (0, 0);
+        self.forget_positions();
         self.renews = false;
         self.guards = false;
         self.read_count = 0;
@@ -108,15 +114,30 @@ impl RunningTransaction {
         self.map.clear();
         self.buckets_seen.clear();
         self.leaves_seen.clear();
-        (self.fresh_accesses, self.fresh_leaves) = (0, 0);
+        self.forget_positions();
         self.undo.forget_arena();
         self.number = self.number.wrapping_add(1);
     }
 
+    /// Everything that is read from now on is a present read.
+    fn forget_positions(&mut self) {
+        (self.fresh_accesses, self.fresh_leaves, self.fresh_words) = (0, 0, 0);
+        self.noted = self.undo.noted;
+    }
+
     /// Forgets what was read, except the rows that are `written`, whose ids stay valid.
-    pub fn forget_reads(&mut self, written: &[AccessId], key_words: impl Fn(TableId) -> u32) {
+    /// `leaves_needed` is the number of leaves that the write set may refer to.
+    pub fn forget_reads(
+        &mut self,
+        written: &[AccessId],
+        leaves_needed: u32,
+        key_words: impl Fn(TableId) -> u32,
+    ) {
+        self.remove_last_reads(leaves_needed, &key_words);
         self.fresh_accesses = self.accesses.len() as u32;
         self.fresh_leaves = self.leaves_seen.len() as u32;
+        self.fresh_words = self.batch.arena_words() as u32;
+        self.noted = self.undo.noted;
         // Accesses that no longer count make searches longer.
         if self.map.len() < STALE_MAX.max(2 * written.len()) {
             return;
@@ -128,6 +149,26 @@ impl RunningTransaction {
             if let Err(vacancy) = self.access_of(table, key) {
                 self.map.insert(vacancy, access);
             }
+        }
+    }
+
+    /// Removes what the present reads have added, so that a long transaction does not hold all that
+    /// it has read: what follows the last row that was changed, and also the words, if none was.
+    fn remove_last_reads(&mut self, leaves_needed: u32, key_words: &impl Fn(TableId) -> u32) {
+        let accesses = self.fresh_accesses.max(self.undo.accesses_needed);
+        for position in (accesses..self.accesses.len() as u32).rev() {
+            let access = AccessId::new(position);
+            debug_assert!(!self.accesses[access].is_written(), "changes are noted");
+            let Access { table, key_at, .. } = self.accesses[access];
+            let key = Span { at: key_at, words: key_words(table) };
+            self.map.remove(access_hash(table, self.batch.words(key)), access);
+        }
+        self.accesses.truncate((accesses as usize).min(self.accesses.len()));
+        let leaves = self.fresh_leaves.max(leaves_needed) as usize;
+        self.leaves_seen.truncate(leaves.min(self.leaves_seen.len()));
+        if self.noted == self.undo.noted {
+            self.batch.truncate(self.fresh_words);
+            self.undo.truncate_arena(self.fresh_words);
         }
     }
 

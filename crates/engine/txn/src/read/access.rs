@@ -302,6 +302,36 @@ impl AccessMap {
         }
     }
 
+    /// Removes an access, if it is there.
+    pub fn remove(&mut self, hash: u64, access: AccessId) {
+        let mask = self.places.len() - 1;
+        let is_used = |place: Place| place as u32 >> ACCESS_BITS == self.generation;
+        let removed = self.generation << ACCESS_BITS | access.position();
+        let mut gap = (hash >> self.shift) as usize;
+        while self.places[gap] as u32 != removed {
+            if !is_used(self.places[gap]) {
+                return;
+            }
+            gap = (gap + 1) & mask;
+        }
+        // Those behind it move up, unless they would be before the place where a search begins.
+        let mut at = gap;
+        loop {
+            at = (at + 1) & mask;
+            let place = self.places[at];
+            if !is_used(place) {
+                break;
+            }
+            let begin = (place >> self.shift) as usize;
+            if at.wrapping_sub(begin) & mask >= at.wrapping_sub(gap) & mask {
+                self.places[gap] = place;
+                gap = at;
+            }
+        }
+        self.places[gap] = 0;
+        self.used -= 1;
+    }
+
     #[cold]
     fn grow(&mut self) {
         let larger = vec![0; self.places.len() * 4];
@@ -349,5 +379,28 @@ mod tests {
         assert!(map.find(hash(1), |_| false).is_err());
         map.clear();
         assert!(map.find(hash(1), |_| true).is_err());
+    }
+
+    #[test]
+    fn removes_the_last_ones_and_finds_all_others() {
+        let mut map = AccessMap::default();
+        // Searches of neighbouring hashes pass each other, also around the end of the table.
+        let hash = |n: u32| u64::from(n % 97).wrapping_sub(40) << 48 | u64::from(n) << 32;
+        let find = |map: &AccessMap, n: u32| map.find(hash(n), |access| access.position() == n);
+        let mut count = 0;
+        for round in 0..200 {
+            for n in count..count + 40 {
+                let vacancy = find(&map, n).expect_err("it is new");
+                map.insert(vacancy, AccessId::new(n));
+            }
+            let kept = count + round % 7;
+            for n in (kept..count + 40).rev() {
+                map.remove(hash(n), AccessId::new(n));
+                map.remove(hash(n), AccessId::new(n));
+            }
+            count = kept;
+            assert!((0..count).all(|n| find(&map, n).is_ok()) && map.len() == count as usize);
+            assert!((count..count + 40).all(|n| find(&map, n).is_err()));
+        }
     }
 }

@@ -183,9 +183,10 @@ impl<E: Env> LaneInner<E> {
         // A promotion of the oracle must know everybody's announcement.
         let _holder = self.shared.begin_work(&self.env).map_err(|_| Abort::Unreachable)?;
         let Self { open, txn, writes, .. } = self;
+        let key_words = |table| open.info(table).row.key_words;
         match writes.is_empty() {
             true => txn.forget_rows(),
-            false => txn.forget_reads(&writes.rows, |table| open.info(table).row.key_words),
+            false => txn.forget_reads(&writes.rows, writes.leaves_needed, key_words),
         }
         self.txn.renews = true;
         let arena = self.txn.batch.arena_words() as u32;
@@ -196,5 +197,61 @@ impl<E: Env> LaneInner<E> {
         self.txn.batch.clear_verbs();
         self.txn.batch.truncate(arena);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::local::{OpenConfig, open};
+    use crate::{Isolation, Outcome, TableSpec};
+    use fabric::run_now;
+    use layout::{Column, ColumnType, KeyBuilder, PhysicalDesign, Schema, Storage};
+
+    /// Each statement reads some rows again. The transaction holds only what it has changed.
+    #[test]
+    fn a_long_transaction_does_not_hold_what_it_has_read() {
+        for storage in [Storage::HashInlined, Storage::HashOutside, Storage::Tree] {
+            let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+            let database = open(&config).expect("memory");
+            let columns = vec![Column::new("id", ColumnType::Int8)];
+            let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
+            let design = PhysicalDesign { storage, ..PhysicalDesign::default() };
+            let spec = TableSpec { schema, design, indexes: Vec::new() };
+            let table = run_now(database.create_table(spec)).expect("created");
+            let mut lane = run_now(database.lane()).expect("a lane");
+            let key = |id| KeyBuilder::new().int8(id).key();
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            (0..20).for_each(|id| _ = run_now(txn.insert(table, &key(id))).expect("it is new"));
+            assert_eq!(run_now(txn.commit()), Outcome::Committed);
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let mut last = 20;
+            let mut words = 0;
+            for number in 0..3_000 {
+                run_now(txn.renew_snapshot()).expect("the oracle is there");
+                if number % 10 == 0 {
+                    let _ = txn.savepoint();
+                    run_now(txn.insert(table, &key(last))).expect("it is new");
+                    last += 1;
+                }
+                for id in 0..10 {
+                    let found = run_now(txn.read(table, &key(id))).expect("readable");
+                    txn.guard_key(found.expect("it exists"));
+                    assert!(run_now(txn.read(table, &key(-1 - id))).expect("readable").is_none());
+                }
+                let running = &txn.lane_ref().txn;
+                assert!(running.accesses.len() < last as usize + 20, "{storage:?} {number}");
+                assert!(running.leaves_seen.len() < last as usize + 40, "{storage:?} {number}");
+                assert!(txn.lane_ref().witnesses.count() == 10);
+                if number % 10 > 1 {
+                    let now = running.batch.arena_words();
+                    assert!(number % 10 == 2 || now == words, "{storage:?} {number}");
+                    words = now;
+                }
+            }
+            for id in 0..last {
+                assert!(run_now(txn.read(table, &key(id))).expect("readable").is_some());
+            }
+            assert_eq!(run_now(txn.commit()), Outcome::Committed, "{storage:?}");
+        }
     }
 }

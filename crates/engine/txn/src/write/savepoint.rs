@@ -39,6 +39,10 @@ pub(crate) struct UndoLog {
     /// Changes do not overwrite images before this position of the arena. No image of a change is
     /// at position 0.
     pub frozen_words: u32,
+    /// Number of changes of the lane so far.
+    pub noted: u64,
+    /// The accesses before this position may have been changed.
+    pub accesses_needed: u32,
     /// The accesses before their changes, in order.
     changes: Vec<(AccessId, Access)>,
 }
@@ -47,12 +51,20 @@ impl UndoLog {
     /// The state before the first transaction, whose number follows `number`.
     pub fn new(number: u32) -> Self {
         let transaction = u64::from(number) << 32;
-        Self { transaction, is_kept: false, frozen_words: 1, changes: Vec::new() }
+        Self {
+            transaction,
+            is_kept: false,
+            frozen_words: 1,
+            noted: 0,
+            accesses_needed: 0,
+            changes: Vec::new(),
+        }
     }
 
     #[inline]
     pub fn reset(&mut self) {
         self.transaction += 1;
+        self.accesses_needed = 0;
         if self.is_kept {
             self.is_kept = false;
             self.frozen_words = 1;
@@ -63,12 +75,19 @@ impl UndoLog {
     /// The arena has been emptied.
     pub fn forget_arena(&mut self) {
         debug_assert!(self.changes.is_empty(), "rows that were changed are not forgotten");
-        self.frozen_words = 1;
+        (self.frozen_words, self.accesses_needed) = (1, 0);
+    }
+
+    /// The words of the arena from `words` on are free: no image of a change is there.
+    pub fn truncate_arena(&mut self, words: u32) {
+        self.frozen_words = self.frozen_words.min(words.max(1));
     }
 
     /// An access is about to change.
     #[inline]
     pub fn note(&mut self, number: AccessId, access: &Access) {
+        self.noted += 1;
+        self.accesses_needed = self.accesses_needed.max(number.position() + 1);
         if self.is_kept {
             self.changes.push((number, *access));
         }

@@ -111,6 +111,8 @@ pub(crate) struct WriteSet {
     pub bucket_inserts: List<BucketInsert>,
     pub insert_blocks: List<InsertBlock>,
     pub leaf_inserts: Vec<LeafInsert>,
+    /// Number of leaves that were read up to the last one of an insert.
+    pub leaves_needed: u32,
     pub entry_inserts: Vec<EntryInsert>,
     /// The long values that the commit stores.
     pub placed: Vec<PlacedValue>,
@@ -141,6 +143,7 @@ impl WriteSet {
         self.bucket_inserts.clear();
         self.insert_blocks.clear();
         self.leaf_inserts.clear();
+        self.leaves_needed = 0;
         self.entry_inserts.clear();
         self.wants_growth.clear();
     }
@@ -214,6 +217,7 @@ impl WriteSet {
         if is_locked && !env.mutant(Mutant::WriteStealLeafLock) {
             return Err(Abort::InsertConflict.into());
         }
+        self.leaves_needed = self.leaves_needed.max(insert.seen.position() + 1);
         self.leaf_inserts.push(insert);
         Ok(())
     }

@@ -97,7 +97,7 @@ impl<E: Env> LaneInner<E> {
         if let Some(abort) = self.txn.doomed_by {
             return Err(abort);
         }
-        let pin = match self.resumed.as_mut().and_then(|resumed| resumed.pin.take()) {
+        let pin = match self.pin_to_keep() {
             Some(pin) => Some(pin),
             None if self.env.mutant(Mutant::ParkUnpinned) => None,
             None => Some(self.pin().await?),
@@ -122,11 +122,18 @@ impl<E: Env> LaneInner<E> {
         Ok(parked)
     }
 
+    /// The pin of a resumed transaction. One that has taken a newer snapshot since has announced
+    /// it, and needs another pin.
+    fn pin_to_keep(&mut self) -> Option<Pin<E>> {
+        let is_newer = self.identity.is_announced;
+        self.resumed.as_mut().filter(|_| !is_newer).and_then(|resumed| resumed.pin.take())
+    }
+
     async fn pin(&mut self) -> Result<Pin<E>, Abort> {
         let _holder = self.shared.begin_work(&self.env).map_err(|_| Abort::Unreachable)?;
         // One that takes a newer snapshot for its next statement needs no old versions, only its
         // tables.
-        let stamp = if self.txn.renews { u64::MAX } else { self.snapshot.stamp.max(1) };
+        let stamp = if self.txn.will_renew { u64::MAX } else { self.snapshot.stamp.max(1) };
         let bounds = Bounds { stamp, epoch: self.open.catalog.epoch };
         match self.identity.shared_slot.clone() {
             None => Pin::by_keeper(&self.env, &self.shared, bounds).await,

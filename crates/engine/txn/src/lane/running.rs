@@ -37,8 +37,10 @@ pub(crate) struct RunningTransaction {
     pub fresh_words: u32,
     /// [`UndoLog::noted`] before the present reads.
     pub noted: u64,
-    /// Whether the transaction has taken a second snapshot, and may take more.
+    /// Whether the transaction has taken a second snapshot.
     pub renews: bool,
+    /// Whether it will take a newer one when it goes on.
+    pub will_renew: bool,
     /// Number of rows read one by one; a scan counts as two. A single read needs no validation.
     pub read_count: u32,
     /// Distinguishes the row ids of one transaction from those of others.
@@ -72,6 +74,7 @@ impl RunningTransaction {
             fresh_words: 0,
             noted: 0,
             renews: false,
+            will_renew: false,
             read_count: 0,
             number,
             serializable: false,
@@ -92,7 +95,7 @@ impl RunningTransaction {
         self.leaves_seen.clear();
         self.undo.reset();
         self.forget_positions();
-        self.renews = false;
+        (self.renews, self.will_renew) = (false, false);
         self.guards = false;
         self.read_count = 0;
         self.number = self.number.wrapping_add(1);

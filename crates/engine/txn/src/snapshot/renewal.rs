@@ -53,10 +53,10 @@ impl<E: Env> Transaction<'_, E> {
         Ok(access.is_ok_and(|access| lane.txn.accesses[access].absence == Absence::Later))
     }
 
-    /// Says that the next statement takes a newer snapshot ([`Transaction::renew_snapshot`]). Then
-    /// the transaction needs no old versions while it is parked: it keeps only its tables.
-    pub fn will_renew_snapshot(&mut self) {
-        self.lane().txn.renews = true;
+    /// Says whether the next statement takes a newer snapshot ([`Transaction::renew_snapshot`]).
+    /// Then the transaction needs no old versions while it is parked: it keeps only its tables.
+    pub fn will_renew_snapshot(&mut self, will: bool) {
+        self.lane().txn.will_renew = will;
     }
 
     /// Begins or ends guarded reads, and returns whether reads were guarded before. The commit

@@ -183,7 +183,7 @@ fn a_parked_one_keeps_no_old_versions() {
             let mut txn = begin(one);
             put(&mut txn, table, 2, 5).expect("nobody else writes");
             if renews {
-                txn.will_renew_snapshot();
+                txn.will_renew_snapshot(true);
             }
             run_now(txn.park()).ok()
         });
@@ -410,6 +410,30 @@ fn a_key_that_others_have_taken_since_the_snapshot_is_outdated() {
             assert!(!run_now(txn.is_key_outdated(table, &key(id))).expect("readable"));
         }
     }
+}
+
+/// It goes on in its snapshot when it has been parked, resumed, renewed and parked again.
+#[test]
+fn a_parked_one_that_is_not_renewed_keeps_its_newest_snapshot() {
+    let database = database();
+    let (table, _) = create(&database, "t", Storage::HashInlined);
+    let (mut one, mut other) = (lane(&database), lane(&database));
+    commit_one(&mut other, table, 1, 0);
+    // The first parked transaction of a database may be older than the keeper of pins.
+    let _ = run_now(begin(&mut one).park());
+    let mut txn = begin(&mut one);
+    put(&mut txn, table, 2, 5).expect("nobody else writes");
+    txn.will_renew_snapshot(true);
+    let parked = run_now(txn.park()).expect("it parks");
+    (1..200).for_each(|number| commit_one(&mut other, table, 1, number));
+    let Ok(mut txn) = run_now(one.resume(parked)) else { panic!("it resumes") };
+    renew(&mut txn);
+    txn.will_renew_snapshot(false);
+    let parked = run_now(txn.park()).expect("it parks");
+    (200..600).for_each(|number| commit_one(&mut other, table, 1, number));
+    let Ok(mut txn) = run_now(one.resume(parked)) else { panic!("it resumes") };
+    assert_eq!(value(&mut txn, table, 1), Some(199));
+    assert_eq!(run_now(txn.commit_and_rest()), Outcome::Committed);
 }
 
 /// The lock of a row proves the version that the write is based on, and not an earlier one.

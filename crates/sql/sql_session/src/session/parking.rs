@@ -47,14 +47,15 @@ impl<H: Host> SqlSession<H> {
             // No statement will use it any more.
             return self.stop_in_block(block).await;
         }
-        if let Some(transaction) = block.engine.take() {
-            (block.engine, block.parked) = self.parked(transaction).await;
-        }
+        self.park_waiting(block).await;
     }
 
     /// Parks the transaction of a block that waits.
     pub(super) async fn park_waiting(&self, block: &mut Block<H::Env>) {
-        if let Some(transaction) = block.engine.take() {
+        if let Some(mut transaction) = block.engine.take() {
+            // An open query reads on in the snapshot that it has begun with.
+            let will_renew = block.renews() && !self.has_open();
+            transaction.statement().will_renew_snapshot(will_renew);
             (block.engine, block.parked) = self.parked(transaction).await;
         }
     }

@@ -402,11 +402,6 @@ impl<H: Host> SqlSession<H> {
             block.began_at = self.database.locks().time();
             block.engine = Some(self.begin_engine(block.engine_isolation).await?);
             block.engine_number += 1;
-            if block.renews()
-                && let Some(engine) = &mut block.engine
-            {
-                engine.statement().will_renew_snapshot();
-            }
             block.is_doomed = false;
             block.set_early_savepoints();
             // All statements of a transaction see the time of its first one.

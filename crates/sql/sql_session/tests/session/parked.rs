@@ -113,6 +113,30 @@ fn a_parked_transaction_keeps_savepoints_cursors_and_its_catalog() {
     assert_eq!(client.run("SELECT v FROM t WHERE id = 1"), "0\nSELECT 1");
 }
 
+/// The rows of an open cursor are old ones by then, and are still there.
+#[test]
+fn an_open_cursor_keeps_its_snapshot_while_it_is_parked() {
+    let database = few_lanes();
+    let (mut client, mut other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE t (id int PRIMARY KEY, v int)");
+    client.run("INSERT INTO t SELECT g, 0 FROM generate_series(1, 3000) g");
+    let park = |client: &mut Client| run_now(client.session.park());
+    // The first transaction that is parked may be older than the keeper of pins.
+    client.run("BEGIN; SELECT v FROM t WHERE id = 1");
+    park(&mut client);
+    assert_eq!(client.run("SELECT v FROM t WHERE id = 2"), "0\nSELECT 1");
+    client.run("DECLARE c CURSOR FOR SELECT id, v FROM t ORDER BY id");
+    assert_eq!(client.run("FETCH 1 FROM c"), "1|0\nFETCH 1");
+    park(&mut client);
+    for round in 1..40 {
+        let update = format!("UPDATE t SET v = {round} WHERE id > 2900");
+        assert_eq!(other.run(&update), "UPDATE 100");
+    }
+    let rows = client.run("FETCH 2999 FROM c");
+    assert!(rows.ends_with("3000|0\nFETCH 2999"), "{}", &rows[rows.len().saturating_sub(80)..]);
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+}
+
 /// A row-limited portal outside of a block has a transaction of its own.
 #[test]
 fn a_portal_is_parked_with_its_transaction() {

@@ -38,9 +38,12 @@ pub(crate) struct Interpreter<'m, 'l, E: Env> {
 impl<E: Env> Interpreter<'_, '_, E> {
     pub async fn run(&mut self) -> Result<()> {
         let ended = self.take_steps().await;
-        if self.frame.pending_inserts.keys.is_empty()
-            || matches!(ended, Err(Failure::Txn(_) | Failure::Again))
-        {
+        if matches!(ended, Err(Failure::Txn(_) | Failure::Again)) {
+            // The call is undone. The next one may be of the same transaction.
+            self.frame.pending_inserts.clear();
+            return ended;
+        }
+        if self.frame.pending_inserts.keys.is_empty() {
             return ended;
         }
         add_waiting(self.txn, self.tables, self.frame).await?;

@@ -300,3 +300,34 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 2: COMMIT
 1: COMMIT
 1: SELECT id, v FROM t ORDER BY id
+
+# a child and an update of its parent both commit
+1: BEGIN ISOLATION LEVEL REPEATABLE READ
+1: INSERT INTO c VALUES (1, 1)
+2: UPDATE p SET v = v + 1 WHERE id = 1
+1: COMMIT
+1: SELECT c.id, p.v FROM c JOIN p ON p.id = c.p
+
+# so they do if the update came before the check
+1: BEGIN ISOLATION LEVEL REPEATABLE READ
+1: SELECT count(*) FROM c
+2: UPDATE p SET v = v + 1 WHERE id = 1
+1: INSERT INTO c VALUES (1, 1)
+1: COMMIT
+1: SELECT c.id, p.v FROM c JOIN p ON p.id = c.p
+
+# a share and an update do not
+1: BEGIN
+1: SELECT id FROM p WHERE id = 1 FOR SHARE
+2: UPDATE p SET v = v + 1 WHERE id = 1
+1: COMMIT
+1: SELECT v FROM p WHERE id = 1
+
+# an insert of a key that is held for a foreign key fails at once
+1: BEGIN
+1: INSERT INTO c VALUES (1, 1)
+2: INSERT INTO p VALUES (1, 5)
+2: INSERT INTO p VALUES (1, 5) ON CONFLICT DO NOTHING
+2: INSERT INTO p VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET v = 5
+1: COMMIT
+1: SELECT v FROM p WHERE id = 1

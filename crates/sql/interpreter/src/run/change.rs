@@ -162,7 +162,7 @@ impl<E: Env> Run<'_, '_, E> {
         let tables = self.tables;
         let table = &tables[at];
         let mut key = *key;
-        self.lock_new_key(table, &key)?;
+        self.lock_new_key(table, &key).await?;
         for index in table.indexes.iter().filter(|index| index.unique) {
             self.lock_entry_of(at, index, values)?;
         }

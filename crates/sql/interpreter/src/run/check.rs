@@ -8,7 +8,6 @@ use super::change::key_of;
 use crate::bind::{BoundIndex, BoundTable, Reference};
 use crate::error::{Failure, Result, error};
 use crate::key::{self, Fit};
-use crate::row_lock::RowLockMode;
 use crate::scope::{NOTHING, Source};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
@@ -88,18 +87,11 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(columns.iter().enumerate().all(is_equal))
     }
 
-    /// Checks that the rows exist that inserted ones reference. The reads hold until the commit.
+    /// Checks that the rows exist that inserted ones reference.
     pub(super) async fn check_added(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
         if added.is_empty() || self.tables[table].references.is_empty() {
             return Ok(());
         }
-        let before = self.txn.guard_reads(true);
-        let checked = self.check_each_added(table, added).await;
-        self.txn.guard_reads(before);
-        checked
-    }
-
-    async fn check_each_added(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
         self.read_referred(table, added).await?;
         for values in added {
             self.check_references(table, values, None).await?;
@@ -144,7 +136,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Checks that the rows exist that an inserted or updated row references.
+    /// Checks that the rows exist that an inserted or updated row references. They stay until the
+    /// commit.
     pub(super) async fn check_references(
         &mut self,
         table: usize,
@@ -165,7 +158,8 @@ impl<E: Env> Run<'_, '_, E> {
             }
             let referred = self.row_with(reference, &wanted).await?;
             if let Some(id) = referred {
-                self.lock_one(id, RowLockMode::KeyShare)?;
+                let is_by_key = matches!(reference.path, Some(AccessPath::Key(_)));
+                self.lock_referred(id, is_by_key).await?;
             } else {
                 let (from, to) = (&tables[table], &tables[reference.table]);
                 let message = format!(
@@ -219,8 +213,9 @@ impl<E: Env> Run<'_, '_, E> {
             Some(AccessPath::Key(places)) => {
                 let Some(key) = key(places) else { return Ok(None) };
                 let Some(id) = self.txn.read(table.id, &key).await? else { return Ok(None) };
-                let has =
-                    self.has_values(reference.table, id, &reference.other, |at| &wanted[at]).await?;
+                let has = self
+                    .has_values(reference.table, id, &reference.other, |at| &wanted[at])
+                    .await?;
                 Ok(has.then_some(id))
             }
             Some(AccessPath::Index(index, places)) => {

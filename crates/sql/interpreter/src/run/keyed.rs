@@ -249,7 +249,7 @@ impl<E: Env> Run<'_, '_, E> {
         let key = self.new_row(insert, &mut values)?;
         let tables = self.tables;
         let table = &tables[insert.table];
-        self.lock_new_key(table, &key)?;
+        self.lock_new_key(table, &key).await?;
         match self.txn.insert(table.id, &key).await {
             Ok(id) => self.write_new(insert, (id, key), &values, rows)?,
             Err(TxnError::DuplicateKey { .. }) => {

@@ -7,7 +7,7 @@
 use super::Run;
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};
-use crate::row_lock::{RowLockAnswer, RowLockMode, RowLocker};
+use crate::row_lock::{HeldLocker, RowLockAnswer, RowLockMode, RowLocker};
 use crate::rows::Rows;
 use fabric::Env;
 use layout::Key;
@@ -94,20 +94,67 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(true)
     }
 
-    /// Locks the key of a row to be inserted, in the table or in a unique index.
-    pub(super) fn lock_new_key(&self, table: &BoundTable, key: &Key) -> Result<()> {
-        match &self.frame.locker {
-            Some(locker) if !table.has_hidden_key && locker.0.has_room() => {
-                lock_key(&*locker.0, table.id.0, key)
+    /// Locks a row that a foreign key references, and guards it until the commit. Where the key is
+    /// that of the row, other columns may change meanwhile.
+    pub(super) async fn lock_referred(&mut self, id: RowId, is_by_key: bool) -> Result<()> {
+        if let Some(HeldLocker(locker)) = &self.frame.locker {
+            let renews = locker.renews_snapshots();
+            let (table, key) = (self.txn.table(id), self.txn.key_words(id));
+            let answer = locker.lock(table.0, key, RowLockMode::KeyShare, IfLocked::Wait);
+            if matches!(answer, RowLockAnswer::MustWait | RowLockAnswer::Busy) {
+                return Err(Failure::Again);
             }
-            _ => Ok(()),
+            let may_have_gone = answer == RowLockAnswer::MayBeOutdated || self.txn.is_outdated(id);
+            let is_outdated = match is_by_key {
+                true => may_have_gone && !self.txn.exists_now(id).await?,
+                false => self.txn.is_outdated(id),
+            };
+            if is_outdated {
+                return Err(if renews { Failure::Again } else { changed() });
+            }
         }
+        match is_by_key {
+            true => self.txn.guard_key(id),
+            false => self.txn.guard_row(id),
+        }
+        Ok(())
     }
 
-    /// The same for its key in a unique index.
+    /// Locks the key of a row to be inserted.
+    pub(super) async fn lock_new_key(&mut self, table: &BoundTable, key: &Key) -> Result<()> {
+        let Some(HeldLocker(locker)) = &self.frame.locker else { return Ok(()) };
+        if table.has_hidden_key || !locker.has_room() {
+            return Ok(());
+        }
+        let (renews, of) = (locker.renews_snapshots(), table.id.0);
+        let share = || locker.lock(of, key.words(), RowLockMode::KeyShare, IfLocked::Fail);
+        let answer = locker.lock(of, key.words(), RowLockMode::Update, IfLocked::Fail);
+        if answer == RowLockAnswer::Busy
+            && let Some(row) = self.txn.read(table.id, key).await?
+            && !self.txn.is_outdated(row)
+            && share() == RowLockAnswer::Held
+        {
+            // Its holders keep the row, so the insert fails at once.
+            return Ok(());
+        }
+        let may_be_outdated = match answer {
+            RowLockAnswer::Busy => lock_key(&**locker, of, key)? && renews,
+            answer => answer == RowLockAnswer::MayBeOutdated && renews,
+        };
+        // Most changes that the locker means are those of other keys.
+        if may_be_outdated && self.txn.is_key_outdated(table.id, key).await? {
+            return Err(Failure::Again);
+        }
+        Ok(())
+    }
+
+    /// Locks the key of a row to be inserted in a unique index. The commit finds rows that have got
+    /// the same key since the snapshot.
     pub(super) fn lock_new_entry(&self, index: txn::IndexId, key: &Key) -> Result<()> {
         match &self.frame.locker {
-            Some(locker) if locker.0.has_room() => lock_key(&*locker.0, index.0 | OF_INDEX, key),
+            Some(HeldLocker(locker)) if locker.has_room() => {
+                lock_key(&**locker, index.0 | OF_INDEX, key).map(drop)
+            }
             _ => Ok(()),
         }
     }
@@ -120,11 +167,11 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-fn lock_key(locker: &dyn RowLocker, of: u32, key: &Key) -> Result<()> {
+/// Locks a new key; returns whether it may have changed since the snapshot.
+fn lock_key(locker: &dyn RowLocker, of: u32, key: &Key) -> Result<bool> {
     match locker.lock(of, key.words(), RowLockMode::Update, IfLocked::Wait) {
-        RowLockAnswer::MayBeOutdated if locker.renews_snapshots() => Err(Failure::Again),
         RowLockAnswer::MustWait => Err(Failure::Again),
-        _ => Ok(()),
+        answer => Ok(answer == RowLockAnswer::MayBeOutdated),
     }
 }
 

@@ -317,6 +317,7 @@ impl<E: Env> Run<'_, '_, E> {
         for at in 0..found.len() {
             match found.id(at) {
                 Some(id) if mode.is_exclusive() => _ = self.txn.update(id),
+                Some(id) if mode == RowLockMode::KeyShare => self.txn.guard_key(id),
                 Some(id) => self.txn.guard_row(id),
                 None => {}
             }

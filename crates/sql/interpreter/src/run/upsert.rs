@@ -163,15 +163,12 @@ impl<E: Env> Run<'_, '_, E> {
                 table.columns[column].write(&mut record, column, &new[column])?;
             }
         }
-        if table.references.is_empty() && table.referrers.is_empty() {
+        self.check_references(at, new, Some(old)).await?;
+        if table.referrers.is_empty() {
             return Ok(());
         }
         let before = self.txn.guard_reads(true);
-        let referred = self.check_references(at, new, Some(old)).await;
-        let checked = match referred {
-            Ok(()) => self.check_referrers(at, old, Some(new)).await,
-            failed => failed,
-        };
+        let checked = self.check_referrers(at, old, Some(new)).await;
         self.txn.guard_reads(before);
         checked
     }

@@ -323,6 +323,36 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 1: COMMIT
 1: SELECT v FROM p WHERE id = 1
 
+# a foreign key does not wait behind a waiting deletion
+1: BEGIN
+1: INSERT INTO c VALUES (1, 1)
+2: DELETE FROM p WHERE id = 1
+3: INSERT INTO c VALUES (2, 1)
+1: COMMIT
+1: SELECT count(*) FROM c
+
+# sharers do not wait behind a waiting updater
+1: BEGIN
+1: SELECT id FROM p WHERE id = 1 FOR SHARE
+2: UPDATE p SET v = v + 1 WHERE id = 1
+3: BEGIN
+3: SELECT id FROM p WHERE id = 1 FOR SHARE
+1: COMMIT
+3: COMMIT
+1: SELECT v FROM p WHERE id = 1
+
+# a deadlock around a deletion that waits for two checks is none
+1: BEGIN
+1: INSERT INTO c VALUES (1, 1)
+2: DELETE FROM p WHERE id = 1
+3: BEGIN
+3: UPDATE t SET v = 0 WHERE id = 1
+3: INSERT INTO c VALUES (2, 1)
+1: UPDATE t SET v = 1 WHERE id = 1
+3: COMMIT
+1: COMMIT
+1: SELECT count(*) FROM c
+
 # an insert of a key that is held for a foreign key fails at once
 1: BEGIN
 1: INSERT INTO c VALUES (1, 1)

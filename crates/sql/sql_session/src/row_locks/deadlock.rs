@@ -1,8 +1,8 @@
 //! Finds sessions that wait for each other in a circle.
 //!
-//! A session looks when it begins to wait: the last one that joins a circle sees all of it. One
-//! session looks at a time, and the one that finds a circle leaves it before the next one looks, so
-//! that a circle has one victim.
+//! A session looks when it has waited for a while: the last one that joins a circle sees all of it.
+//! One session looks at a time, and the one that finds a circle leaves it before the next one
+//! looks, so that a circle has one victim.
 //!
 //! Queues of different rows cannot be read at one moment. A circle is therefore read twice: a
 //! session that waits with the same ticket both times has waited in between, and has released

@@ -1,9 +1,9 @@
 //! The lock of one row: its holders, and a queue of those who wait.
 //!
-//! Requests are granted in the order of their arrival. A request waits for holders whose modes
-//! conflict with it, and for conflicting requests before it, so that no stream of sharers keeps an
-//! updater away. A holder that wants a stronger mode goes ahead of those who hold nothing: they
-//! wait for it in any case.
+//! A request waits for holders whose modes conflict with it, and then also for conflicting requests
+//! before it. One with which no holder conflicts does not wait, as in PostgreSQL: otherwise a check
+//! of a foreign key would wait for a deletion that waits for another check. A holder that wants a
+//! stronger mode goes ahead of those who hold nothing: they wait for it in any case.
 
 use super::Owner;
 use interpreter::RowLockMode;
@@ -71,13 +71,9 @@ impl RowQueue {
         self.holders.iter().any(|holder| holder.0 != owner && holder.1.conflicts_with(mode))
     }
 
-    /// Grants a request now, if nobody blocks it.
+    /// Grants a request now, if no holder blocks it.
     pub fn try_take(&mut self, owner: Owner, mode: RowLockMode) -> bool {
-        let is_ahead = self.held_by(owner).is_some();
-        let is_queued_before = |one: &Waiting| one.mode.conflicts_with(mode);
-        if self.is_blocked_by_holders(owner, mode)
-            || (!is_ahead && self.waiters.iter().any(is_queued_before))
-        {
+        if self.is_blocked_by_holders(owner, mode) {
             return false;
         }
         self.set(owner, mode);
@@ -164,7 +160,7 @@ impl RowQueue {
         }
     }
 
-    /// The sessions that a waiting one waits for.
+    /// Sessions that a waiting one waits for; it waits for the others through these.
     pub fn blockers(&self, owner: Owner) -> Vec<Owner> {
         let Some(at) = self.waiters.iter().position(|one| one.owner == owner) else {
             return Vec::new();
@@ -172,7 +168,15 @@ impl RowQueue {
         let mode = self.waiters[at].mode;
         let holders = self.holders.iter().filter(|one| one.0 != owner);
         let holders = holders.filter(|one| one.1.conflicts_with(mode)).map(|one| one.0);
-        let before = self.waiters.iter().take(at).filter(|one| one.mode.conflicts_with(mode));
-        holders.chain(before.map(|one| one.owner)).collect()
+        let mut blockers: Vec<Owner> = holders.collect();
+        let before = self.waiters.iter().take(at).rev();
+        for one in before.filter(|one| one.mode.conflicts_with(mode)) {
+            blockers.push(one.owner);
+            // Earlier requests that conflict with this mode conflict with a stronger one, too.
+            if one.mode >= mode {
+                break;
+            }
+        }
+        blockers
     }
 }

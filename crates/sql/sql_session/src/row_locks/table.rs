@@ -15,6 +15,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 const SHARDS: usize = 64;
+/// Number of rows for which a shard keeps room.
+const ROOM_KEPT: usize = 1024;
 /// Number of times that are kept (512 KiB).
 const TIMES: usize = 1 << 16;
 
@@ -156,6 +158,9 @@ impl RowLocks {
         let changed = change(queue);
         if queue.is_empty() {
             shard.remove(&row);
+            if shard.capacity() > ROOM_KEPT && shard.len() < shard.capacity() / 16 {
+                shard.shrink_to(ROOM_KEPT);
+            }
         }
         changed
     }

@@ -11,8 +11,11 @@ use std::time::Duration;
 const WAIT_MAX: Duration = Duration::from_secs(600);
 /// Interval at which a waiting session looks whether its statement should end.
 const LOOK: Duration = Duration::from_millis(20);
-/// Number of these looks after which it looks for a deadlock once more.
-const LOOKS_TO_DEADLOCK: u32 = 50;
+/// How long a session waits before it looks for a deadlock: most waits are shorter, and a look
+/// takes time for all sessions that wait.
+const DEADLOCK_AFTER: Duration = Duration::from_millis(10);
+/// Interval at which it looks again.
+const DEADLOCK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How a part of a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,12 +62,15 @@ impl SessionRows {
     ) -> Result<Waited, SqlError> {
         let until_ns = waiter.now_ns().saturating_add(most.as_nanos() as u64);
         let limit = waiter.lock_timeout().unwrap_or(WAIT_MAX).min(WAIT_MAX);
-        let mut looks = 0;
+        let mut look_ns = begun_ns.saturating_add(DEADLOCK_AFTER.as_nanos() as u64);
         loop {
-            if looks % LOOKS_TO_DEADLOCK == 0 && self.locks().gives_up(self.owner(), queued.row) {
-                return Err(deadlock());
+            let now_ns = waiter.now_ns();
+            if now_ns >= look_ns {
+                look_ns = now_ns.saturating_add(DEADLOCK_AGAIN.as_nanos() as u64);
+                if self.locks().gives_up(self.owner(), queued.row) {
+                    return Err(deadlock());
+                }
             }
-            looks += 1;
             let mut granted = queued.signal.granted();
             if let Some(grant) = *granted {
                 return Ok(Waited::Granted(grant));
@@ -78,7 +84,8 @@ impl SessionRows {
             if now_ns >= until_ns {
                 return Ok(Waited::NotYet);
             }
-            let rest = Duration::from_nanos(until_ns - now_ns).min(limit - waited);
+            let to_look = Duration::from_nanos(look_ns.saturating_sub(now_ns));
+            let rest = Duration::from_nanos(until_ns - now_ns).min(limit - waited).min(to_look);
             let woken = queued.signal.changed().wait_timeout(granted, LOOK.min(rest));
             granted = woken.expect("no holder panics").0;
             if let Some(grant) = *granted {

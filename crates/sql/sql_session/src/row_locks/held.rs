@@ -86,6 +86,11 @@ impl SessionRows {
         held.rows.is_empty() && held.queued.is_none()
     }
 
+    /// Whether the request of a statement waits, or was granted and nobody has looked.
+    pub fn is_queued(&self) -> bool {
+        self.held().queued.is_some()
+    }
+
     /// The present end of the list.
     pub fn mark(&self) -> LockMark {
         LockMark(self.held().rows.len())

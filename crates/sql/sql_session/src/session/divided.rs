@@ -16,6 +16,7 @@ use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::Outcome;
 use crate::planned::{Planned, compile_text};
+use crate::waiting::Waiter;
 use interpreter::{Attempts, Retries, Rows, SingleStatement, Tables};
 use sql_value::Value;
 use std::ops::Range;
@@ -203,6 +204,7 @@ impl<H: Host> SqlSession<H> {
                         if !attempts.again(handle.env(), abort).await {
                             return Err(error);
                         }
+                        self.check()?;
                     }
                     Err(ended @ (Ended::Failed(_) | Ended::Again)) => return Err(ended.into()),
                 }

@@ -125,6 +125,8 @@ impl<H: Host> SqlSession<H> {
         parameters: &[Value],
     ) -> Result<Outcome, SqlError> {
         let mut attempts: Option<Attempts> = None;
+        let mut reruns = None;
+        let notices = self.notices.len();
         loop {
             let mut locks = HeldLocks::default();
             let ended = self.attempt(prepared, parameters, &mut locks).await;
@@ -137,7 +139,8 @@ impl<H: Host> SqlSession<H> {
                 }
                 Err(Ended::Failed(error)) => return Err(error),
                 Err(Ended::Again) => {
-                    self.wait_for_row()?;
+                    self.notices.truncate(notices);
+                    self.wait_for_row(&mut reruns).await?;
                     continue;
                 }
                 Err(Ended::Aborted(abort, error)) => (abort, error),
@@ -149,6 +152,7 @@ impl<H: Host> SqlSession<H> {
                 return Err(error);
             }
             self.check()?;
+            self.notices.truncate(notices);
         }
     }
 
@@ -266,6 +270,7 @@ impl<H: Host> SqlSession<H> {
         parameters: &[Value],
     ) -> Result<Outcome, SqlError> {
         let mut attempts: Option<Attempts> = None;
+        let notices = self.notices.len();
         loop {
             let writes = block.writes;
             let (abort, error) = match self.step(block, prepared, parameters).await {
@@ -285,6 +290,7 @@ impl<H: Host> SqlSession<H> {
                 return Err(error);
             }
             self.check()?;
+            self.notices.truncate(notices);
             self.repeat(block, attempts).await?;
         }
     }
@@ -296,7 +302,7 @@ impl<H: Host> SqlSession<H> {
         prepared: &Prepared,
         parameters: &[Value],
     ) -> Result<Outcome, Ended> {
-        let notices = self.notices.len();
+        let (notices, mut reruns) = (self.notices.len(), None);
         loop {
             let ran = self.step_once(block, prepared, parameters).await;
             self.row_locks.end_statement();
@@ -304,8 +310,7 @@ impl<H: Host> SqlSession<H> {
                 return ran;
             }
             self.notices.truncate(notices);
-            self.wait_in_block(block).await?;
-            self.check()?;
+            self.wait_in_block(block, &mut reruns).await?;
         }
     }
 

@@ -16,8 +16,9 @@ use crate::error::{SqlError, abort_error};
 use crate::host::Host;
 use crate::row_locks::Waited;
 use crate::waiting::Waiter;
+use interpreter::{Attempts, StatementError};
 use std::time::Duration;
-use txn::Savepoint;
+use txn::{Abort, Savepoint};
 
 /// How long a transaction keeps its lane while it waits, if there are enough of them. Most waits
 /// are for a short transaction, and parking takes as long as a short statement.
@@ -103,16 +104,29 @@ impl<H: Host> SqlSession<H> {
         Ok(())
     }
 
-    /// Waits for the row that the last statement could not lock, if there is one. The session has
-    /// no lane.
-    pub(super) fn wait_for_row(&self) -> Result<(), SqlError> {
+    /// Waits for the row that the last statement could not lock, before it runs again. The session
+    /// has no lane.
+    ///
+    /// # Errors
+    /// As [`SessionRows::wait`], and those of [`Self::rerun`].
+    pub(super) async fn wait_for_row(&self, reruns: &mut Option<Attempts>) -> Result<(), SqlError> {
+        if !self.row_locks.is_queued() {
+            return self.rerun(reruns).await;
+        }
         let begun_ns = self.now_ns();
         while self.row_locks.wait(self, begun_ns, PART)? == Waited::NotYet {}
-        Ok(())
+        self.check()
     }
 
     /// The same in a block.
-    pub(super) async fn wait_in_block(&mut self, block: &mut Block<H::Env>) -> Result<(), Ended> {
+    pub(super) async fn wait_in_block(
+        &mut self,
+        block: &mut Block<H::Env>,
+        reruns: &mut Option<Attempts>,
+    ) -> Result<(), Ended> {
+        if !self.row_locks.is_queued() {
+            return Ok(self.rerun(reruns).await?);
+        }
         let begun_ns = self.now_ns();
         let is_scarce = self.database.host().are_lanes_scarce();
         let mut part = if is_scarce { Duration::ZERO } else { LANE_KEPT };
@@ -122,11 +136,63 @@ impl<H: Host> SqlSession<H> {
                     let message = "could not serialize access due to concurrent update";
                     return Err(SqlError::new("40001", message).into());
                 }
-                Waited::Granted(_) => return Ok(()),
+                Waited::Granted(_) => return Ok(self.check()?),
                 Waited::NotYet => {}
             }
             self.park_waiting(block).await;
             part = PART;
         }
+    }
+
+    /// A statement runs again without a wait: a row was changed between its snapshot and its lock.
+    ///
+    /// # Errors
+    /// The statement should end, or has run too often (`40001`).
+    async fn rerun(&self, reruns: &mut Option<Attempts>) -> Result<(), SqlError> {
+        self.check()?;
+        let reruns = reruns.get_or_insert_with(|| self.new_attempts());
+        let env = self.database.host().handle().env().clone();
+        match reruns.again(&env, Abort::Contended).await {
+            true => self.check(),
+            false => Err(StatementError::Again.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::host::LocalHost;
+    use crate::session::SessionOptions;
+    use crate::{SqlDatabase, SqlSession};
+    use fabric::run_now;
+    use txn::local::{OpenConfig, open};
+
+    fn session() -> SqlSession<LocalHost> {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("the memory is there");
+        let opened = run_now(SqlDatabase::open(LocalHost::new(database)));
+        opened.expect("it is empty").session(SessionOptions::default())
+    }
+
+    #[test]
+    fn a_statement_runs_again_a_bounded_number_of_times() {
+        let session = session();
+        let (mut reruns, mut count) = (None, 0);
+        let error = loop {
+            match run_now(session.wait_for_row(&mut reruns)) {
+                Ok(()) => count += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.sqlstate, "40001");
+        assert!((10..1_000).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn a_request_of_the_client_ends_a_statement_that_runs_again() {
+        let session = session();
+        session.interrupt().request();
+        let ended = run_now(session.wait_for_row(&mut None));
+        assert_eq!(ended.expect_err("it was requested").sqlstate, "57014");
     }
 }

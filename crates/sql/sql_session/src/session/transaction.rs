@@ -7,6 +7,7 @@ use crate::command::Characteristics;
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::outcome::Outcome;
+use crate::waiting::Waiter;
 
 impl<H: Host> SqlSession<H> {
     fn new_block(&self, kind: BlockKind) -> Block<H::Env> {
@@ -171,6 +172,7 @@ impl<H: Host> SqlSession<H> {
             if !self.hides_conflicts(block) || !attempts.again(&env, abort).await {
                 return Err(error);
             }
+            self.check()?;
             self.repeat(block, attempts).await?;
         }
     }

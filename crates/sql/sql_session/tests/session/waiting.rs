@@ -5,6 +5,7 @@ use fabric::run_now;
 use sql_session::{LocalHost, SqlDatabase};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::time::Duration;
 
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 120;
@@ -152,4 +153,128 @@ fn each_job_is_taken_once() {
         }
     });
     assert_eq!(taken.into_inner().expect("no thread panics").len(), 200);
+}
+
+/// Runs a statement of `waiting` that waits for a row of `holder`, until that one commits.
+#[allow(clippy::disallowed_methods, reason = "sessions of threads are the subject")]
+fn while_waiting(waiting: &mut Client, statement: &str, holder: &mut Client) -> String {
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| waiting.run(statement));
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!waits.is_finished(), "it waits");
+        assert_eq!(holder.run("COMMIT"), "COMMIT");
+        waits.join().expect("it ends")
+    })
+}
+
+/// The call runs again from its beginning: its inserts, which wait in a batch, take effect once,
+/// and so do its notices.
+#[test]
+fn a_call_that_has_waited_takes_effect_once() {
+    let database = new_database();
+    let (mut client, mut holder) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE counter (id int PRIMARY KEY, v int NOT NULL)");
+    client.run("INSERT INTO counter VALUES (1, 0)");
+    client.run("CREATE TABLE journal (id int PRIMARY KEY, v int)");
+    let body = "BEGIN
+           INSERT INTO journal VALUES (n, 0);
+           INSERT INTO journal VALUES (n + 1, 0);
+           RAISE NOTICE 'counts %', n;
+           UPDATE counter SET v = v + 1 WHERE id = 1;
+         END";
+    client.run(&format!("CREATE PROCEDURE count_up(n int) LANGUAGE plpgsql AS $$ {body} $$"));
+    for in_block in [false, true] {
+        holder.run("BEGIN");
+        holder.run("UPDATE counter SET v = v + 10 WHERE id = 1");
+        if in_block {
+            client.run("BEGIN");
+        }
+        client.session.take_notices();
+        let first = if in_block { 3 } else { 1 };
+        let called = while_waiting(&mut client, &format!("CALL count_up({first})"), &mut holder);
+        assert_eq!(called, "CALL", "in a block: {in_block}");
+        assert_eq!(client.session.take_notices().len(), 1, "in a block: {in_block}");
+        if in_block {
+            assert_eq!(client.run("COMMIT"), "COMMIT");
+        }
+    }
+    assert_eq!(client.run("SELECT count(*) FROM journal"), "4\nSELECT 1");
+    assert_eq!(client.run("SELECT v FROM counter"), "22\nSELECT 1");
+}
+
+/// A statement that fails after its call has queued inserts leaves none of them to the next one.
+#[test]
+fn a_call_that_fails_leaves_no_inserts() {
+    let database = new_database();
+    let (mut client, mut holder) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE counter (id int PRIMARY KEY, v int NOT NULL)");
+    client.run("INSERT INTO counter VALUES (1, 0)");
+    client.run("CREATE TABLE journal (id int PRIMARY KEY, v int)");
+    let body = "BEGIN
+           INSERT INTO journal VALUES (n, 0);
+           UPDATE counter SET v = v + 1 WHERE id = n;
+         END";
+    client.run(&format!("CREATE PROCEDURE count_up(n int) LANGUAGE plpgsql AS $$ {body} $$"));
+    holder.run("BEGIN");
+    holder.run("UPDATE counter SET v = v + 10 WHERE id = 1");
+    client.run("SET lock_timeout = '30ms'");
+    client.run("BEGIN; SAVEPOINT a");
+    let failed = client.run("CALL count_up(1)");
+    assert!(failed.starts_with("55P03"), "{failed}");
+    assert_eq!(client.run("ROLLBACK TO a; CALL count_up(7); COMMIT"), "ROLLBACK\nCALL\nCOMMIT");
+    assert_eq!(client.run("SELECT id FROM journal"), "7\nSELECT 1");
+    holder.run("ROLLBACK");
+}
+
+/// The statements of a procedure read their rows ahead, and a foreign key's check is between them.
+#[test]
+fn rows_that_were_read_ahead_are_those_that_later_statements_change() {
+    let database = new_database();
+    let mut client = Client::of(&database);
+    client.run("CREATE TABLE p (id int PRIMARY KEY, v int NOT NULL)");
+    client.run("CREATE TABLE q (id int PRIMARY KEY, v int NOT NULL)");
+    client.run("CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p, q int REFERENCES q)");
+    client.run("INSERT INTO p VALUES (1, 10), (2, 20); INSERT INTO q VALUES (1, 10)");
+    let body = "DECLARE a int; b int;
+         BEGIN
+           SELECT v INTO a FROM p WHERE id = n;
+           INSERT INTO c VALUES (n, n, 1);
+           UPDATE p SET v = v + 1 WHERE v < 100;
+           UPDATE p SET v = v + 1 WHERE id = n;
+           SELECT v INTO b FROM p WHERE id = n;
+           UPDATE q SET v = v + a + b WHERE id = 1;
+           RETURN b;
+         END";
+    client.run(&format!("CREATE FUNCTION f(n int) RETURNS int LANGUAGE plpgsql AS $$ {body} $$"));
+    assert_eq!(client.run("SELECT f(1)"), "12\nSELECT 1");
+    assert_eq!(client.run("BEGIN; SELECT f(2); COMMIT"), "BEGIN\n23\nSELECT 1\nCOMMIT");
+    assert_eq!(client.run("SELECT v FROM p ORDER BY id"), "13\n23\nSELECT 2");
+    assert_eq!(client.run("SELECT v FROM q"), "76\nSELECT 1");
+}
+
+/// Sessions insert rows with different keys and common parents, many at a time: they do not make
+/// each other run again, let alone fail.
+#[test]
+fn inserts_of_many_rows_do_not_disturb_each_other() {
+    let database = new_database();
+    let mut client = Client::of(&database);
+    client.run("CREATE TABLE p (id int PRIMARY KEY, v int NOT NULL)");
+    client.run("CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p)");
+    client.run("INSERT INTO p SELECT n, 0 FROM generate_series(0, 9) n");
+    in_threads(&database, |thread, client| {
+        for round in 0..20 {
+            let first = 1_000_000 * thread + 1_000 * round;
+            let texts = [
+                "BEGIN".to_owned(),
+                format!(
+                    "INSERT INTO c SELECT n, n % 10 FROM generate_series({first}, {first} + 499) n"
+                ),
+                format!("UPDATE p SET v = v + 1 WHERE id = {}", thread % 10),
+                "COMMIT".to_owned(),
+            ];
+            assert_eq!(transaction(client, &texts), Ok(()));
+        }
+    });
+    assert_eq!(client.run("SELECT count(*) FROM c"), "40000\nSELECT 1");
+    assert_eq!(client.run("SELECT sum(v) FROM p"), "80\nSELECT 1");
 }

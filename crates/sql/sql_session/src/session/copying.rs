@@ -183,6 +183,9 @@ impl<H: Host> SqlSession<H> {
             let message = "cannot execute COPY FROM in a read-only transaction";
             return Err(SqlError::new("25006", message));
         }
+        block.see_current_catalog(&self.database);
+        let renewed = self.renew_in_block(block).await;
+        renewed.map_err(|ended| block.failed_by(ended))?;
         let version = block.version.clone().unwrap_or_else(|| self.database.version());
         let granted = self.granted_in(Some(block), &version);
         self.check_copy((&version, &granted), name, columns)?;

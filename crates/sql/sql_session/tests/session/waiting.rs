@@ -278,3 +278,20 @@ fn inserts_of_many_rows_do_not_disturb_each_other() {
     assert_eq!(client.run("SELECT count(*) FROM c"), "40000\nSELECT 1");
     assert_eq!(client.run("SELECT sum(v) FROM p"), "80\nSELECT 1");
 }
+
+/// COPY in a block sees the parents that others have committed since its last statement.
+#[test]
+fn copy_in_a_block_has_a_snapshot_of_its_own() {
+    let database = new_database();
+    let (mut client, mut other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE p (id int PRIMARY KEY)");
+    client.run("CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p)");
+    assert_eq!(client.run("BEGIN; SELECT count(*) FROM p"), "BEGIN\n0\nSELECT 1");
+    assert_eq!(client.run("INSERT INTO c VALUES (1, NULL)"), "INSERT 0 1");
+    other.run("INSERT INTO p VALUES (1)");
+    let begun = client.run("COPY c FROM STDIN");
+    assert!(begun.starts_with("CopyIn"), "{begun}");
+    run_now(client.session.copy_data(b"2\t1\n")).expect("it is a row");
+    assert_eq!(run_now(client.session.copy_done()).expect("the parent is there"), "COPY 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+}

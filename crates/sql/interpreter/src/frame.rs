@@ -51,6 +51,8 @@ pub(crate) struct Frame {
     pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
     pub sequences: Option<HeldSequences>,
+    /// Rows that were locked in a snapshot that the transaction keeps, and may have changed since.
+    pub locked_late: Vec<RowId>,
     /// Grants the locks of rows; without it statements take none.
     pub locker: Option<HeldLocker>,
     pub watch: Watch,

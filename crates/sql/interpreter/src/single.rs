@@ -14,7 +14,7 @@ use crate::plan::{Operator, Statement};
 use crate::program::Program;
 use crate::row_lock::{HeldLocker, RowLocker};
 use crate::rows::Rows;
-use crate::run::{ALL, Run, draw_hidden_key};
+use crate::run::{ALL, Run, check_locked_late, draw_hidden_key};
 use crate::scope::{NOTHING, View, microseconds};
 use fabric::Env;
 use procedure::Procedure;
@@ -310,9 +310,11 @@ impl Runner {
         frame.variables.extend_from_slice(parameters);
         frame.only_looks = only_looks;
         frame.processed = 0;
+        frame.locked_late.clear();
         let (tables, statement) = (&tables.bound[..], &statement.statement);
         let mut run = Run { txn: transaction, tables, frame, statement };
         run.statement(ALL, rows).await?;
+        check_locked_late(transaction, &mut self.frame).await?;
         Ok(self.frame.processed)
     }
 }
@@ -339,6 +341,7 @@ impl Runner {
         frame.variables.resize(count, Value::Null);
         frame.only_looks = false;
         frame.processed = 0;
+        frame.locked_late.clear();
         argument::assign(program, arguments, frame.began_us, &mut frame.variables)
             .map_err(StatementError::Sql)?;
         if let Some(found) = program.found {
@@ -361,6 +364,7 @@ impl Runner {
             rows: &mut scratch,
         };
         machine.run().await?;
+        check_locked_late(transaction, &mut self.frame).await?;
         Ok(())
     }
 

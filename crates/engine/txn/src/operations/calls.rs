@@ -86,6 +86,21 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.exists_now)(lane, row)
     }
 
+    /// Whether others have changed a row since it was read, or are changing it, so that a commit
+    /// which writes it would fail.
+    ///
+    /// # Errors
+    ///
+    /// If the memory server does not answer.
+    ///
+    /// # Panics
+    ///
+    /// If `row` is of another transaction.
+    pub fn has_changed(&mut self, row: RowId) -> Answer<'_, Result<bool, TxnError>> {
+        let lane = self.lane();
+        (lane.operations.has_changed)(lane, row)
+    }
+
     /// Inserts a row with this key; fill its columns with [`Transaction::update`]. Until then
     /// numbers are zero and texts empty.
     #[inline]

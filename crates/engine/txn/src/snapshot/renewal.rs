@@ -152,6 +152,28 @@ impl<E: Env> LaneInner<E> {
         self.end_statement(read)
     }
 
+    /// See [`Transaction::has_changed`].
+    pub(crate) async fn has_changed(&mut self, row: RowId) -> Result<bool, TxnError> {
+        let access = self.txn.accesses[self.txn.access(row)];
+        if access.is_old || access.row.is_null() {
+            return Ok(access.is_old);
+        }
+        self.begin_statement()?;
+        let read = self.header_now(access).await;
+        let header = self.end_statement(read)?;
+        Ok(header != access.version)
+    }
+
+    async fn header_now(&mut self, access: Access) -> Result<VersionWord, TxnError> {
+        self.txn.batch.clear_verbs();
+        let found = self.txn.batch.read(access.row.add_words(u64::from(HEADER)), 1);
+        self.execute().await?;
+        let header = VersionWord::from_word(self.txn.batch.word(found.at));
+        self.txn.batch.clear_verbs();
+        self.txn.batch.truncate(found.at);
+        Ok(header)
+    }
+
     async fn has_key_now(&mut self, access: Access) -> Result<bool, TxnError> {
         let key_words = self.open.info(access.table).row.key_words;
         self.txn.batch.clear_verbs();

@@ -356,6 +356,28 @@ fn a_rollback_ends_the_guards_since_its_savepoint() {
     }
 }
 
+#[test]
+fn a_row_that_has_changed_since_it_was_read_says_so() {
+    for storage in STORAGES {
+        let database = database();
+        let (table, _) = create(&database, "t", storage);
+        let (mut one, mut other) = (lane(&database), lane(&database));
+        commit_one(&mut other, table, 1, 10);
+        let mut txn = begin(&mut one);
+        let row = run_now(txn.read(table, &key(1))).expect("readable").expect("it exists");
+        for is_written in [false, true] {
+            if is_written {
+                txn.update(row).set_int(VALUE, 11);
+            }
+            assert!(!run_now(txn.has_changed(row)).expect("readable"), "{storage:?}");
+        }
+        commit_one(&mut other, table, 1, 12);
+        assert!(!txn.is_outdated(row) && run_now(txn.has_changed(row)).expect("readable"));
+        let new = run_now(txn.insert(table, &key(2))).expect("it is new");
+        assert!(!run_now(txn.has_changed(new)).expect("readable"));
+    }
+}
+
 /// A guarded key stays, and other columns may change before and after the read.
 #[test]
 fn a_guarded_key_exists_at_the_commit() {

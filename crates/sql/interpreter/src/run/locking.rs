@@ -7,12 +7,13 @@
 use super::Run;
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};
+use crate::frame::Frame;
 use crate::row_lock::{HeldLocker, RowLockAnswer, RowLockMode, RowLocker};
 use crate::rows::Rows;
 use fabric::Env;
 use layout::Key;
 use sql::query::IfLocked;
-use txn::{RowId, TableId};
+use txn::{RowId, TableId, Transaction};
 
 /// Distinguishes the keys of unique indexes from those of tables.
 const OF_INDEX: u32 = 1 << 31;
@@ -35,20 +36,20 @@ impl<E: Env> Run<'_, '_, E> {
     /// Locks a row that the statement has found. False if it is to be left out.
     #[inline]
     pub(super) fn lock_row(
-        &self,
+        &mut self,
         id: RowId,
         how: (RowLockMode, IfLocked),
         locks: &mut Locking,
     ) -> Result<bool> {
-        match &self.frame.locker {
-            None => Ok(true),
-            Some(locker) => self.lock_found(&*locker.0, id, how, locks),
+        if self.frame.locker.is_none() {
+            return Ok(true);
         }
+        self.lock_found(id, how, locks)
     }
 
     /// Locks all of these rows.
     #[inline]
-    pub(super) fn lock_all(&self, found: &Rows, how: (RowLockMode, IfLocked)) -> Result<()> {
+    pub(super) fn lock_all(&mut self, found: &Rows, how: (RowLockMode, IfLocked)) -> Result<()> {
         if self.frame.locker.is_none() {
             return Ok(());
         }
@@ -63,24 +64,25 @@ impl<E: Env> Run<'_, '_, E> {
 
     /// Locks a single row to be changed.
     #[inline]
-    pub(super) fn lock_one(&self, id: RowId, mode: RowLockMode) -> Result<()> {
+    pub(super) fn lock_one(&mut self, id: RowId, mode: RowLockMode) -> Result<()> {
         let mut locks = Locking::default();
         self.lock_row(id, (mode, IfLocked::Wait), &mut locks)?;
         locks.end()
     }
 
     fn lock_found(
-        &self,
-        locker: &dyn RowLocker,
+        &mut self,
         id: RowId,
         (mode, if_locked): (RowLockMode, IfLocked),
         locks: &mut Locking,
     ) -> Result<bool> {
+        let Some(HeldLocker(locker)) = &self.frame.locker else { return Ok(true) };
         let table = self.txn.table(id);
         let renews = locker.renews_snapshots();
         match locker.lock(table.0, self.txn.key_words(id), mode, if_locked) {
             RowLockAnswer::Held => {}
-            RowLockAnswer::MayBeOutdated => locks.is_outdated |= renews,
+            RowLockAnswer::MayBeOutdated if renews => locks.is_outdated = true,
+            RowLockAnswer::MayBeOutdated => self.frame.locked_late.push(id),
             RowLockAnswer::MustWait => return Err(Failure::Again),
             RowLockAnswer::Busy if if_locked == IfLocked::Skip => return Ok(false),
             RowLockAnswer::Busy => return Err(self.busy(table)),
@@ -173,6 +175,23 @@ fn lock_key(locker: &dyn RowLocker, of: u32, key: &Key) -> Result<bool> {
         RowLockAnswer::MustWait => Err(Failure::Again),
         answer => Ok(answer == RowLockAnswer::MayBeOutdated),
     }
+}
+
+/// Checks the rows that may have changed before the last statement has locked them.
+///
+/// # Errors
+///
+/// One has, and the transaction keeps its snapshot.
+pub(crate) async fn check_locked_late<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    frame: &mut Frame,
+) -> Result<()> {
+    for id in frame.locked_late.drain(..) {
+        if txn.has_changed(id).await? {
+            return Err(changed());
+        }
+    }
+    Ok(())
 }
 
 /// The row was changed since the snapshot that the transaction keeps.

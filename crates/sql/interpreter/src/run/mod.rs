@@ -48,6 +48,7 @@ mod window_frame;
 pub(crate) use batched_inserts::add_waiting;
 pub(crate) use change::draw_hidden_key;
 pub(crate) use keyed::{key_in, scan_by_key};
+pub(crate) use locking::check_locked_late;
 pub use meter::Meter;
 pub(crate) use state::State;
 

@@ -68,10 +68,16 @@ impl SessionRows {
         self.held.lock().expect("no holder panics")
     }
 
+    /// The present time of the locks.
+    pub fn time(&self) -> u64 {
+        self.locks.time()
+    }
+
     /// A statement begins that takes locks, before it takes its snapshot. `renews` says that it may
-    /// run again on a newer one.
-    pub fn begin_statement(&self, renews: bool) {
-        let time = self.locks.time();
+    /// run again on a newer one. Otherwise `since` is a time before the snapshot that the
+    /// transaction keeps, if it has one.
+    pub fn begin_statement(&self, renews: bool, since: Option<u64>) {
+        let time = since.filter(|_| !renews).unwrap_or_else(|| self.locks.time());
         let mut held = self.held();
         (held.time, held.renews, held.is_active) = (time, renews, true);
     }

@@ -145,7 +145,7 @@ impl Model {
 
 fn session(locks: &Arc<RowLocks>, owner: Owner) -> SessionRows {
     let session = SessionRows::new(locks.clone(), owner);
-    session.begin_statement(true);
+    session.begin_statement(true, None);
     session
 }
 
@@ -340,17 +340,17 @@ fn a_wait_ends_at_lock_timeout_and_leaves_the_queue() {
 fn a_statement_learns_that_a_row_was_changed_since_its_snapshot() {
     let locks = Arc::new(RowLocks::default());
     let [one, two] = [1, 2].map(|owner| session(&locks, owner));
-    two.begin_statement(true);
+    two.begin_statement(true, None);
     assert_eq!(lock(&one, 1, NoKeyUpdate, IfLocked::Wait), RowLockAnswer::Held);
     one.release_all(false);
     assert_eq!(lock(&two, 1, NoKeyUpdate, IfLocked::Wait), RowLockAnswer::Held, "rolled back");
     two.release_all(false);
-    two.begin_statement(true);
+    two.begin_statement(true, None);
     assert_eq!(lock(&one, 1, NoKeyUpdate, IfLocked::Wait), RowLockAnswer::Held);
     one.release_all(true);
     assert_eq!(lock(&two, 1, KeyShare, IfLocked::Wait), RowLockAnswer::MayBeOutdated);
     two.release_all(false);
-    two.begin_statement(true);
+    two.begin_statement(true, None);
     assert_eq!(lock(&two, 1, KeyShare, IfLocked::Wait), RowLockAnswer::Held);
     // A wait says whether the holder has committed a change.
     for commits in [false, true] {

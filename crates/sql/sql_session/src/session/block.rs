@@ -48,6 +48,8 @@ pub(crate) struct Block<E: Env> {
     pub locks: HeldLocks,
     /// The time of the table locks when the engine's transaction began.
     pub began_at: u64,
+    /// The time of the row locks when the engine's transaction began.
+    pub snapshot_time: Option<u64>,
     /// When its first statement ran, in microseconds since 2000-01-01.
     pub began_us: Option<i64>,
     pub log: Log,
@@ -80,6 +82,7 @@ impl<E: Env> Block<E> {
             change: None,
             locks: HeldLocks::default(),
             began_at: 0,
+            snapshot_time: None,
             began_us: None,
             log: Log::default(),
             cursors: BTreeMap::new(),

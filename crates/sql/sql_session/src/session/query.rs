@@ -171,7 +171,7 @@ impl<H: Host> SqlSession<H> {
         let isolation = self.settings.isolation().of_engine();
         if writes {
             // It can run again on a newer snapshot at every level.
-            self.row_locks.begin_statement(true);
+            self.row_locks.begin_statement(true, None);
         }
         let mut transaction = self.begin_engine(isolation).await?;
         let only_looks = !writes && isolation == Isolation::Snapshot;
@@ -328,7 +328,7 @@ impl<H: Host> SqlSession<H> {
             return Err(read_only(&planned).into());
         }
         if writes {
-            self.row_locks.begin_statement(block.renews());
+            self.row_locks.begin_statement(block.renews(), block.snapshot_time);
         }
         self.renew_in_block(block).await?;
         if self.has_open() && writes {
@@ -405,6 +405,7 @@ impl<H: Host> SqlSession<H> {
         self.resume_in_block(block).await?;
         if block.engine.is_none() {
             block.began_at = self.database.locks().time();
+            block.snapshot_time = Some(self.row_locks.time());
             block.engine = Some(self.begin_engine(block.engine_isolation).await?);
             block.engine_number += 1;
             block.is_doomed = false;

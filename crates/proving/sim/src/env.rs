@@ -115,6 +115,14 @@ impl Endpoint {
         );
     }
 
+    /// Mutants may leave out fences; other worlds must not.
+    fn ensure_ordered(&self, batch: &Batch) {
+        if self.0.shared.core.borrow().config.mutants.is_empty() {
+            let unordered = batch.unordered_write();
+            assert!(unordered.is_none(), "a write needs a fence before it: {unordered:?}");
+        }
+    }
+
     /// Whether it is the endpoint of a memory server whose region has replicas: lost batches are
     /// repeated.
     fn is_replicating_service(&self) -> bool {
@@ -127,6 +135,7 @@ impl Endpoint {
         self.die_if_killed().await;
         let shared = &*self.0.shared;
         self.ensure_in_reach(&batch);
+        self.ensure_ordered(&batch);
         self.address(&mut batch)?;
         self.0.counters.count_batch(&batch);
         if shared.core.borrow().is_loading {

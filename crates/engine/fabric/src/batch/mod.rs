@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `arena.rs` | take, read and write words of the arena |
 //! | `post.rs` | add verbs |
+//! | `order.rs` | find writes that need a fence before them |
 //! | `verb_list.rs` | put together writes that are posted later |
 //! | `proved.rs` | remove writes that need not be repeated |
 //!
 //! Decision: docs/decisions/0001-one-batch-and-one-arena-per-transaction.md
 
 mod arena;
+mod order;
 mod post;
 mod proved;
 mod verb_list;

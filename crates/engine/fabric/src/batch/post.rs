@@ -36,7 +36,6 @@ impl Batch {
     /// Writes a span of the arena to `to`; readers may see it torn.
     #[inline]
     pub fn write(&mut self, to: GlobalPtr, span: Span) {
-        self.refuse_unordered(to, span.words);
         self.push(Verb::Write { to, at: span.at, words: span.words });
     }
 
@@ -59,7 +58,6 @@ impl Batch {
 
     #[inline]
     pub fn write_word(&mut self, to: GlobalPtr, value: u64) {
-        self.refuse_unordered(to, 1);
         self.push(Verb::WriteWord { to, value });
     }
 
@@ -111,7 +109,6 @@ impl Batch {
     /// it whole. Words before `first` are unchanged; fabrics with checksums write all of them.
     #[inline]
     pub fn write_row(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
-        self.refuse_unordered(to, span.words);
         self.push(Verb::WriteRow { to, at: span.at, words: span.words, first, cover });
     }
 
@@ -135,7 +132,6 @@ impl Batch {
         span: Span,
         (first, cover, at_once): (u32, Cover, bool),
     ) {
-        self.refuse_unordered(to, span.words);
         debug_assert!(first > LINK && first <= span.words);
         self.push(Verb::InstallRow { to, at: span.at, words: span.words, first, cover, at_once });
     }
@@ -164,33 +160,6 @@ impl Batch {
         let verbs = writes.iter().map(write);
         self.0.bytes += verbs.clone().map(|verb| verb.bytes()).sum::<u64>();
         self.0.verbs.splice(0..0, verbs);
-    }
-
-    /// Refuses a write of words that an earlier unfenced read or atomic touches: the contract does
-    /// not order the two, so this is a bug of the caller.
-    #[inline]
-    fn refuse_unordered(&self, to: GlobalPtr, words: u32) {
-        if cfg!(debug_assertions) || cfg!(test) {
-            self.assert_ordered(to, words);
-        }
-    }
-
-    fn assert_ordered(&self, to: GlobalPtr, words: u32) {
-        let since_fence = self.0.verbs.rsplit(|verb| *verb == Verb::Fence).next().unwrap_or(&[]);
-        for verb in since_fence {
-            let unordered = matches!(
-                verb,
-                Verb::Read { .. }
-                    | Verb::ReadRow { .. }
-                    | Verb::FindSlot { .. }
-                    | Verb::CompareAndSwap { .. }
-                    | Verb::FetchAndAdd { .. }
-            );
-            let (start, end) =
-                (verb.target(), verb.target().add_words(u64::from(verb.target_words())));
-            let overlap = start < to.add_words(u64::from(words)) && to < end;
-            assert!(!(unordered && overlap), "a write after {verb:?} needs a fence to be ordered");
-        }
     }
 }
 
@@ -230,14 +199,6 @@ mod tests {
         assert_eq!(batch.bytes(), 4 * 32);
         batch.clear_verbs();
         assert_eq!(batch.verb_count(), 0);
-    }
-
-    #[test]
-    #[should_panic(expected = "needs a fence")]
-    fn a_write_after_a_read_of_the_same_word_is_refused() {
-        let mut batch = Batch::new();
-        batch.read(ptr(64), 4);
-        batch.write_word(ptr(72), 1);
     }
 
     #[test]

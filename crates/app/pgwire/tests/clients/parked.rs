@@ -1,9 +1,8 @@
 //! 2,000 connections, 500 of them in an open transaction, over a server with the usual lanes.
-//!
-//! The test has a process of its own, whose memory it measures.
 
 #![allow(clippy::disallowed_methods, reason = "tests run in real time")]
 
+use crate::alone::is_alone;
 use pgwire::client::{Client, Target};
 use pgwire::message::backend::Backend;
 use pgwire::{Limits, Server};
@@ -65,6 +64,9 @@ fn times(client: &mut Client) -> Result<(u64, u64), Box<dyn Error>> {
 
 #[test]
 fn five_hundred_of_two_thousand_clients_think_in_a_transaction() -> Result<(), Box<dyn Error>> {
+    if !is_alone("parked::five_hundred_of_two_thousand_clients_think_in_a_transaction") {
+        return Ok(());
+    }
     if !may_open(2 * CLIENTS as u64 + 100) {
         eprintln!("skipped: this process may not open as many files");
         return Ok(());

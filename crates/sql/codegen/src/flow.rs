@@ -91,6 +91,7 @@ impl Flow<'_> {
     fn statement(&mut self, kind: &StatementKind, assigned: &mut Assigned) {
         match kind {
             StatementKind::Block(block) => self.block(block, assigned),
+            StatementKind::Called(called) => self.block(&called.block, assigned),
             StatementKind::Assign { target, value } => {
                 self.formula(value, assigned);
                 self.target(target, assigned);

@@ -29,6 +29,8 @@ pub(crate) struct Frame {
     pub aggregates: Vec<Value>,
     /// Number of rows that the last statement changed or delivered.
     pub processed: u64,
+    /// `FOUND` and `ROW_COUNT` of the routines whose calls are running, innermost last.
+    pub callers: Vec<(bool, u64)>,
     /// When the transaction began, in microseconds since 2000-01-01.
     pub began_us: i64,
     /// Offset from the environment's clock to microseconds since 2000-01-01.

@@ -129,6 +129,10 @@ pub(crate) enum Step {
         number: usize,
         conversions: Vec<Conversion>,
     },
+    /// Begins the body of a called routine: keeps `FOUND` and `ROW_COUNT`.
+    Enter,
+    /// Ends it: they are as before.
+    Leave,
     Raise(Raise),
     RowCount(Vec<(Target, Conversion)>),
     NoCase,

@@ -112,6 +112,7 @@ impl<'r> Statements<'r> {
     fn statement(&mut self, kind: &'r StatementKind) {
         match kind {
             StatementKind::Block(block) => self.block(block),
+            StatementKind::Called(called) => self.block(&called.block),
             StatementKind::Assign { target, value } => {
                 self.target(target);
                 self.formula(value);

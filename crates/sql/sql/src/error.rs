@@ -44,6 +44,9 @@ pub struct Error {
     pub postgres: Option<Box<PostgresError>>,
     /// Whether PostgreSQL reports no position.
     pub is_unplaced: bool,
+    /// Whether PostgreSQL reports it when a routine in `plpgsql` runs, and creates the routine: it
+    /// calls a function that does not exist, or cannot run.
+    pub is_late: bool,
 }
 
 /// An error as PostgreSQL reports it.
@@ -74,6 +77,7 @@ impl Error {
             advice: String::new(),
             postgres: None,
             is_unplaced: false,
+            is_late: false,
         }
     }
 
@@ -105,6 +109,12 @@ impl Error {
     /// PostgreSQL reports this error without a position. Files show the statement's.
     pub(crate) fn unplaced(mut self) -> Self {
         self.is_unplaced = true;
+        self
+    }
+
+    /// PostgreSQL reports this error when the routine runs.
+    pub(crate) fn late(mut self) -> Self {
+        self.is_late = true;
         self
     }
 

@@ -105,6 +105,11 @@ impl Findings {
         self.errors[from..].iter().any(|error| error.kind == ErrorKind::Syntax)
     }
 
+    /// PostgreSQL reports the errors from number `from` on before the routine runs.
+    pub(crate) fn not_late_from(&mut self, from: usize) {
+        self.errors[from..].iter_mut().for_each(|error| error.is_late = false);
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.errors.len()
     }

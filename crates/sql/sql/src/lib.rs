@@ -52,7 +52,7 @@ pub use load::{Load, read_load};
 pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};
 pub use reserved::is_reserved;
-pub use routine::{read_procedures, read_routines, read_signature};
+pub use routine::{Routines, read_procedures, read_routines, read_signature};
 pub use schema::{IDENTITY, read_definitions, read_schema};
 pub use single::{
     Action, Call, CallForm, SingleStatement, Surroundings, read_statement, read_type,

@@ -231,6 +231,17 @@ pub enum StatementKind {
     GetRowCount(Vec<(Target, Expr)>),
     /// `NULL`
     Nothing,
+    /// The body of a called routine.
+    Called(Called),
+}
+
+/// A routine that another one calls, in the place of the call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Called {
+    pub routine: String,
+    /// The routine's body; its declarations are the parameters with their values. `FOUND` is false
+    /// behind the declarations. Behind the block, `FOUND` and `ROW_COUNT` are those from before it.
+    pub block: Block,
 }
 
 /// The values that a loop iterates over.

@@ -45,7 +45,7 @@ impl Program {
     /// Parses the procedures of a file against the tables of `catalog`.
     fn over(catalog: Catalog, procedures: Result<Source>, findings: &mut Findings) -> Self {
         let procedures = match procedures.and_then(checked) {
-            Ok(source) => routine::read(&source, &catalog, false, findings),
+            Ok(source) => routine::read(&source, &catalog, None, findings),
             Err(error) => {
                 findings.add_unreadable_file(error);
                 Vec::new()

@@ -32,6 +32,7 @@ fn any(statements: &[Statement], test: &dyn Fn(&Query) -> bool) -> bool {
         | StatementKind::Perform(sql)
         | StatementKind::ReturnQuery(sql, _) => is_one(sql),
         StatementKind::Block(block) => any(&block.statements, test),
+        StatementKind::Called(called) => any(&called.block.statements, test),
         StatementKind::If { branches, otherwise } => {
             branches.iter().any(|(_, statements)| any(statements, test)) || any(otherwise, test)
         }

@@ -6,13 +6,21 @@ use crate::query::{From, FromKind, Join, OrderBy, Plain, Query, Select, SelectBo
 
 /// Calls `visit` with each SQL statement of a routine.
 pub fn for_each_sql(routine: &Procedure, visit: &mut dyn FnMut(&Query)) {
-    let mut walk = Walk { sql: &mut |sql| visit(&sql.query), formula: &mut |_| {} };
+    let mut walk =
+        Walk { sql: &mut |sql| visit(&sql.query), formula: &mut |_| {}, called: &mut |_| {} };
     walk.body(&routine.body);
 }
 
 /// Calls `visit` with each expression of a routine that is no SQL statement.
 pub fn for_each_formula(routine: &Procedure, visit: &mut dyn FnMut(&Expr)) {
-    let mut walk = Walk { sql: &mut |_| {}, formula: &mut |formula| visit(&formula.expr) };
+    let formula = &mut |formula: &Formula| visit(&formula.expr);
+    let mut walk = Walk { sql: &mut |_| {}, formula, called: &mut |_| {} };
+    walk.body(&routine.body);
+}
+
+/// Calls `visit` with the name of each routine whose body is in a routine, in the place of a call.
+pub fn for_each_called(routine: &Procedure, visit: &mut dyn FnMut(&str)) {
+    let mut walk = Walk { sql: &mut |_| {}, formula: &mut |_| {}, called: visit };
     walk.body(&routine.body);
 }
 
@@ -108,6 +116,7 @@ pub fn visit_expr(scopes: &mut impl Scopes, expr: &Expr) {
 struct Walk<'v> {
     sql: &'v mut dyn FnMut(&Sql),
     formula: &'v mut dyn FnMut(&Formula),
+    called: &'v mut dyn FnMut(&str),
 }
 
 impl Walk<'_> {
@@ -134,6 +143,10 @@ impl Walk<'_> {
     fn statement(&mut self, kind: &StatementKind) {
         match kind {
             StatementKind::Block(block) => self.block(block),
+            StatementKind::Called(called) => {
+                (self.called)(&called.routine);
+                self.block(&called.block);
+            }
             StatementKind::Assign { value, .. } => (self.formula)(value),
             StatementKind::Sql { sql, .. }
             | StatementKind::Perform(sql)

@@ -21,7 +21,7 @@ const STATEMENTS_MIN: usize = 2;
 /// inserts the step that reads them there.
 pub(super) fn note(program: &mut Program) {
     let declared = program.steps.iter().take_while(|step| matches!(step, Step::Declare { .. }));
-    let first = declared.count();
+    let first = declared.count().min(first_repeated(program));
     let survey = Survey::new(program, first);
     let mut ahead = survey.run(first);
     if ahead.singles.len() + STATEMENTS_MIN * ahead.rounds.len() < STATEMENTS_MIN {
@@ -35,6 +35,15 @@ pub(super) fn note(program: &mut Program) {
         program.statements[statement].ahead = Some(place);
     }
     program.ahead = ahead;
+}
+
+/// The first step that a loop repeats: a declaration there has several values.
+fn first_repeated(program: &Program) -> usize {
+    let back = program.steps.iter().enumerate().filter_map(|(at, step)| match step {
+        Step::Jump(label) => Some(program.labels[*label]).filter(|to| *to <= at),
+        _ => None,
+    });
+    back.min().unwrap_or(usize::MAX)
 }
 
 struct Survey<'p> {

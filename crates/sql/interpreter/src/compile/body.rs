@@ -135,6 +135,17 @@ impl Compiler {
         self.set(end);
     }
 
+    /// The body of a called routine, whose declarations are its parameters.
+    fn called(&mut self, block: &Block) {
+        for (variable, value) in &block.declarations {
+            let value = value.as_ref().map(expression);
+            self.steps.push(Step::Declare { variable: *variable, value });
+        }
+        self.steps.push(Step::Enter);
+        self.statements(&block.statements);
+        self.steps.push(Step::Leave);
+    }
+
     fn statements(&mut self, statements: &[procedure::Statement]) {
         statements.iter().for_each(|statement| self.statement(&statement.kind));
     }
@@ -142,6 +153,7 @@ impl Compiler {
     fn statement(&mut self, kind: &StatementKind) {
         let step = match kind {
             StatementKind::Block(block) => return self.block(block),
+            StatementKind::Called(called) => return self.called(&called.block),
             StatementKind::If { branches, otherwise } => {
                 return self.branches(branches, Some(otherwise));
             }

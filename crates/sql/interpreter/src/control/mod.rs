@@ -52,6 +52,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
 
     async fn take_steps(&mut self) -> Result<()> {
         let program = self.program;
+        self.frame.callers.clear();
         let mut loops: Vec<Loop> = Vec::new();
         loops.resize_with(program.loops, || Loop::Idle);
         let mut at = 0;
@@ -109,6 +110,8 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 Step::End(place) => self.end(&mut loops[*place]),
                 Step::Return(value) => return self.give_back(value.as_ref()).await,
                 Step::ReturnNext(None) => self.add_outputs(),
+                Step::Enter => self.enter(),
+                Step::Leave => self.leave(),
                 Step::ReadAhead => self.read_ahead().await?,
                 rare => Box::pin(self.rare_step(rare)).await?,
             }
@@ -245,6 +248,21 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 Value::Bool(known) => *known = found,
                 other => *other = Value::Bool(found),
             }
+        }
+    }
+
+    /// Begins the body of a called routine.
+    fn enter(&mut self) {
+        let found = self.program.found.map(|found| self.frame.variables[found].clone());
+        self.frame.callers.push((found == Some(Value::Bool(true)), self.frame.processed));
+        self.set_found(false);
+    }
+
+    /// Continues with the routine that has called.
+    fn leave(&mut self) {
+        if let Some((found, processed)) = self.frame.callers.pop() {
+            self.set_found(found);
+            self.frame.processed = processed;
         }
     }
 

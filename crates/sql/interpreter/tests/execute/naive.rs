@@ -76,6 +76,7 @@ fn statement_queries(kind: &StatementKind, queries: &mut Numbered) {
     let mut inside: Vec<&[sql::procedure::Statement]> = Vec::new();
     match kind {
         StatementKind::Block(block) => block_queries(block, queries),
+        StatementKind::Called(called) => block_queries(&called.block, queries),
         StatementKind::Assign { value, .. } => formulas.push(value),
         StatementKind::Sql { sql, .. }
         | StatementKind::Perform(sql)

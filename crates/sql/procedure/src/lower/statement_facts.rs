@@ -309,6 +309,7 @@ impl<'a> Finder<'a> {
     fn statement(&mut self, kind: &'a StatementKind) {
         match kind {
             StatementKind::Block(block) => self.block(block),
+            StatementKind::Called(called) => self.block(&called.block),
             StatementKind::Assign { target, value } => {
                 self.target(target);
                 self.formula(value);

@@ -222,6 +222,7 @@ impl<'p> Flow<'p> {
     fn statement(&mut self, kind: &'p StatementKind) {
         match kind {
             StatementKind::Block(block) => self.block(block),
+            StatementKind::Called(called) => self.block(&called.block),
             StatementKind::Assign { target, value } => {
                 let value = self.formula(value);
                 self.target(target, value);

@@ -1,10 +1,12 @@
 //! Blocks, and the dispatch of statements by their first word.
 
+use super::declare::Declared;
 use super::{Compiler, Enclosing};
 use crate::error::Result;
 use crate::keyword::keyword_meant;
 use crate::procedure::{Block, Statement, StatementKind};
 use sqlparser::tokenizer::{Span, Token};
+use std::mem::{replace, take};
 
 /// Words that end a list of statements.
 const END_WORDS: [&str; 6] = ["END", "ELSIF", "ELSEIF", "ELSE", "WHEN", "EXCEPTION"];
@@ -27,9 +29,9 @@ impl Compiler<'_> {
     /// Parses from `DECLARE` or `BEGIN` to `END`, without the semicolon.
     pub(super) fn block(&mut self, label: Option<String>) -> Result<Block> {
         self.names.open(label.as_deref());
-        let mut declarations = Vec::new();
+        let mut declared = Declared::default();
         while self.cursor.accept_word("DECLARE") {
-            self.declarations(&mut declarations)?;
+            self.declarations(&mut declared)?;
         }
         self.cursor.expect_word("BEGIN")?;
         self.enclosing.push(Enclosing::new(label.clone(), false));
@@ -44,7 +46,7 @@ impl Compiler<'_> {
         self.cursor.expect_word("END")?;
         self.end_label(label.as_deref())?;
         self.names.close();
-        Ok(Block { label, declarations, statements })
+        Ok(declared.block(label, statements))
     }
 
     /// Parses `<<label>>`, if there is one.
@@ -79,16 +81,28 @@ impl Compiler<'_> {
                     return Err(compiler.cursor.expected("`END`"));
                 }
                 let (from, span) = (compiler.cursor.position(), compiler.cursor.span());
-                let kind = match compiler.statement() {
+                let (read, calls) = compiler.with_calls(Self::statement);
+                let kind = match read {
                     Ok(kind) => kind,
                     Err(error) => compiler.skip_statement(from, error)?,
                 };
+                statements.extend(calls);
                 let statement = Statement { line: compiler.line(span), kind };
                 compiler.pass(&statement);
                 statements.push(statement);
             }
             Ok(statements)
         })
+    }
+
+    /// Runs `read`, and returns the bodies of the calls that it has found.
+    pub(crate) fn with_calls<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Vec<Statement>) {
+        let outer = take(&mut self.before);
+        let read = read(self);
+        (read, replace(&mut self.before, outer))
     }
 
     pub(super) fn semicolon(&mut self) -> Result<()> {
@@ -129,6 +143,8 @@ impl Compiler<'_> {
             "RAISE" => self.raise(),
             "GET" => self.get_diagnostics(),
             "PERFORM" => self.perform(),
+            "CALL" if self.called.is_some() => self.call_statement(),
+            "ASSERT" if self.called.is_some() => self.assert_statement(),
             "NULL" => {
                 self.cursor.next();
                 self.semicolon()?;

@@ -1,10 +1,11 @@
-//! `IF`, `CASE`, `EXIT`, `RETURN`.
+//! `IF`, `CASE`, `EXIT`, `PERFORM`.
 
 use super::{Assigned, Compiler};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{BinaryOperator, Expr, ExprKind};
 use crate::parse;
-use crate::procedure::{Formula, Returns, Sql, Statement, StatementKind};
+use crate::procedure::Sql;
+use crate::procedure::{Formula, Statement, StatementKind, Target};
 use crate::query::Query;
 use crate::resolve::scope::Scope;
 use crate::token::token_is_word;
@@ -15,11 +16,13 @@ impl Compiler<'_> {
     pub(super) fn if_statement(&mut self) -> Result<StatementKind> {
         self.cursor.expect_word("IF")?;
         let mut ends = Assigned::unreachable();
-        let mut branches = vec![self.branch(&mut ends)?];
+        let (first, calls) = self.with_calls(|compiler| compiler.branch(&mut ends));
+        let mut branches = vec![(calls, first?)];
         let mut otherwise = Vec::new();
         loop {
             if self.cursor.accept_word("ELSIF") || self.cursor.accept_word("ELSEIF") {
-                branches.push(self.branch(&mut ends)?);
+                let (branch, calls) = self.with_calls(|compiler| compiler.branch(&mut ends));
+                branches.push((calls, branch?));
             } else if self.cursor.accept_word("ELSE") {
                 otherwise = self.branch_statements(&mut ends)?;
                 break;
@@ -32,11 +35,17 @@ impl Compiler<'_> {
         self.cursor.expect_word("IF")?;
         self.semicolon()?;
         self.assigned = ends;
-        Ok(StatementKind::If { branches, otherwise })
+        let (calls, branches, otherwise) =
+            nested(branches, Some(otherwise), |branches, otherwise| StatementKind::If {
+                branches,
+                otherwise: otherwise.unwrap_or_default(),
+            });
+        self.before.extend(calls);
+        Ok(StatementKind::If { branches, otherwise: otherwise.unwrap_or_default() })
     }
 
     /// Parses a condition, `THEN`, and the branch's statements.
-    fn branch(&mut self, ends: &mut Assigned) -> Result<(Formula, Vec<Statement>)> {
+    fn branch(&mut self, ends: &mut Assigned) -> Result<Branch> {
         let (from, span) = (self.cursor.position(), self.cursor.span());
         let condition = self.until_word("THEN");
         let condition = condition.and_then(|tokens| self.condition_formula(&tokens, span));
@@ -58,12 +67,14 @@ impl Compiler<'_> {
         while self.cursor.accept_word("WHEN") {
             let (from, span) = (self.cursor.position(), self.cursor.span());
             let tokens = self.until_word("THEN");
-            let condition = tokens.and_then(|tokens| match &operand {
-                Some((variable, _)) => self.case_condition(*variable, &tokens, span),
-                None => self.condition_formula(&tokens, span),
+            let (condition, calls) = self.with_calls(|compiler| {
+                tokens.and_then(|tokens| match &operand {
+                    Some((variable, _)) => compiler.case_condition(*variable, &tokens, span),
+                    None => compiler.condition_formula(&tokens, span),
+                })
             });
             let condition = self.or_any_boolean(from, condition)?;
-            branches.push((condition, self.branch_statements(&mut ends)?));
+            branches.push((calls, (condition, self.branch_statements(&mut ends)?)));
         }
         if branches.is_empty() {
             return Err(self.cursor.expected("`WHEN`"));
@@ -78,6 +89,20 @@ impl Compiler<'_> {
         self.semicolon()?;
         // A CASE without a matching branch raises an error, so no path skips all branches.
         self.assigned = ends;
+        // The operand is computed in front of all conditions.
+        let (calls, branches, otherwise) = nested(branches, otherwise, |branches, otherwise| {
+            StatementKind::Case { operand: None, branches, otherwise }
+        });
+        if !calls.is_empty()
+            && let Some((variable, value)) = operand
+        {
+            let target = Target::Variable(variable);
+            let kind = StatementKind::Assign { target, value };
+            self.before.push(Statement { line: calls[0].line, kind });
+            self.before.extend(calls);
+            return Ok(StatementKind::Case { operand: None, branches, otherwise });
+        }
+        self.before.extend(calls);
         Ok(StatementKind::Case { operand, branches, otherwise })
     }
 
@@ -102,7 +127,7 @@ impl Compiler<'_> {
             let node = parse::expression(self.source, part, span)?;
             let operand =
                 Expr::new(ExprKind::Variable(variable), self.variables[variable].sql_type.clone());
-            let (equal, _) = self.resolve(span, |resolver| {
+            let (equal, _, _) = self.resolve_calls(span, |resolver| {
                 let value = resolver.expr(&Scope::default(), &node)?;
                 resolver.compare(BinaryOperator::Equal, operand, value, span)
             })?;
@@ -162,114 +187,6 @@ impl Compiler<'_> {
         Ok(StatementKind::Leave { label, continues, when })
     }
 
-    pub(super) fn return_statement(&mut self) -> Result<StatementKind> {
-        let start = self.cursor.span();
-        self.cursor.expect_word("RETURN")?;
-        if self.cursor.accept_word("NEXT") {
-            return self.return_next(start);
-        }
-        if self.cursor.accept_word("QUERY") {
-            return self.return_query(start);
-        }
-        let span = self.cursor.span();
-        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
-        self.semicolon()?;
-        let wanted = match &self.returns {
-            Returns::Value(sql_type) if !self.has_outputs => Some(sql_type.clone()),
-            Returns::Row(fields) if !self.has_outputs => Some(SqlType::Record(fields.clone())),
-            _ => None,
-        };
-        match (wanted, tokens.is_empty()) {
-            (None, true) => Ok(StatementKind::Return(None)),
-            (Some(wanted), false) => {
-                let value = self.formula(&tokens, span, Some(&wanted))?;
-                Ok(StatementKind::Return(Some(value)))
-            }
-            (None, false) => {
-                let advice = match &self.returns {
-                    Returns::Rows(_) => {
-                        "write RETURN NEXT or RETURN QUERY for rows, and RETURN alone"
-                    }
-                    _ => "assign the output parameters, and write RETURN alone",
-                };
-                Err(self.syntax(span, "RETURN may not have a value here").advise(advice))
-            }
-            (Some(wanted), true) => {
-                let sentence = format!("RETURN needs a value of type {wanted} here");
-                Err(self.syntax(start, sentence))
-            }
-        }
-    }
-
-    fn return_next(&mut self, start: Span) -> Result<StatementKind> {
-        let Returns::Rows(fields) = self.returns.clone() else {
-            let error =
-                self.syntax(start, "RETURN NEXT is only allowed in functions that return rows");
-            return Err(error.advise("write RETURNS SETOF or RETURNS TABLE"));
-        };
-        let span = self.cursor.span();
-        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
-        self.semicolon()?;
-        if self.has_outputs {
-            if !tokens.is_empty() {
-                let error = self.syntax(
-                    span,
-                    "RETURN NEXT may not have a value in a function with output parameters",
-                );
-                return Err(error.advise("assign them, and write RETURN NEXT alone"));
-            }
-            return Ok(StatementKind::ReturnNext(None));
-        }
-        if tokens.is_empty() {
-            return Err(self.syntax(start, "RETURN NEXT needs a value here"));
-        }
-        let wanted = match &fields[..] {
-            [single] if single.name.is_empty() => single.sql_type.clone(),
-            _ => SqlType::Record(fields),
-        };
-        self.check_row(&tokens)?;
-        self.formula(&tokens, span, Some(&wanted))
-            .map(|value| StatementKind::ReturnNext(Some(value)))
-    }
-
-    fn return_query(&mut self, start: Span) -> Result<StatementKind> {
-        let Returns::Rows(fields) = self.returns.clone() else {
-            let error =
-                self.syntax(start, "RETURN QUERY is only allowed in functions that return rows");
-            return Err(error.advise("write RETURNS SETOF or RETURNS TABLE"));
-        };
-        let span = self.cursor.span();
-        if self.cursor.is_word("EXECUTE") {
-            return Err(self.outside(span, "EXECUTE", "write the query itself"));
-        }
-        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
-        self.semicolon()?;
-        let sql = self.embedded_query(&[&tokens], "", span)?;
-        let found = sql.query.outputs();
-        if found.len() != fields.len() {
-            let sentence = format!(
-                "the number of columns differs: the query has {}, the function returns {}",
-                found.len(),
-                fields.len()
-            );
-            return Err(self.type_error(span, sentence));
-        }
-        let mut columns = Vec::new();
-        for (at, (found, wanted)) in found.iter().zip(&fields).enumerate() {
-            if found.sql_type.base() != wanted.sql_type.base() {
-                let sentence = format!(
-                    "column {} of the query is {}, but the function returns {}",
-                    at + 1,
-                    found.sql_type,
-                    wanted.sql_type
-                );
-                return Err(self.type_error(span, sentence).advise("convert it with CAST"));
-            }
-            columns.push(self.converted_column(at, &found.sql_type, &wanted.sql_type, span)?);
-        }
-        Ok(StatementKind::ReturnQuery(sql, columns))
-    }
-
     pub(super) fn perform(&mut self) -> Result<StatementKind> {
         self.cursor.expect_word("PERFORM")?;
         let span = self.cursor.span();
@@ -286,6 +203,37 @@ impl Compiler<'_> {
             _ => Err(self.cursor.error(span, ErrorKind::Syntax, "a query is expected here")),
         }
     }
+}
+
+/// A condition with its statements.
+type Branch = (Formula, Vec<Statement>);
+
+/// The bodies of the calls in the first condition, then the parts of `IF` or `CASE`.
+type Nested = (Vec<Statement>, Vec<Branch>, Option<Vec<Statement>>);
+
+/// Branches whose conditions have no calls, with the bodies of calls in front of them. A call in
+/// the condition of a later branch runs if those before it do not hold: it is in the `ELSE` of the
+/// earlier branches, with the later ones.
+fn nested(
+    branches: Vec<(Vec<Statement>, Branch)>,
+    otherwise: Option<Vec<Statement>>,
+    statement: impl Fn(Vec<Branch>, Option<Vec<Statement>>) -> StatementKind,
+) -> Nested {
+    let (mut later, mut otherwise) = (Vec::new(), otherwise);
+    for (at, (calls, branch)) in branches.into_iter().enumerate().rev() {
+        later.insert(0, branch);
+        if at == 0 {
+            return (calls, later, otherwise);
+        }
+        if !calls.is_empty() {
+            let line = calls[0].line;
+            let kind = statement(std::mem::take(&mut later), otherwise.take());
+            let mut inside = calls;
+            inside.push(Statement { line, kind });
+            otherwise = Some(inside);
+        }
+    }
+    (Vec::new(), later, otherwise)
 }
 
 /// Splits `tokens` at the commas outside all parentheses.

@@ -2,22 +2,57 @@
 
 use super::Compiler;
 use crate::error::{ErrorKind, Result};
-use crate::procedure::Formula;
+use crate::procedure::{Block, Formula, Statement, StatementKind};
 use crate::token::token_is_word;
 use crate::type_name::parse_type;
 use crate::types::SqlType;
 use sqlparser::tokenizer::Token;
 
+/// The declarations of a block. A call in an initial value runs behind the declarations before it,
+/// so that the others are those of a block inside.
+#[derive(Default)]
+pub(super) struct Declared {
+    /// The declarations before the first call.
+    first: Vec<Declaration>,
+    /// The bodies of calls, each with the declarations behind them.
+    parts: Vec<(Vec<Statement>, Vec<Declaration>)>,
+}
+
+/// A variable with its initial value.
+type Declaration = (usize, Option<Formula>);
+
+impl Declared {
+    fn add(&mut self, one: Option<Declaration>, calls: Vec<Statement>) {
+        if !calls.is_empty() {
+            self.parts.push((calls, Vec::new()));
+        }
+        match self.parts.last_mut() {
+            Some((_, part)) => part.extend(one),
+            None => self.first.extend(one),
+        }
+    }
+
+    /// The block with these statements.
+    pub(super) fn block(self, label: Option<String>, statements: Vec<Statement>) -> Block {
+        let mut statements = statements;
+        for (calls, declarations) in self.parts.into_iter().rev() {
+            let line = calls.last().map_or(0, |call| call.line);
+            let kind = StatementKind::Block(Block { label: None, declarations, statements });
+            statements = calls;
+            statements.push(Statement { line, kind });
+        }
+        Block { label, declarations: self.first, statements }
+    }
+}
+
 impl Compiler<'_> {
     /// Parses declarations up to `BEGIN` or another `DECLARE`.
-    pub(super) fn declarations(
-        &mut self,
-        declared: &mut Vec<(usize, Option<Formula>)>,
-    ) -> Result<()> {
+    pub(super) fn declarations(&mut self, declared: &mut Declared) -> Result<()> {
         while !self.cursor.is_word("BEGIN") && !self.cursor.is_word("DECLARE") {
             let from = self.cursor.position();
-            match self.declaration() {
-                Ok(one) => declared.extend(one),
+            let (read, calls) = self.with_calls(Self::declaration);
+            match read {
+                Ok(one) => declared.add(one, calls),
                 Err(error) => self.skip_declaration(from, error)?,
             }
         }

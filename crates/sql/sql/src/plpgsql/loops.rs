@@ -3,7 +3,8 @@
 use super::declare::has_word;
 use super::{Assigned, Compiler, Enclosing};
 use crate::error::{ErrorKind, Result};
-use crate::procedure::{Formula, Over, StatementKind, Target};
+use crate::expression::{Expr, ExprKind, Test};
+use crate::procedure::{Formula, Over, Statement, StatementKind, Target};
 use crate::token::{name_of, token_is_word};
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
@@ -12,8 +13,9 @@ impl Compiler<'_> {
     pub(super) fn loop_statement(&mut self, label: Option<String>) -> Result<StatementKind> {
         // The loop's label qualifies its variable.
         self.names.open(label.as_deref());
-        let from = self.cursor.position();
-        let over = match self.loop_head() {
+        let (from, line) = (self.cursor.position(), self.line(self.cursor.span()));
+        let (head, mut calls) = self.with_calls(Self::loop_head);
+        let over = match head {
             Ok(over) => over,
             Err(error) => {
                 self.skip_head(from, "LOOP", error)?;
@@ -25,7 +27,18 @@ impl Compiler<'_> {
             Over::Forever => Assigned::unreachable(),
             _ => self.assigned.clone(),
         };
-        let body = self.statements()?;
+        let mut body = self.statements()?;
+        let over = match over {
+            // The calls run before each iteration.
+            Over::While(condition) if !calls.is_empty() => {
+                calls.push(Statement { line, kind: exit_unless(condition) });
+                calls.append(&mut body);
+                body = std::mem::take(&mut calls);
+                Over::Forever
+            }
+            over => over,
+        };
+        self.before.extend(calls);
         self.assigned = before;
         self.leave_enclosing();
         self.names.close();
@@ -156,6 +169,14 @@ impl Compiler<'_> {
         self.cursor.expect_word("IN")?;
         Ok(targets)
     }
+}
+
+/// `EXIT` if a condition does not hold.
+fn exit_unless(condition: Formula) -> StatementKind {
+    let operand = Box::new(condition.expr);
+    let expr = Expr::boolean(ExprKind::Is { operand, test: Test::True, negated: true });
+    let when = Some(Formula { expr, number: condition.number });
+    StatementKind::Leave { label: None, continues: false, when }
 }
 
 /// Position of `..` outside all parentheses.

@@ -3,20 +3,24 @@
 //! A [`Compiler`] makes one pass over the text, as PostgreSQL does, because names refer to earlier
 //! declarations. `block` and `declare` parse the structure; `control`, `loops`, `raise` and
 //! `assign` parse PL/pgSQL's statements, and `statement` SQL statements; `embed` builds the text
-//! that a planner gets; `assigned` checks that records are assigned before use.
+//! that a planner gets; `assigned` checks that records are assigned before use. `inline` puts the
+//! bodies of called routines before the statements that call them, and `call` parses `CALL`.
 //!
 //! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
 mod assign;
 mod assigned;
 mod block;
+mod call;
 mod condition;
 mod control;
 mod declare;
 mod embed;
+mod inline;
 mod loops;
 mod raise;
 mod recover;
+mod returning;
 mod statement;
 
 use crate::catalog::Catalog;
@@ -25,15 +29,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::errors::Findings;
 use crate::expression::Expr;
 use crate::parse;
-use crate::procedure::{Formula, Returns, Variable};
+use crate::procedure::{Formula, Returns, Statement, Variable};
 use crate::resolve::coerce::Context;
 use crate::resolve::names::Names;
 use crate::resolve::scope::Scope;
-use crate::resolve::{Reference, Resolver};
+use crate::resolve::{Calls, PendingCall, Reference, Resolver};
+use crate::routine::Routines;
 use crate::source::Source;
 use crate::token::Cursor;
 use crate::types::SqlType;
 pub(crate) use assigned::Assigned;
+pub(crate) use inline::Inlining;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
 use std::collections::BTreeSet;
@@ -64,6 +70,11 @@ pub(crate) struct Compiler<'a> {
     pub(crate) findings: Findings,
     /// Variables with unknown declaration or columns, because of an error.
     pub(crate) lost: BTreeSet<String>,
+    /// The routines that bodies call; `None` if PostgreSQL plans them.
+    pub(crate) called: Option<&'a Routines>,
+    /// The bodies of calls that run before the present statement.
+    pub(crate) before: Vec<Statement>,
+    pub(crate) inlining: Inlining,
 }
 
 /// Position of a variable, and of a field if the variable is a record.
@@ -121,11 +132,37 @@ impl<'a> Compiler<'a> {
         place: Span,
         resolve: impl FnOnce(&mut Resolver<'_>) -> Result<T>,
     ) -> Result<(T, Vec<Reference>)> {
+        let (resolved, references, calls) = self.resolve_here(place, resolve)?;
+        match calls.first() {
+            None => Ok((resolved, references)),
+            Some(call) => Err(self.outside(call.span, "a call of a routine here", "write a value")),
+        }
+    }
+
+    /// As [`Self::resolve`]; calls of routines go in front of the statement. Returns also whether
+    /// one of them changes rows.
+    pub(crate) fn resolve_calls<T>(
+        &mut self,
+        place: Span,
+        resolve: impl FnOnce(&mut Resolver<'_>) -> Result<T>,
+    ) -> Result<(T, Vec<Reference>, bool)> {
+        let (resolved, references, calls) = self.resolve_here(place, resolve)?;
+        let writes = self.inline_all(calls)?;
+        Ok((resolved, references, writes))
+    }
+
+    fn resolve_here<T>(
+        &self,
+        place: Span,
+        resolve: impl FnOnce(&mut Resolver<'_>) -> Result<T>,
+    ) -> Result<(T, Vec<Reference>, Vec<PendingCall>)> {
         let mut resolver =
             Resolver::new(self.source, self.catalog, &self.names, &self.variables, place);
+        resolver.calls = self.called.map(Calls::new);
         let resolved = resolve(&mut resolver)?;
         self.check_fields(&resolver.references)?;
-        Ok((resolved, resolver.references))
+        let calls = resolver.calls.map(|calls| calls.pending).unwrap_or_default();
+        Ok((resolved, resolver.references, calls))
     }
 
     /// Resolves `tokens` as an expression; converts it to `wanted` if that is given.
@@ -136,10 +173,11 @@ impl<'a> Compiler<'a> {
         wanted: Option<&SqlType>,
     ) -> Result<Formula> {
         let node = parse::expression(self.source, tokens, place)?;
-        let (expr, references) = self.resolve(place, |resolver| {
+        let (expr, references, writes) = self.resolve_calls(place, |resolver| {
             let expr = resolver.expr(&Scope::default(), &node)?;
             convert_value(resolver, expr, &node, wanted, place)
         })?;
+        self.check_reads(writes, expr.has_subquery(), place)?;
         let number = match expr.has_subquery() {
             true => Some(self.embed("SELECT ", &[tokens], &references)?),
             false => None,

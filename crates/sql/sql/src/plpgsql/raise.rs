@@ -102,7 +102,7 @@ impl Compiler<'_> {
     }
 
     /// A value as text, as PostgreSQL prints it.
-    fn raised_text(&mut self, tokens: &[TokenWithSpan], place: Span) -> Result<Formula> {
+    pub(super) fn raised_text(&mut self, tokens: &[TokenWithSpan], place: Span) -> Result<Formula> {
         let value = self.formula(tokens, place, None)?;
         if matches!(value.expr.sql_type, SqlType::Record(_) | SqlType::Array(_)) {
             return Err(self.outside(

@@ -2,6 +2,7 @@
 
 use super::Compiler;
 use super::declare::has_word;
+use super::inline::has_subquery;
 use crate::error::{ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::parse;
@@ -166,7 +167,14 @@ impl Compiler<'_> {
         tokens.extend(parts.iter().flat_map(|part| part.iter().cloned()));
         let statement = parse::statement(self.source, &tokens, place)?;
         self.check_statement(&statement, place)?;
-        let (query, references) = self.resolve(place, |resolver| resolver.query(&statement))?;
+        let (query, references, writes) =
+            self.resolve_calls(place, |resolver| resolver.query(&statement))?;
+        self.check_reads(writes, has_subquery(&query), place)?;
+        let changes = match &query {
+            Query::Select(select) => select.lock.is_some(),
+            Query::Insert(_) | Query::Update(_) | Query::Delete(_) => true,
+        };
+        self.inlining.writes += usize::from(changes);
         let number = self.embed(prefix, parts, &references)?;
         Ok(Sql { number, query })
     }

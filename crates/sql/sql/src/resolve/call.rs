@@ -25,6 +25,9 @@ impl Resolver<'_> {
         function: &ast::Function,
         span: Span,
     ) -> Result<Expr> {
+        if let Some(routine) = self.own_routine(&function.name, span)? {
+            return self.own_call(scope, function, routine, span);
+        }
         let name = self.function_name(&function.name, span)?;
         if let Some(constant) = self.names.constant(&name).filter(|_| has_no_argument(function)) {
             return Ok(constant.clone());
@@ -52,6 +55,9 @@ impl Resolver<'_> {
                 span,
                 format!("FILTER is only allowed for aggregates, and `{name}` is not an aggregate"),
             ));
+        }
+        if self.may_be_created(&name) {
+            return Err(self.unknown_call(scope, &name, &function.args, span)?);
         }
         self.check_function(&name, span)?;
         let nodes = self.plain_arguments(&name, &function.args, span)?;
@@ -124,7 +130,10 @@ impl Resolver<'_> {
                 return call;
             }
         }
-        let values = nodes.iter().map(|node| self.expr(scope, node)).collect::<Result<Vec<_>>>()?;
+        let values = match name {
+            "coalesce" => self.coalesced(scope, nodes)?,
+            _ => nodes.iter().map(|node| self.expr(scope, node)).collect::<Result<_>>()?,
+        };
         let function = match name {
             "coalesce" => Function::Coalesce,
             "greatest" => Function::Greatest,
@@ -256,21 +265,42 @@ impl Resolver<'_> {
         Ok(Expr::new(ExprKind::Function { function: signature.function, arguments }, sql_type))
     }
 
-    /// Refuses an unsupported function before its arguments are resolved.
-    pub(super) fn check_function(&self, name: &str, span: Span) -> Result<()> {
+    /// Whether namdb has this function of PostgreSQL.
+    pub(super) fn is_function(&self, name: &str) -> bool {
+        let is_special = super::aggregate::named(name).is_some()
+            || WindowFunction::named(name).is_some()
+            || self.names.constant(name).is_some()
+            || matches!(name, "array" | "unnest" | "generate_series");
+        is_special || self.is_plain_function(name)
+    }
+
+    fn is_plain_function(&self, name: &str) -> bool {
         let is_here = |one: &&Signature| {
             one.name == name
                 && (self.names.is_session
                     || !one.function.is_of_session() && one.function != Function::AtTimeZone)
         };
         let is_any = ANY_TYPES.contains(&name) || JsonFunction::named(name).is_some();
-        if is_any || SIGNATURES.iter().any(|one| is_here(&one)) {
+        is_any || SIGNATURES.iter().any(|one| is_here(&one))
+    }
+
+    /// Refuses an unsupported function before its arguments are resolved.
+    pub(super) fn check_function(&self, name: &str, span: Span) -> Result<()> {
+        if self.is_plain_function(name) {
             return Ok(());
         }
         Err(self.unsupported_function(name, span))
     }
 
     fn unsupported_function(&self, name: &str, span: Span) -> Error {
+        if self.names.is_routine(name) && self.names.is_session {
+            let what = format!("a call of `{name}` inside of an expression or query");
+            return self.outside(
+                span,
+                &what,
+                "write SELECT and the call, or call it in a function",
+            );
+        }
         if self.names.is_routine(name) {
             let sentence = format!(
                 "`{name}` is a procedure of this file; procedures cannot call each other yet"

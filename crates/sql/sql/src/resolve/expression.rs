@@ -1,6 +1,7 @@
 //! Expressions, by kind.
 
 use super::Resolver;
+use super::call_place::CallPlace;
 use super::coerce::{Context, common_type};
 use super::operator::comparison_type;
 use super::scope::Scope;
@@ -83,7 +84,7 @@ impl Resolver<'_> {
             return Err(self.error(span, ErrorKind::Syntax, sentence));
         }
         let left = self.expr(scope, left)?;
-        let right = self.expr(scope, right)?;
+        let right = self.right_side(scope, operator, &left, right)?;
         self.binary(operator, left, right, span)
     }
 
@@ -233,8 +234,9 @@ impl Resolver<'_> {
         negated: bool,
         span: Span,
     ) -> Result<Expr> {
-        let values = [operand, low, high].map(|node| self.expr(scope, node));
-        let values = values.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut values = vec![self.expr(scope, operand)?, self.expr(scope, low)?];
+        // PostgreSQL leaves the upper bound out if the lower one decides.
+        values.push(self.at_place(CallPlace::Rows, |resolver| resolver.expr(scope, high))?);
         let mut values = self.comparable(values, span)?.into_iter().map(Box::new);
         let (Some(operand), Some(low), Some(high)) = (values.next(), values.next(), values.next())
         else {
@@ -340,27 +342,28 @@ impl Resolver<'_> {
         otherwise: Option<&ast::Expr>,
         span: Span,
     ) -> Result<Expr> {
-        let mut tests = Vec::new();
+        let mut tests: Vec<Expr> = Vec::new();
         let mut values = Vec::new();
+        let operand = operand.map(|node| self.expr(scope, node)).transpose()?;
         for branch in conditions {
-            let test = match operand {
-                Some(operand) => self.compare_nodes(
-                    scope,
-                    BinaryOperator::Equal,
-                    operand,
-                    &branch.condition,
-                    span,
-                )?,
-                None => {
-                    let condition = self.expr(scope, &branch.condition)?;
-                    self.truth(condition, branch.condition.span())?
+            let node = &branch.condition;
+            let test = self.branch(&tests, None, |resolver| {
+                let condition = resolver.expr(scope, node)?;
+                match operand.clone() {
+                    Some(operand) => {
+                        resolver.comparison(BinaryOperator::Equal, operand, condition, span)
+                    }
+                    None => resolver.truth(condition, node.span()),
                 }
-            };
+            })?;
+            let result = |resolver: &mut Self| resolver.expr(scope, &branch.result);
+            values.push(self.branch(&tests, Some(&test), result)?);
             tests.push(test);
-            values.push(self.expr(scope, &branch.result)?);
         }
         let has_else = otherwise.is_some();
-        values.extend(otherwise.map(|node| self.expr(scope, node)).transpose()?);
+        if let Some(node) = otherwise {
+            values.push(self.branch(&tests, None, |resolver| resolver.expr(scope, node))?);
+        }
         let mut values = self.unify(values, "CASE", span)?;
         let sql_type = values.first().map_or(SqlType::Text, |value| value.sql_type.clone());
         let otherwise = if has_else { values.pop().map(Box::new) } else { None };
@@ -389,7 +392,12 @@ impl Resolver<'_> {
     }
 
     fn exists(&mut self, scope: &Scope<'_>, query: &ast::Query, negated: bool) -> Result<Expr> {
-        let query = Box::new(self.select(Some(scope), query)?);
+        let place = match self.call_place() {
+            CallPlace::Once => CallPlace::Exists,
+            _ => CallPlace::Rows,
+        };
+        let select = |resolver: &mut Self| resolver.select(Some(scope), query);
+        let query = Box::new(self.at_place(place, select)?);
         let kind = SubqueryKind::Exists { negated };
         Ok(Expr::boolean(ExprKind::Subquery { kind, query }))
     }

@@ -1,5 +1,6 @@
 //! `FROM`: tables, sub-selects, joins.
 
+use super::call_place::CallPlace;
 use super::coerce::Context;
 use super::operator::pair;
 use super::scope::{Scope, Visible};
@@ -188,7 +189,9 @@ impl Resolver<'_> {
                 };
                 let before = lateral.then(|| clause.scope.clone());
                 let parent = before.as_ref().or(clause.scope.parent);
-                let inside = |resolver: &mut Self| resolver.select(parent, subquery);
+                let inside = |resolver: &mut Self| {
+                    resolver.at_place(CallPlace::Rows, |resolver| resolver.select(parent, subquery))
+                };
                 let query = Box::new(self.with_aggregates(None, inside)?);
                 let columns = query.fields();
                 let kind = match lateral {
@@ -284,6 +287,9 @@ impl Resolver<'_> {
         alias: Option<&TableAlias>,
         span: Span,
     ) -> Result<Join> {
+        if let Some(routine) = self.own_routine(name, span)? {
+            return self.own_source(clause, routine, arguments, alias, span);
+        }
         let function = self.function_name(name, span)?;
         let nodes = arguments.iter().map(|argument| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(node)) => Ok(node),

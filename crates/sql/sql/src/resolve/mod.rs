@@ -2,12 +2,14 @@
 //!
 //! A [`Resolver`] works on one statement or expression. `expression` handles each kind of
 //! expression, with `operator`, `call` and `name` for the larger kinds; `select`, `from` and
-//! `write` handle the clauses of statements; `coerce` has PostgreSQL's conversion rules.
+//! `write` handle the clauses of statements; `own_call` finds calls of the catalog's routines, and
+//! `call_place` how often they run; `coerce` has PostgreSQL's conversion rules.
 //!
 //! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
 mod aggregate;
 mod call;
+mod call_place;
 pub(crate) mod coerce;
 mod expression;
 mod from;
@@ -18,6 +20,7 @@ mod literal;
 mod name;
 pub(crate) mod names;
 mod operator;
+mod own_call;
 pub(crate) mod scope;
 mod select;
 mod set;
@@ -36,6 +39,7 @@ use crate::source::Source;
 use crate::types::SqlType;
 use coerce::{Context, coerce};
 use names::Names;
+pub(crate) use own_call::{Calls, PendingCall};
 use sqlparser::ast::{self, Ident, Spanned};
 use sqlparser::tokenizer::Span;
 use std::cell::RefCell;
@@ -70,6 +74,8 @@ pub(crate) struct Resolver<'a> {
     /// Whether window functions are allowed here.
     windows: WindowPlace,
     depth: u32,
+    /// The calls of the catalog's routines; `None` where they are not known.
+    pub(crate) calls: Option<Calls<'a>>,
 }
 
 /// The types of a query's outputs that are literals, nulls or parameters without a type.
@@ -114,6 +120,7 @@ impl<'a> Resolver<'a> {
             no_aggregates: Some("here"),
             windows: WindowPlace::Refused("here"),
             depth: 0,
+            calls: None,
         }
     }
 

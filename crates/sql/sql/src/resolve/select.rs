@@ -1,5 +1,6 @@
 //! Queries, clause by clause.
 
+use super::call_place::CallPlace;
 use super::coerce::Context;
 use super::from::FromClause;
 use super::label::name_of;
@@ -34,6 +35,7 @@ impl Resolver<'_> {
             |resolver| {
                 resolver.with_windows(WindowPlace::Refused("here"), |resolver| {
                     let select = |resolver: &mut Self| resolver.select_here(parent, query);
+                    let select = |resolver: &mut Self| resolver.in_query(select);
                     resolver.with_aggregates(Some("here"), select)
                 })
             },
@@ -78,7 +80,8 @@ impl Resolver<'_> {
                 return self.select(parent, inner);
             }
             other => {
-                let body = self.set_body(parent, other, span)?;
+                let set = |resolver: &mut Self| resolver.set_body(parent, other, span);
+                let body = self.at_place(CallPlace::Rows, set)?;
                 let order = self.order_of_set(&body, query.order_by.as_ref())?;
                 (body, order)
             }
@@ -174,13 +177,16 @@ impl Resolver<'_> {
         }
         self.refuse_clauses(select, span)?;
         let mut clause = FromClause::within(parent);
-        self.sources(&mut clause, &select.from)?;
+        let (of_from, of_outputs) = self.places(select, order_by);
+        self.at_place(of_from, |resolver| resolver.sources(&mut clause, &select.from))?;
         let FromClause { scope, sources, joins } = clause;
         let filter = self.condition(&scope, select.selection.as_ref(), Some("in WHERE"))?;
         let windows = WindowPlace::Allowed(select.named_window.clone().into());
         let outputs = self.with_windows(windows.clone(), |resolver| {
             resolver.with_aggregates(None, |resolver| {
-                resolver.typed_outputs(&scope, &select.projection, span, &untyped)
+                resolver.at_place(of_outputs, |resolver| {
+                    resolver.typed_outputs(&scope, &select.projection, span, &untyped)
+                })
             })
         })?;
         let group = self.group(&scope, &select.group_by, &outputs, span)?;
@@ -221,6 +227,32 @@ impl Resolver<'_> {
             None => (plain, order),
         };
         Ok((SelectBody::Plain(plain), order))
+    }
+
+    /// The places of calls in `FROM` and in the outputs. PostgreSQL evaluates a function that is
+    /// all of `FROM` once, and the outputs once if the query has nothing else.
+    fn places(
+        &self,
+        select: &ast::Select,
+        order_by: Option<&ast::OrderBy>,
+    ) -> (CallPlace, CallPlace) {
+        let place = self.call_place();
+        let once = |is_once: bool| match is_once {
+            true => CallPlace::Once,
+            false => CallPlace::Rows,
+        };
+        let is_ungrouped =
+            matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+        let is_bare = select.from.is_empty()
+            && select.selection.is_none()
+            && is_ungrouped
+            && select.having.is_none()
+            && select.distinct.is_none()
+            && order_by.is_none();
+        let is_only = matches!(&select.from[..], [only] if only.joins.is_empty());
+        let has_outputs = place == CallPlace::Query;
+        let runs_once = has_outputs || place == CallPlace::Exists;
+        (once(is_only && runs_once), once(is_bare && has_outputs))
     }
 
     /// Checks what `DISTINCT`, or `DISTINCT ON` with the keys `first`, requires.

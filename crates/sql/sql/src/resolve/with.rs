@@ -1,5 +1,6 @@
 //! `WITH`: each use of a named query is resolved as a sub-select in `FROM`.
 
+use super::call_place::CallPlace;
 use super::from::FromClause;
 use super::{Resolver, ident_name, object_parts};
 use crate::error::Result;
@@ -57,7 +58,10 @@ impl Resolver<'_> {
         // It sees the queries before it, and not itself.
         let behind = self.named_queries.split_off(at);
         let named = behind[0].clone();
-        let query = self.with_aggregates(None, |resolver| resolver.select(None, &named.query));
+        // PostgreSQL runs it once for all its uses.
+        let query = self.at_place(CallPlace::Rows, |resolver| {
+            resolver.with_aggregates(None, |resolver| resolver.select(None, &named.query))
+        });
         self.named_queries.extend(behind);
         Some(query.and_then(|query| {
             let mut columns: Vec<Field> = query.fields();

@@ -1,5 +1,6 @@
 //! `INSERT`, `UPDATE` and `DELETE`.
 
+use super::call_place::CallPlace;
 use super::coerce::Context;
 use super::from::FromClause;
 use super::scope::Scope;
@@ -22,19 +23,26 @@ impl Resolver<'_> {
         match statement {
             Statement::Query(query) => match &*query.body {
                 SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) => {
-                    self.name_queries(query)?;
+                    self.at_place(CallPlace::Rows, |resolver| resolver.name_queries(query))?;
                     self.query(inner)
                 }
-                _ => self.select(None, query).map(|select| Query::Select(Box::new(select))),
+                _ => {
+                    let select = |resolver: &mut Self| resolver.select(None, query);
+                    let select = self.at_place(CallPlace::Statement, select)?;
+                    Ok(Query::Select(Box::new(select)))
+                }
             },
             Statement::Insert(insert) => {
-                self.insert(insert).map(|insert| Query::Insert(Box::new(insert)))
+                let insert = self.in_query(|resolver| resolver.insert(insert))?;
+                Ok(Query::Insert(Box::new(insert)))
             }
             Statement::Update(update) => {
-                self.update(update).map(|update| Query::Update(Box::new(update)))
+                let update = self.in_query(|resolver| resolver.update(update))?;
+                Ok(Query::Update(Box::new(update)))
             }
             Statement::Delete(delete) => {
-                self.delete(delete).map(|delete| Query::Delete(Box::new(delete)))
+                let delete = self.in_query(|resolver| resolver.delete(delete))?;
+                Ok(Query::Delete(Box::new(delete)))
             }
             _ => {
                 let advice = "write SELECT, INSERT, UPDATE or DELETE";
@@ -157,8 +165,10 @@ impl Resolver<'_> {
                 ));
             }
             let pairs = nodes.iter().zip(columns);
+            // A function in the second row sees the first one.
+            let place = if rows.is_empty() { CallPlace::Once } else { CallPlace::Rows };
             let value = |(node, &column): (&ast::Expr, &usize)| {
-                self.column_value(&scope, table, column, node)
+                self.at_place(place, |resolver| resolver.column_value(&scope, table, column, node))
             };
             rows.push(pairs.map(value).collect::<Result<Vec<_>>>()?);
         }
@@ -216,7 +226,8 @@ impl Resolver<'_> {
         let span = query.span();
         let of = |&column: &usize| self.catalog.tables[table].columns[column].sql_type.clone();
         self.untyped = Untyped::Columns(columns.iter().map(of).collect());
-        let select = self.select(None, query)?;
+        let select = |resolver: &mut Self| resolver.select(None, query);
+        let select = self.at_place(CallPlace::Statement, select)?;
         let fields = select.fields();
         self.check_width(fields.len(), columns.len(), span)?;
         let mut values = Vec::new();

@@ -7,21 +7,28 @@ use crate::procedure::{Parameter, Returns, RoutineKind, Volatility};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 /// A routine with an unparsed body.
-pub(super) struct Header {
-    pub(super) name: String,
+pub(crate) struct Header {
+    pub(crate) name: String,
     pub(super) kind: RoutineKind,
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) returns: Returns,
-    pub(super) has_outputs: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) returns: Returns,
+    pub(crate) has_outputs: bool,
     pub(super) language: Language,
     pub(super) volatility: Volatility,
-    pub(super) is_strict: bool,
-    pub(super) body: TokenWithSpan,
+    pub(crate) is_strict: bool,
+    pub(crate) body: TokenWithSpan,
+}
+
+impl Header {
+    /// Whether the body is in `sql`.
+    pub(crate) fn is_sql(&self) -> bool {
+        self.language == Language::Sql
+    }
 }
 
 /// The language of a body.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Language {
     PlPgSql,
     Sql,
 }
@@ -39,7 +46,7 @@ struct Attributes {
 }
 
 impl Compiler<'_> {
-    pub(super) fn header(&mut self) -> Result<Header> {
+    pub(crate) fn header(&mut self) -> Result<Header> {
         let start = self.cursor.span();
         let kind = self.routine_kind(start)?;
         let name = self.routine_name()?;

@@ -1,25 +1,29 @@
 //! `procedures.sql`: `CREATE FUNCTION` and `CREATE PROCEDURE`.
 //!
 //! [`header`] parses the parts around the body, [`parameter`] and [`returns`] the signature, and
-//! [`sql_body`] bodies in `sql`. [`crate::plpgsql`] parses bodies in `plpgsql`.
+//! [`sql_body`] bodies in `sql`. [`crate::plpgsql`] parses bodies in `plpgsql`. [`routines`] has
+//! the routines that bodies call.
 //!
 //! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
 mod header;
 mod parameter;
 mod returns;
+mod routines;
 mod sql_body;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::errors::{Errors, Findings};
-use crate::plpgsql::{Assigned, Compiler};
-use crate::procedure::{Body, Procedure, Returns, Variable};
+use crate::plpgsql::{Assigned, Compiler, Inlining};
+use crate::procedure::{Body, Procedure, Returns};
 use crate::resolve::names::Names;
 use crate::source::Source;
 use crate::token::{Cursor, name_of, token_is_word, tokenize};
 use crate::types::SqlType;
 use header::{Header, Language};
+pub(crate) use routines::Callee;
+pub use routines::Routines;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 use std::collections::BTreeSet;
 use std::mem::take;
@@ -36,34 +40,40 @@ pub fn read_procedures(
     catalog: &Catalog,
 ) -> std::result::Result<Vec<Procedure>, Errors> {
     let mut findings = Findings::default();
-    let procedures = read(source, catalog, false, &mut findings);
+    let procedures = read(source, catalog, None, &mut findings);
     findings.into_result(procedures)
 }
 
-/// As [`read_procedures`], for statements that namdb plans itself.
+/// As [`read_procedures`], for statements that namdb plans itself. They call `routines`.
 ///
 /// # Errors
 /// Those of [`read_procedures`].
 pub fn read_routines(
     source: &Source,
     catalog: &Catalog,
+    routines: &Routines,
 ) -> std::result::Result<Vec<Procedure>, Errors> {
     let mut findings = Findings::default();
-    let procedures = read(source, catalog, true, &mut findings);
+    let procedures = read(source, catalog, Some(routines), &mut findings);
     findings.into_result(procedures)
 }
 
 /// The signature of the first procedure of a source, even if its body has an error; `None` if the
 /// signature has one.
-pub fn read_signature(source: &Source, catalog: &Catalog) -> Option<Procedure> {
-    read(source, catalog, true, &mut Findings::default()).into_iter().next()
+pub fn read_signature(
+    source: &Source,
+    catalog: &Catalog,
+    routines: &Routines,
+) -> Option<Procedure> {
+    read(source, catalog, Some(routines), &mut Findings::default()).into_iter().next()
 }
 
-/// As [`read_procedures`]; returns the procedures whose headers are valid.
+/// As [`read_procedures`]; returns the procedures whose headers are valid. `called` are the
+/// routines that their bodies may call; `None` if PostgreSQL plans them.
 pub(crate) fn read(
     source: &Source,
     catalog: &Catalog,
-    has_own_plans: bool,
+    called: Option<&Routines>,
     findings: &mut Findings,
 ) -> Vec<Procedure> {
     let tokens = match tokenize(source, 0, source.text()) {
@@ -84,7 +94,8 @@ pub(crate) fn read(
         let from = cursor.position();
         let mut compiler = compiler(source, catalog, cursor.clone(), &routines);
         compiler.findings = take(findings);
-        compiler.names.has_own_plans = has_own_plans;
+        compiler.names.has_own_plans = called.is_some();
+        compiler.called = called;
         let read = compiler.routine(&procedures);
         *findings = take(&mut compiler.findings);
         match read {
@@ -152,6 +163,9 @@ fn compiler<'a>(
         nesting: 0,
         findings: Findings::default(),
         lost: BTreeSet::new(),
+        called: None,
+        before: Vec::new(),
+        inlining: Inlining::default(),
     }
 }
 
@@ -179,6 +193,7 @@ impl Compiler<'_> {
         self.procedure = header.name.clone();
         self.returns = header.returns.clone();
         self.has_outputs = header.has_outputs;
+        self.inlining.begin(&header.name);
         let errors_before = self.findings.count();
         let behind = self.cursor.clone();
         let body = match self.quoted_body(&header, place) {
@@ -209,24 +224,25 @@ impl Compiler<'_> {
     fn quoted_body(&mut self, header: &Header, place: Span) -> Result<Body> {
         let (tokens, end) = body_tokens(self.source, &header.body)?;
         self.cursor = Cursor::new(self.source, tokens, end);
+        if header.language == Language::Sql && self.called.is_none() {
+            return self.sql_body();
+        }
+        // A body in `sql` with calls becomes a block, which has this variable.
+        let found = self.add_variable("found", SqlType::Bool, place);
+        self.inlining.found = found;
         if header.language == Language::Sql {
             return self.sql_body();
         }
-        let found = self.variables.len();
-        self.variables.push(Variable {
-            name: "found".to_owned(),
-            sql_type: SqlType::Bool,
-            line: place.start.line as u32,
-            is_constant: false,
-            is_not_null: false,
-        });
         self.names.declare("found", found);
         Ok(Body::Block(self.body()?))
     }
 }
 
 /// The tokens of a body between its quotes, and the byte where it ends.
-fn body_tokens(source: &Source, body: &TokenWithSpan) -> Result<(Vec<TokenWithSpan>, usize)> {
+pub(crate) fn body_tokens(
+    source: &Source,
+    body: &TokenWithSpan,
+) -> Result<(Vec<TokenWithSpan>, usize)> {
     let (start, end) = (source.offset(body.span.start), source.offset(body.span.end));
     let quote = match &body.token {
         Token::DollarQuotedString(quoted) => 2 + quoted.tag.as_ref().map_or(0, String::len),

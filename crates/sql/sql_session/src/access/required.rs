@@ -7,13 +7,13 @@
 
 use super::object::{Kind, Object, denied};
 use super::privilege::Privileges;
-use crate::catalog::{DefinitionKind, Version};
+use crate::catalog::{DefinitionKind, Version, VersionRoutine};
 use crate::error::SqlError;
 use sql::Call;
 use sql::expression::{Expr, ExprKind};
 use sql::procedure::RoutineKind;
 use sql::query::{From, FromKind, Insert, InsertSource, Join, OnConflict, Query, Select};
-use sql::walk::{Scopes, for_each_sql, visit_expr, visit_from, visit_select};
+use sql::walk::{Scopes, for_each_called, for_each_sql, visit_expr, visit_from, visit_select};
 
 /// The rights for statements of a version of the catalog.
 #[derive(Clone, Copy)]
@@ -62,18 +62,14 @@ pub(crate) fn check_call(rights: Rights<'_>, call: &Call) -> Result<(), SqlError
     if rights.is_superuser() {
         return Ok(());
     }
-    let Rights { version, granted, role } = rights;
-    let routine = &version.routines[call.routine];
-    let object = Object::Definition(routine.id);
-    let has = granted.objects.privileges(&granted.roles, role, object, Kind::Routine).0;
-    if !has.has_all(Privileges::EXECUTE) {
-        let kind = match routine.signature.kind {
-            RoutineKind::Function => "function",
-            RoutineKind::Procedure => "procedure",
-        };
-        return Err(denied(kind, &routine.signature.name));
-    }
+    let routine = &rights.version.routines[call.routine];
+    check_execute(rights, routine)?;
     let mut walk = Walk::new(rights);
+    for_each_called(&routine.signature, &mut |name| {
+        let mut routines = rights.version.routines.iter();
+        let callee = routines.find(|callee| callee.signature.name == name);
+        walk.note(callee.map_or(Ok(()), |callee| check_execute(rights, callee)));
+    });
     call.arguments.iter().for_each(|argument| visit_expr(&mut walk, argument));
     for_each_sql(&routine.signature, &mut |query| {
         let checked = Walk::new(rights).query(query);
@@ -82,6 +78,21 @@ pub(crate) fn check_call(rights: Rights<'_>, call: &Call) -> Result<(), SqlError
     let mut exprs = Walk::new(rights);
     sql::walk::for_each_formula(&routine.signature, &mut |expr| visit_expr(&mut exprs, expr));
     walk.end().and(exprs.end())
+}
+
+/// Requires the privilege to call a routine.
+fn check_execute(rights: Rights<'_>, routine: &VersionRoutine) -> Result<(), SqlError> {
+    let Rights { granted, role, .. } = rights;
+    let object = Object::Definition(routine.id);
+    let has = granted.objects.privileges(&granted.roles, role, object, Kind::Routine).0;
+    if has.has_all(Privileges::EXECUTE) {
+        return Ok(());
+    }
+    let kind = match routine.signature.kind {
+        RoutineKind::Function => "function",
+        RoutineKind::Procedure => "procedure",
+    };
+    Err(denied(kind, &routine.signature.name))
 }
 
 /// Requires a privilege for a table by its position.

@@ -20,7 +20,7 @@ pub(crate) mod version;
 
 pub(crate) use change::Change;
 pub(crate) use store::Store;
-pub(crate) use version::Version;
+pub(crate) use version::{Version, VersionRoutine};
 
 /// The first number of a user's object, as in PostgreSQL.
 pub(crate) const FIRST_OID: i64 = 16_384;

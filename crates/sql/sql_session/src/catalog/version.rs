@@ -12,7 +12,7 @@ use interpreter::{Routine, Tables};
 use layout::Schema;
 use planner::{Costs, Knowledge, Statistics, TableOrder, TableStatistics, plan_program};
 use sql::catalog::ForeignKey;
-use sql::{Catalog, Procedure, Program, Source, Table};
+use sql::{Catalog, Procedure, Program, Routines, Source, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -36,6 +36,8 @@ pub(crate) struct Version {
     pub statistics: Statistics,
     pub costs: Costs,
     pub routines: Vec<VersionRoutine>,
+    /// The same, as they call each other.
+    pub called: Routines,
     /// By name.
     pub sequences: BTreeMap<String, Sequence>,
     pub roles: Roles,
@@ -49,6 +51,9 @@ pub(crate) struct VersionRoutine {
     pub signature: Procedure,
     /// The error says why it cannot be called, such as a table that was dropped.
     pub compiled: Result<Routine, SqlError>,
+    /// Whether the error is one of a routine that it calls, such as one that does not exist:
+    /// PostgreSQL reports it when the routine runs.
+    pub fails_late: bool,
 }
 
 /// The catalog that definitions make, without its tables in the engine.
@@ -173,7 +178,8 @@ impl Version {
         let costs = costs::<E>();
         let knowledge = Knowledge { catalog: &catalog, statistics: &statistics, costs };
         let routines = definitions.iter().filter(|one| one.kind == DefinitionKind::Routine);
-        let routines = routines.filter_map(|one| routine(knowledge, &tables, one));
+        let called = Routines::read(routines.clone().map(|one| &*one.body), &catalog);
+        let routines = routines.filter_map(|one| routine(knowledge, &tables, &called, one));
         let routines = routines.collect();
         let sequences = sequences(&catalog, &definitions, &table_definitions);
         Ok(Self {
@@ -184,6 +190,7 @@ impl Version {
             statistics,
             costs,
             routines,
+            called,
             sequences,
             roles: Roles::read(&definitions),
             objects: Objects::read(&definitions),
@@ -249,11 +256,13 @@ impl Version {
 fn routine(
     knowledge: Knowledge<'_>,
     tables: &Tables,
+    called: &Routines,
     definition: &Definition,
 ) -> Option<VersionRoutine> {
     let Definition { id, body, .. } = definition;
     let source = Source::new("statement", body);
-    let (signature, compiled) = match sql::read_routines(&source, knowledge.catalog) {
+    let mut fails_late = false;
+    let (signature, compiled) = match sql::read_routines(&source, knowledge.catalog, called) {
         Ok(read) => {
             let signature = read.into_iter().next()?;
             let compiled = compile_routine(knowledge, tables, signature.clone());
@@ -261,11 +270,12 @@ fn routine(
         }
         Err(errors) => {
             // The header may name tables that are gone, too: such a routine does not exist.
-            let signature = sql::read_signature(&source, knowledge.catalog)?;
+            let signature = sql::read_signature(&source, knowledge.catalog, called)?;
+            fails_late = errors.iter().all(|error| error.is_late);
             (signature, Err(parse_error(errors.first(), body)))
         }
     };
-    Some(VersionRoutine { id: *id, signature, compiled })
+    Some(VersionRoutine { id: *id, signature, compiled, fails_late })
 }
 
 fn compile_routine(

@@ -1,5 +1,6 @@
 //! SQL sessions over a database of this process.
 
+mod calls;
 mod catalog;
 mod copies;
 mod explain;

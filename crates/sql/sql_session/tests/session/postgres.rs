@@ -10,6 +10,7 @@ const UNTYPED: &str = include_str!("untyped.sql");
 const LATERAL: &str = include_str!("lateral.sql");
 const WINDOWS: &str = include_str!("windows.sql");
 const SETS: &str = include_str!("sets.sql");
+const CALLS: &str = include_str!("calls.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 5] = [
@@ -110,6 +111,11 @@ fn window_functions_are_those_of_postgresql() {
 #[test]
 fn sets_are_compared_as_in_postgresql() {
     compare(SETS);
+}
+
+#[test]
+fn routines_call_others_as_in_postgresql() {
+    compare(CALLS);
 }
 
 #[test]

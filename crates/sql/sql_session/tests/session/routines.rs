@@ -61,7 +61,7 @@ fn procedures_are_called_and_routines_are_replaced_and_dropped() {
     assert_eq!(replaced, "CREATE FUNCTION");
     assert_eq!(client.run("SELECT pay(3)"), "3\nSELECT 1");
     assert_eq!(client.run("DROP FUNCTION pay(int)"), "DROP FUNCTION");
-    assert_eq!(client.run("SELECT pay(3)"), "42883: function pay does not exist");
+    assert_eq!(client.run("SELECT pay(3)"), "42883: function pay(integer) does not exist");
     let refused =
         client.run("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT id FROM nobody $$");
     assert_eq!(refused, "42P01: relation \"nobody\" does not exist");

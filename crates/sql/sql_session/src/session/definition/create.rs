@@ -160,15 +160,21 @@ pub(super) fn create_routine(
     let source = sql::Source::new("statement", text);
     let signature = match checks_body {
         // A dump creates its tables behind the routines that use them.
-        false => sql::read_signature(&source, &version.catalog),
+        false => sql::read_signature(&source, &version.catalog, &version.called),
         true => None,
     };
     let kind = match signature {
         Some(signature) => Some(signature.kind),
         None => {
-            let read = sql::read_routines(&source, &version.catalog);
-            let read = read.map_err(|errors| parse_error(errors.first(), text))?;
-            read.first().map(|routine| routine.kind)
+            match sql::read_routines(&source, &version.catalog, &version.called) {
+                Ok(read) => read.first().map(|routine| routine.kind),
+                // It calls a routine that does not exist or cannot run.
+                Err(errors) if errors.iter().all(|error| error.is_late) => {
+                    sql::read_signature(&source, &version.catalog, &version.called)
+                        .map(|signature| signature.kind)
+                }
+                Err(errors) => return Err(parse_error(errors.first(), text)),
+            }
         }
     };
     let tag = match kind {

@@ -1,0 +1,117 @@
+//! `RETURN`, `RETURN NEXT`, `RETURN QUERY`.
+
+use super::Compiler;
+use crate::error::Result;
+use crate::procedure::{Returns, StatementKind};
+use crate::types::SqlType;
+use sqlparser::tokenizer::{Span, Token};
+
+impl Compiler<'_> {
+    pub(super) fn return_statement(&mut self) -> Result<StatementKind> {
+        let start = self.cursor.span();
+        self.cursor.expect_word("RETURN")?;
+        if self.cursor.accept_word("NEXT") {
+            return self.return_next(start);
+        }
+        if self.cursor.accept_word("QUERY") {
+            return self.return_query(start);
+        }
+        let span = self.cursor.span();
+        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
+        self.semicolon()?;
+        let wanted = match &self.returns {
+            Returns::Value(sql_type) if !self.has_outputs => Some(sql_type.clone()),
+            Returns::Row(fields) if !self.has_outputs => Some(SqlType::Record(fields.clone())),
+            _ => None,
+        };
+        match (wanted, tokens.is_empty()) {
+            (None, true) => Ok(self.return_from(None, start)),
+            (Some(wanted), false) => {
+                let value = self.formula(&tokens, span, Some(&wanted))?;
+                Ok(self.return_from(Some(value), start))
+            }
+            (None, false) => {
+                let advice = match &self.returns {
+                    Returns::Rows(_) => {
+                        "write RETURN NEXT or RETURN QUERY for rows, and RETURN alone"
+                    }
+                    _ => "assign the output parameters, and write RETURN alone",
+                };
+                Err(self.syntax(span, "RETURN may not have a value here").advise(advice))
+            }
+            (Some(wanted), true) => {
+                let sentence = format!("RETURN needs a value of type {wanted} here");
+                Err(self.syntax(start, sentence))
+            }
+        }
+    }
+
+    fn return_next(&mut self, start: Span) -> Result<StatementKind> {
+        let Returns::Rows(fields) = self.returns.clone() else {
+            let error =
+                self.syntax(start, "RETURN NEXT is only allowed in functions that return rows");
+            return Err(error.advise("write RETURNS SETOF or RETURNS TABLE"));
+        };
+        let span = self.cursor.span();
+        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
+        self.semicolon()?;
+        if self.has_outputs {
+            if !tokens.is_empty() {
+                let error = self.syntax(
+                    span,
+                    "RETURN NEXT may not have a value in a function with output parameters",
+                );
+                return Err(error.advise("assign them, and write RETURN NEXT alone"));
+            }
+            return Ok(self.next_row(None, start));
+        }
+        if tokens.is_empty() {
+            return Err(self.syntax(start, "RETURN NEXT needs a value here"));
+        }
+        let wanted = match &fields[..] {
+            [single] if single.name.is_empty() => single.sql_type.clone(),
+            _ => SqlType::Record(fields),
+        };
+        self.check_row(&tokens)?;
+        let value = self.formula(&tokens, span, Some(&wanted))?;
+        Ok(self.next_row(Some((value, wanted)), start))
+    }
+
+    fn return_query(&mut self, start: Span) -> Result<StatementKind> {
+        let Returns::Rows(fields) = self.returns.clone() else {
+            let error =
+                self.syntax(start, "RETURN QUERY is only allowed in functions that return rows");
+            return Err(error.advise("write RETURNS SETOF or RETURNS TABLE"));
+        };
+        let span = self.cursor.span();
+        if self.cursor.is_word("EXECUTE") {
+            return Err(self.outside(span, "EXECUTE", "write the query itself"));
+        }
+        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
+        self.semicolon()?;
+        let sql = self.embedded_query(&[&tokens], "", span)?;
+        let found = sql.query.outputs();
+        if found.len() != fields.len() {
+            let sentence = format!(
+                "the number of columns differs: the query has {}, the function returns {}",
+                found.len(),
+                fields.len()
+            );
+            return Err(self.type_error(span, sentence));
+        }
+        let mut columns = Vec::new();
+        for (at, (found, wanted)) in found.iter().zip(&fields).enumerate() {
+            if found.sql_type.base() != wanted.sql_type.base() {
+                let sentence = format!(
+                    "column {} of the query is {}, but the function returns {}",
+                    at + 1,
+                    found.sql_type,
+                    wanted.sql_type
+                );
+                return Err(self.type_error(span, sentence).advise("convert it with CAST"));
+            }
+            columns.push(self.converted_column(at, &found.sql_type, &wanted.sql_type, span)?);
+        }
+        Ok(self.query_rows(sql, columns, start))
+    }
+}

@@ -1,0 +1,66 @@
+//! The routines of a catalog, which the bodies of other routines call.
+
+use super::{compiler, routine_names};
+use crate::catalog::Catalog;
+use crate::procedure::{Body, Procedure};
+use crate::source::Source;
+use crate::token::{Cursor, tokenize};
+use std::mem::take;
+
+/// The routines of a catalog with their texts. A call is replaced by the body of its routine, so
+/// that a routine with calls is planned as one without.
+///
+/// Decision: docs/decisions/0363-calls-of-routines-are-replaced-by-their-bodies.md
+#[derive(Clone, Debug, Default)]
+pub struct Routines {
+    callees: Vec<Callee>,
+}
+
+/// A routine that others call.
+#[derive(Clone, Debug)]
+pub(crate) struct Callee {
+    /// The statement that has created it.
+    pub(crate) source: Source,
+    /// The routine without its body.
+    pub(crate) signature: Procedure,
+}
+
+impl Routines {
+    /// Reads the signatures of routines, each from the statement that has created it. A routine
+    /// whose header has an error does not exist.
+    pub fn read<'t>(texts: impl Iterator<Item = &'t str>, catalog: &Catalog) -> Self {
+        Self { callees: texts.filter_map(|text| callee(text, catalog)).collect() }
+    }
+
+    /// Position of the routine called `name`.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.callees.iter().position(|callee| callee.signature.name == name)
+    }
+
+    pub(crate) fn get(&self, at: usize) -> &Callee {
+        &self.callees[at]
+    }
+}
+
+fn callee(text: &str, catalog: &Catalog) -> Option<Callee> {
+    let source = Source::new("statement", text);
+    let tokens = tokenize(&source, 0, text).ok()?;
+    let names = routine_names(&tokens);
+    let cursor = Cursor::new(&source, tokens, text.len());
+    let mut compiler = compiler(&source, catalog, cursor, &names);
+    compiler.names.has_own_plans = true;
+    let header = compiler.header().ok()?;
+    let signature = Procedure {
+        name: header.name,
+        line: 1,
+        kind: header.kind,
+        parameters: header.parameters,
+        returns: header.returns,
+        volatility: header.volatility,
+        is_strict: header.is_strict,
+        variables: take(&mut compiler.variables),
+        body: Body::Statements { statements: Vec::new(), results: Vec::new() },
+        statements: Vec::new(),
+    };
+    Some(Callee { source, signature })
+}

@@ -53,8 +53,9 @@ impl<H: Host> SqlSession<H> {
     /// Parks the transaction of a block that waits.
     pub(super) async fn park_waiting(&self, block: &mut Block<H::Env>) {
         if let Some(mut transaction) = block.engine.take() {
-            // An open query reads on in the snapshot that it has begun with.
-            let will_renew = block.renews() && !self.has_open();
+            // An open query reads on in the snapshot that it has begun with, and so does a copy.
+            let keeps = self.has_open() || self.copying.is_some();
+            let will_renew = block.renews() && !keeps;
             transaction.statement().will_renew_snapshot(will_renew);
             (block.engine, block.parked) = self.parked(transaction).await;
         }

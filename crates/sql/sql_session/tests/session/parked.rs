@@ -137,6 +137,46 @@ fn an_open_cursor_keeps_its_snapshot_while_it_is_parked() {
     assert_eq!(client.run("COMMIT"), "COMMIT");
 }
 
+/// The rows of a copy see the snapshot that it has begun with. Later commands see newer ones.
+#[test]
+fn a_copy_keeps_its_snapshot_while_it_is_parked() {
+    let database = few_lanes();
+    let (mut client, mut other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE p (id int PRIMARY KEY, v int)");
+    client.run("CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p)");
+    client.run("INSERT INTO p SELECT g, 0 FROM generate_series(1, 100) g");
+    let park = |client: &mut Client| run_now(client.session.park());
+    // The first transaction that is parked may be older than the keeper of pins.
+    client.run("BEGIN; SELECT v FROM p WHERE id = 1");
+    park(&mut client);
+    let mut change = || {
+        for _ in 0..40 {
+            assert_eq!(other.run("UPDATE p SET v = v + 1"), "UPDATE 100");
+        }
+    };
+    let begun = client.run("COPY c FROM STDIN");
+    assert!(begun.starts_with("CopyIn"), "{begun}");
+    for row in 1..4 {
+        let data = format!("{row}\t{row}\n");
+        run_now(client.session.copy_data(data.as_bytes())).expect("the parent is there");
+        park(&mut client);
+        change();
+    }
+    assert_eq!(run_now(client.session.copy_done()).expect("it ends"), "COPY 3");
+    // The statements of such a block cannot be repeated, so each must succeed.
+    change();
+    for command in [
+        "ALTER TABLE p ALTER v TYPE bigint",
+        "ALTER TABLE p ADD CHECK (v >= 160)",
+        "ALTER TABLE c ADD FOREIGN KEY (id) REFERENCES p",
+    ] {
+        assert_eq!(client.run(command), "ALTER TABLE", "{command}");
+        park(&mut client);
+    }
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(other.run("SELECT min(v), max(v) FROM p"), "160|160\nSELECT 1");
+}
+
 /// A row-limited portal outside of a block has a transaction of its own.
 #[test]
 fn a_portal_is_parked_with_its_transaction() {

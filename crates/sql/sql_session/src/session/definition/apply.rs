@@ -66,6 +66,11 @@ impl<H: Host> SqlSession<H> {
         let has_values = !edited.values.is_empty();
         let keys = unproved_keys(version, &next, (&edited.rewritten, has_values));
         self.lock_read_tables(block, (version, &next), &edited.rewritten, &keys)?;
+        if block.keeps_transaction() {
+            // The old snapshot may be gone, and lacks what others have changed before the locks.
+            let renewed = self.renew_in_block(block).await;
+            renewed.map_err(|ended| block.failed_by(ended))?;
+        }
         for id in edited.rewritten {
             self.copy_rows(block, (version, &next), id, &edited.values).await?;
         }

@@ -251,6 +251,7 @@ impl<H: Host> SqlSession<H> {
         let locks = self.database.locks();
         block.locks.take(locks, definition.id, self)?;
         let is_stale = block.keeps_transaction()
+            && !block.renews()
             && block.engine.is_some()
             && !block.has_created(&definition.physical)
             && locks.is_changed_since(definition.id, block.began_at);
@@ -283,6 +284,7 @@ impl<H: Host> SqlSession<H> {
         let Some(after) = after.filter(|after| after.serial != before.serial) else {
             return Ok(());
         };
+        self.renew_in_block(block).await?;
         self.start_in_block(block).await?;
         let transaction = block.engine.as_mut().expect("it was started");
         let mut transaction = transaction.statement();

@@ -361,3 +361,30 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 2: INSERT INTO p VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET v = 5
 1: COMMIT
 1: SELECT v FROM p WHERE id = 1
+
+# an insert waits for a deletion that gives its unique value up
+1: BEGIN
+1: DELETE FROM t WHERE id = 1
+2: INSERT INTO t VALUES (4, 40, 'a')
+1: COMMIT
+2: SELECT id FROM t WHERE name = 'a'
+
+# and for an update, and fails if that is rolled back
+1: BEGIN
+1: UPDATE t SET name = 'd' WHERE id = 1
+2: INSERT INTO t VALUES (4, 40, 'a')
+1: ROLLBACK
+2: SELECT id FROM t WHERE name = 'a'
+
+# so does an update
+1: BEGIN
+1: UPDATE t SET name = 'd' WHERE id = 1
+2: UPDATE t SET name = 'a' WHERE id = 2
+1: COMMIT
+2: SELECT id, name FROM t ORDER BY id
+
+# an update of other columns gives no value up
+1: BEGIN
+1: UPDATE t SET v = 0 WHERE id = 1
+2: INSERT INTO t VALUES (4, 40, 'a')
+1: COMMIT

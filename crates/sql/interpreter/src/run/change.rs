@@ -144,7 +144,7 @@ impl<E: Env> Run<'_, '_, E> {
             return Ok(true);
         }
         for index in tables[table].indexes.iter().filter(|index| index.unique) {
-            if self.find_equal(table, index, values, None).await? {
+            if self.find_equal(table, index, values, None).await?.is_some() {
                 return Ok(true);
             }
         }
@@ -181,9 +181,7 @@ impl<E: Env> Run<'_, '_, E> {
             }
         };
         for index in table.indexes.iter().filter(|index| index.unique) {
-            if Box::pin(self.find_equal(at, index, values, Some(id))).await? {
-                return Err(duplicate(table, &index.name, &index.columns, values));
-            }
+            Box::pin(self.require_distinct(at, index, values, id)).await?;
         }
         write_columns(self.txn, table, id, values)?;
         if table.is_read_whole {

@@ -4,7 +4,7 @@
 
 use super::BATCH_ROWS;
 use super::Run;
-use super::change::key_of;
+use super::change::{duplicate, key_of};
 use crate::bind::{BoundIndex, BoundTable, Reference};
 use crate::error::{Failure, Result, error};
 use crate::key::{self, Fit};
@@ -45,16 +45,31 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Whether a row other than `own` has the same values in an index. Nulls are distinct.
+    /// Requires that no row other than `own` has the same values in a unique index.
+    pub(super) async fn require_distinct(
+        &mut self,
+        table: usize,
+        index: &BoundIndex,
+        values: &[Value],
+        own: RowId,
+    ) -> Result<()> {
+        let Some(equal) = self.find_equal(table, index, values, Some(own)).await? else {
+            return Ok(());
+        };
+        self.lock_equal(equal).await?;
+        Err(duplicate(&self.tables[table], &index.name, &index.columns, values))
+    }
+
+    /// A row other than `own` that has the same values in an index. Nulls are distinct.
     pub(super) async fn find_equal(
         &mut self,
         table: usize,
         index: &BoundIndex,
         values: &[Value],
         own: Option<RowId>,
-    ) -> Result<bool> {
+    ) -> Result<Option<RowId>> {
         if index.columns.iter().any(|&at| values[at].is_null()) {
-            return Ok(false);
+            return Ok(None);
         }
         let key = key_of(&self.tables[table], &index.columns, values)?;
         let mut found = Vec::new();
@@ -62,10 +77,10 @@ impl<E: Env> Run<'_, '_, E> {
         let wanted = |place: usize| &values[index.columns[place]];
         for id in found.into_iter().filter(|id| Some(*id) != own) {
             if self.has_values(table, id, &index.columns, wanted).await? {
-                return Ok(true);
+                return Ok(Some(id));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Whether a row that was found by a key has these values: its digests may be those of others.

@@ -150,6 +150,25 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
+    /// Locks a row that has the values of a new one in a unique index: its holder may give them up.
+    /// Then the statement runs again.
+    #[cold]
+    pub(super) async fn lock_equal(&mut self, id: RowId) -> Result<()> {
+        let Some(HeldLocker(locker)) = &self.frame.locker else { return Ok(()) };
+        let renews = locker.renews_snapshots();
+        let (table, key) = (self.txn.table(id), self.txn.key_words(id));
+        let answer = locker.lock(table.0, key, RowLockMode::KeyShare, IfLocked::Wait);
+        let has_changed = match answer {
+            RowLockAnswer::MustWait | RowLockAnswer::Busy => return Err(Failure::Again),
+            RowLockAnswer::MayBeOutdated => self.txn.has_changed(id).await?,
+            RowLockAnswer::Held => self.txn.is_outdated(id),
+        };
+        match has_changed {
+            true => Err(if renews { Failure::Again } else { changed() }),
+            false => Ok(()),
+        }
+    }
+
     /// Locks the key of a row to be inserted in a unique index. The commit finds rows that have got
     /// the same key since the snapshot.
     pub(super) fn lock_new_entry(&self, index: txn::IndexId, key: &Key) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Executes `INSERT ... ON CONFLICT DO UPDATE`.
 
-use super::change::{duplicate, key_of};
+use super::change::key_of;
 use super::{NodeContext, Run};
 use crate::error::Result;
 use crate::key_size::check_sizes;
@@ -153,9 +153,7 @@ impl<E: Env> Run<'_, '_, E> {
                     continue;
                 }
                 self.lock_entry_of(at, index, new)?;
-                if self.find_equal(at, index, new, Some(id)).await? {
-                    return Err(duplicate(table, &index.name, &index.columns, new));
-                }
+                self.require_distinct(at, index, new, id).await?;
             }
             check_sizes(table, new)?;
             let mut record = self.txn.update(id);

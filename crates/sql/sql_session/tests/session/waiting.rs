@@ -279,6 +279,40 @@ fn inserts_of_many_rows_do_not_disturb_each_other() {
     assert_eq!(client.run("SELECT sum(v) FROM p"), "80\nSELECT 1");
 }
 
+/// A unique value is free, or not, only when the transaction that gives it up has ended.
+#[test]
+fn a_unique_value_that_is_given_up_is_waited_for() {
+    let database = new_database();
+    let (mut client, mut holder) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TABLE t (id int PRIMARY KEY, name text UNIQUE, v int)");
+    client.run("INSERT INTO t VALUES (1, 'a', 0), (2, 'b', 0), (3, 'c', 0)");
+    let insert = "INSERT INTO t VALUES (4, 'a', 0)";
+    let takes = [
+        ("DELETE FROM t WHERE id = 1", insert, "INSERT 0 1"),
+        (
+            "UPDATE t SET name = 'd' WHERE id = 4",
+            "UPDATE t SET name = 'a' WHERE id = 2",
+            "UPDATE 1",
+        ),
+        (
+            "UPDATE t SET name = 'e' WHERE id = 2; UPDATE t SET name = 'a' WHERE id = 2",
+            "INSERT INTO t VALUES (5, 'a', 0)",
+            "23505",
+        ),
+    ];
+    for (given_up, taken, expected) in takes {
+        holder.run("BEGIN");
+        holder.run(given_up);
+        let ended = while_waiting(&mut client, taken, &mut holder);
+        assert!(ended.starts_with(expected), "{taken}: {ended}");
+    }
+    assert_eq!(client.run("SELECT id, name FROM t ORDER BY id"), "2|a\n3|c\n4|d\nSELECT 3");
+    // A change of other columns gives no value up.
+    holder.run("BEGIN; UPDATE t SET v = 1 WHERE id = 2");
+    assert!(client.run("INSERT INTO t VALUES (5, 'a', 0)").starts_with("23505"));
+    holder.run("COMMIT");
+}
+
 /// COPY in a block sees the parents that others have committed since its last statement.
 #[test]
 fn copy_in_a_block_has_a_snapshot_of_its_own() {

@@ -255,6 +255,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
     fn enter(&mut self) {
         let found = self.program.found.map(|found| self.frame.variables[found].clone());
         self.frame.callers.push((found == Some(Value::Bool(true)), self.frame.processed));
+        self.frame.processed = 0;
         self.set_found(false);
     }
 

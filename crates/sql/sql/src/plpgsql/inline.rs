@@ -12,18 +12,19 @@ use crate::procedure::{
     Block, Called, Formula, Into, Level, Over, Parameter, ParameterMode, Raise, Returns, Sql,
     Statement, StatementKind, Target, Volatility,
 };
-use crate::query::{InsertSource, Query, Select, SelectBody};
+use crate::query::{From, FromKind, InsertSource, OnConflict, Query, Select};
 use crate::resolve::PendingCall;
 use crate::resolve::names::Names;
 use crate::routine::{Callee, body_tokens};
 use crate::source::Source;
 use crate::token::{Cursor, tokenize};
 use crate::types::{Field, SqlType};
+use crate::walk::{Scopes, visit_expr, visit_select};
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 use std::mem::{replace, take};
 
-/// Maximum number of routines inside of each other.
+/// Maximum number of calls inside of each other.
 const DEPTH_MAX: usize = 16;
 /// Maximum number of calls in a routine, with those inside of called ones.
 const CALLS_MAX: usize = 200;
@@ -89,15 +90,23 @@ impl<'a> Compiler<'a> {
             next += results.len();
             let before = (self.inlining.writes, self.statements.len());
             let (routine, span) = (call.routine, call.span);
+            let reads = call.arguments.iter().chain(&call.guard).any(Expr::has_subquery);
+            self.check_reads(writes, reads, span)?;
             self.inline(call, &results)?;
-            let is_stable =
-                self.callee(routine, span)?.signature.volatility != Volatility::Volatile;
+            let callee = &self.callee(routine, span)?.signature;
+            let is_stable = callee.volatility != Volatility::Volatile;
             if writes && is_stable && self.statements.len() > before.1 {
                 // Its queries see the rows from before the statement.
                 let what = "a call of a STABLE function behind one that changes rows";
                 return Err(self.outside(span, what, "call it into a variable first"));
             }
-            writes |= self.inlining.writes > before.0;
+            let has_written = self.inlining.writes > before.0;
+            if is_stable && has_written {
+                let name = &callee.name;
+                let what = format!("a change of rows in `{name}`, which is not VOLATILE,");
+                return Err(self.outside(span, &what, "declare the function VOLATILE"));
+            }
+            writes |= has_written;
         }
         Ok(writes)
     }
@@ -143,7 +152,7 @@ impl<'a> Compiler<'a> {
     /// Refuses a call if its routine would become too long.
     fn check_room(&mut self, name: &str, span: Span) -> Result<()> {
         self.inlining.calls += 1;
-        let what = if self.inlining.names.len() >= DEPTH_MAX {
+        let what = if self.inlining.names.len() > DEPTH_MAX {
             format!("more than {DEPTH_MAX} calls inside of each other, such as that of `{name}`,")
         } else if self.inlining.calls > CALLS_MAX {
             format!("more than {CALLS_MAX} calls, with those in called routines,")
@@ -400,23 +409,52 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Whether a query without rows to call functions for has a sub-select.
-pub(super) fn has_subquery(query: &Query) -> bool {
-    let of_select = |select: &Select| match &select.body {
-        SelectBody::Plain(plain) => {
-            let outputs = plain.outputs.iter().map(|output| &output.expr);
-            outputs.chain(&plain.filter).chain(&plain.having).any(Expr::has_subquery)
-        }
-        SelectBody::Values { .. } | SelectBody::Set { .. } => true,
-    };
+/// Whether a query reads rows, beside those that its calls return.
+pub(super) fn reads_rows(query: &Query) -> bool {
+    let mut reads = Reads(false);
     match query {
-        Query::Select(select) => of_select(select),
-        Query::Insert(insert) => match &insert.source {
-            InsertSource::Values(rows) => rows.iter().flatten().flatten().any(Expr::has_subquery),
-            InsertSource::Select(select, _) => of_select(select),
-        },
-        Query::Update(_) | Query::Delete(_) => true,
+        Query::Select(select) => visit_select(&mut reads, select),
+        Query::Insert(insert) => {
+            match &insert.source {
+                InsertSource::Values(rows) => {
+                    rows.iter().flatten().flatten().for_each(|value| visit_expr(&mut reads, value));
+                }
+                InsertSource::Select(select, _) => visit_select(&mut reads, select),
+            }
+            if let Some(OnConflict::DoUpdate(update)) = &insert.on_conflict {
+                let values = update.assignments.iter().filter_map(|(_, value)| value.as_ref());
+                values.chain(&update.filter).for_each(|value| visit_expr(&mut reads, value));
+            }
+            insert.returning.iter().for_each(|output| visit_expr(&mut reads, &output.expr));
+        }
+        Query::Update(_) | Query::Delete(_) => return true,
     }
+    reads.0
+}
+
+/// Whether a source or a sub-select was found.
+struct Reads(bool);
+
+impl Scopes for Reads {
+    fn source(&mut self, source: &From) {
+        self.0 |= match &source.kind {
+            FromKind::Table(_)
+            | FromKind::Query(_)
+            | FromKind::Lateral(_)
+            | FromKind::Windows(_) => true,
+            FromKind::Unnest(_) | FromKind::Series(_) => false,
+        };
+    }
+
+    fn enter(&mut self, _: &[From]) {}
+
+    fn leave(&mut self) {}
+
+    fn subquery(&mut self, _: &Select) {
+        self.0 = true;
+    }
+
+    fn expr(&mut self, _: &Expr) {}
 }
 
 /// `variable := expr`

@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use super::declare::has_word;
-use super::inline::has_subquery;
+use super::inline::reads_rows;
 use crate::error::{ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::parse;
@@ -169,7 +169,7 @@ impl Compiler<'_> {
         self.check_statement(&statement, place)?;
         let (query, references, writes) =
             self.resolve_calls(place, |resolver| resolver.query(&statement))?;
-        self.check_reads(writes, has_subquery(&query), place)?;
+        self.check_reads(writes, reads_rows(&query), place)?;
         let changes = match &query {
             Query::Select(select) => select.lock.is_some(),
             Query::Insert(_) | Query::Update(_) | Query::Delete(_) => true,

@@ -234,9 +234,11 @@ impl Resolver<'_> {
         negated: bool,
         span: Span,
     ) -> Result<Expr> {
-        let mut values = vec![self.expr(scope, operand)?, self.expr(scope, low)?];
-        // PostgreSQL leaves the upper bound out if the lower one decides.
-        values.push(self.at_place(CallPlace::Rows, |resolver| resolver.expr(scope, high))?);
+        // PostgreSQL compares the operand twice, unless the lower bound decides.
+        let operand = self.at_place(CallPlace::Rows, |resolver| resolver.expr(scope, operand))?;
+        let low = self.expr(scope, low)?;
+        let high = self.at_place(CallPlace::Rows, |resolver| resolver.expr(scope, high))?;
+        let values = vec![operand, low, high];
         let mut values = self.comparable(values, span)?.into_iter().map(Box::new);
         let (Some(operand), Some(low), Some(high)) = (values.next(), values.next(), values.next())
         else {

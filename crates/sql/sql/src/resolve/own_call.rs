@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::{Resolver, ident_name, object_parts};
 use crate::built_in::is_built_in;
 use crate::error::{Error, ErrorKind, Result};
-use crate::expression::{Expr, ExprKind};
+use crate::expression::{BinaryOperator, Expr, ExprKind};
 use crate::procedure::{Parameter, ParameterMode, Procedure, Returns, RoutineKind, Volatility};
 use crate::query::{FromKind, Join, Select, SelectBody, field};
 use crate::routine::Routines;
@@ -19,6 +19,7 @@ use sqlparser::ast::{
     self, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned, TableAlias,
 };
 use sqlparser::tokenizer::Span;
+use std::ops::Range;
 
 /// The calls of routines in a statement.
 pub(crate) struct Calls<'a> {
@@ -99,6 +100,31 @@ impl Resolver<'_> {
         let nodes = self.plain_arguments(name, arguments, span)?;
         let values = nodes.iter().map(|node| self.expr(scope, node)).collect::<Result<Vec<_>>>()?;
         Ok(self.no_such_function(name, &values, span).late())
+    }
+
+    /// The number of calls so far.
+    pub(super) fn call_count(&self) -> usize {
+        self.calls.as_ref().map_or(0, |calls| calls.pending.len())
+    }
+
+    /// Refuses a condition that decides alone whether PostgreSQL calls the functions of `FROM`, if
+    /// it matters.
+    pub(super) fn check_filter_of_calls(
+        &self,
+        of_from: Range<usize>,
+        filter: Option<&Expr>,
+    ) -> Result<()> {
+        let (Some(calls), Some(filter)) = (&self.calls, filter) else { return Ok(()) };
+        let is_volatile = |call: &&PendingCall| {
+            calls.routines.get(call.routine).signature.volatility == Volatility::Volatile
+        };
+        match calls.pending[of_from].iter().find(is_volatile) {
+            Some(call) if conjuncts(filter).iter().any(|condition| !uses_rows(condition)) => {
+                let what = "a VOLATILE function in FROM beside a condition without its columns";
+                Err(self.outside(call.span, what, "write IF, and call it without the condition"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A call as a value.
@@ -423,4 +449,16 @@ fn only_row(values: Vec<Expr>, columns: &[Field]) -> FromKind {
     let body = SelectBody::Values { columns: columns.to_vec(), rows: vec![values] };
     let select = Select { body, order: Vec::new(), limit: None, offset: None, lock: None };
     FromKind::Query(Box::new(select))
+}
+
+/// The parts of a condition that `AND` connects.
+fn conjuncts(condition: &Expr) -> Vec<&Expr> {
+    match &condition.kind {
+        ExprKind::Binary { operator: BinaryOperator::And, left, right } => {
+            let mut parts = conjuncts(left);
+            parts.extend(conjuncts(right));
+            parts
+        }
+        _ => vec![condition],
+    }
 }

@@ -17,7 +17,7 @@ use crate::query::{
 use crate::types::SqlType;
 use sqlparser::ast::{
     self, Distinct, GroupByExpr, LimitClause, OrderByKind, OrderBySort, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Spanned,
+    SelectItemQualifiedWildcardKind, SetExpr, Spanned, TableFactor,
 };
 use sqlparser::tokenizer::Span;
 
@@ -178,9 +178,12 @@ impl Resolver<'_> {
         self.refuse_clauses(select, span)?;
         let mut clause = FromClause::within(parent);
         let (of_from, of_outputs) = self.places(select, order_by);
+        let calls_before = self.call_count();
         self.at_place(of_from, |resolver| resolver.sources(&mut clause, &select.from))?;
+        let calls = calls_before..self.call_count();
         let FromClause { scope, sources, joins } = clause;
         let filter = self.condition(&scope, select.selection.as_ref(), Some("in WHERE"))?;
+        self.check_filter_of_calls(calls, filter.as_ref())?;
         let windows = WindowPlace::Allowed(select.named_window.clone().into());
         let outputs = self.with_windows(windows.clone(), |resolver| {
             resolver.with_aggregates(None, |resolver| {
@@ -249,7 +252,17 @@ impl Resolver<'_> {
             && select.having.is_none()
             && select.distinct.is_none()
             && order_by.is_none();
-        let is_only = matches!(&select.from[..], [only] if only.joins.is_empty());
+        let is_function = |factor: &TableFactor| {
+            matches!(
+                factor,
+                TableFactor::Table { args: Some(_), .. }
+                    | TableFactor::Function { .. }
+                    | TableFactor::UNNEST { .. }
+            )
+        };
+        let is_only = matches!(
+            &select.from[..], [only] if only.joins.is_empty() && is_function(&only.relation)
+        );
         let has_outputs = place == CallPlace::Query;
         let runs_once = has_outputs || place == CallPlace::Exists;
         (once(is_only && runs_once), once(is_bare && has_outputs))

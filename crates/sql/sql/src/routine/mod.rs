@@ -112,14 +112,19 @@ pub(crate) fn read(
 
 /// The names after `FUNCTION` and `PROCEDURE` in a file.
 fn routine_names(tokens: &[TokenWithSpan]) -> Rc<[String]> {
-    let named = tokens.windows(3).filter_map(|part| {
-        let [before, kind, Token::Word(name)] = [&part[0].token, &part[1].token, &part[2].token]
-        else {
-            return None;
+    let named = (0..tokens.len()).filter_map(|at| {
+        let token = |behind: usize| tokens.get(at + behind).map(|token| &token.token);
+        let is_one = |at, words: [&str; 2]| {
+            token(at).is_some_and(|token| words.iter().any(|word| token_is_word(token, word)))
         };
-        let creates = ["CREATE", "REPLACE"].iter().any(|word| token_is_word(before, word));
-        let is_routine = ["FUNCTION", "PROCEDURE"].iter().any(|word| token_is_word(kind, word));
-        (creates && is_routine).then(|| name_of(name))
+        let creates = is_one(0, ["CREATE", "REPLACE"]);
+        let is_routine = is_one(1, ["FUNCTION", "PROCEDURE"]);
+        // The name may have the schema `public` in front of it.
+        let name = if token(3) == Some(&Token::Period) { token(4) } else { token(2) };
+        match name {
+            Some(Token::Word(name)) if creates && is_routine => Some(name_of(name)),
+            _ => None,
+        }
     });
     named.collect()
 }

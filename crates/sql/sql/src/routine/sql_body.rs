@@ -17,8 +17,11 @@ type SqlWithCalls = (Sql, Vec<Statement>);
 impl Compiler<'_> {
     pub(super) fn sql_body(&mut self) -> Result<Body> {
         let errors_before = self.findings.count();
-        let (statements, results, last) = self.sql_parts()?;
+        let parts = self.sql_parts()?;
         self.findings.not_late_from(errors_before);
+        let Some((statements, results, last)) = parts else {
+            return Ok(Body::Statements { statements: Vec::new(), results: Vec::new() });
+        };
         if statements.iter().any(|(_, calls)| !calls.is_empty()) {
             return self.sql_block(statements, results, last);
         }
@@ -27,8 +30,8 @@ impl Compiler<'_> {
     }
 
     /// The statements, each with the bodies of its calls, the casts of the result, and the place of
-    /// the last statement.
-    fn sql_parts(&mut self) -> Result<(Vec<SqlWithCalls>, Vec<Expr>, Span)> {
+    /// the last statement; `None` if a statement has an error, which is reported.
+    fn sql_parts(&mut self) -> Result<Option<(Vec<SqlWithCalls>, Vec<Expr>, Span)>> {
         let mut statements: Vec<SqlWithCalls> = Vec::new();
         let mut last = self.cursor.span();
         let mut is_whole = true;
@@ -48,11 +51,11 @@ impl Compiler<'_> {
                 }
             }
         }
-        let results = match is_whole {
-            true => self.results(statements.last().map(|(sql, _)| sql), last)?,
-            false => Vec::new(),
-        };
-        Ok((statements, results, last))
+        if !is_whole {
+            return Ok(None);
+        }
+        let results = self.results(statements.last().map(|(sql, _)| sql), last)?;
+        Ok(Some((statements, results, last)))
     }
 
     /// A body with calls, as a block.
@@ -80,7 +83,7 @@ impl Compiler<'_> {
 
     /// The statements of a called body.
     pub(crate) fn sql_statements(&mut self) -> Result<Vec<Statement>> {
-        let (statements, results, last) = self.sql_parts()?;
+        let Some((statements, results, last)) = self.sql_parts()? else { return Ok(Vec::new()) };
         let result = match self.returns {
             Returns::Nothing | Returns::Rows(_) => None,
             Returns::Value(_) | Returns::Row(_) => {

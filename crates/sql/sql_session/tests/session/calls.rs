@@ -60,7 +60,7 @@ fn calls_are_bounded() {
         }
     }
     assert!(refused.contains("more than 16 calls inside of each other"), "{refused}");
-    assert_eq!(client.run("SELECT c15()"), "1\nSELECT 1");
+    assert_eq!(client.run("SELECT c16()"), "1\nSELECT 1");
     client.run("CREATE FUNCTION d0() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$");
     let mut sums = Vec::new();
     for depth in 1..12 {
@@ -94,6 +94,8 @@ fn calls_that_postgresql_repeats_are_refused() {
         "PERFORM 1 UNION SELECT writes(1);",
         "WITH x AS (SELECT writes(1)) SELECT 1 INTO n FROM x;",
         "PERFORM 1 WHERE 1 = writes(1);",
+        "SELECT count(*) INTO n FROM (t CROSS JOIN writes(1) AS w);",
+        "IF writes(1) BETWEEN 1 AND 10 THEN n := 1; END IF;",
     ] {
         let refused = create(&mut client, &format!("BEGIN {statement} RETURN n; END"));
         assert_eq!(refused, per_row, "{statement}");
@@ -106,9 +108,21 @@ fn calls_that_postgresql_repeats_are_refused() {
         ("n := writes(1) + reads();", "a call of a STABLE function behind one that changes rows"),
         ("n := (SELECT writes(1));", "a sub-select beside a call that changes"),
         ("n := writes(1) + (SELECT max(v) FROM t);", "a sub-select beside a call that changes"),
+        (
+            "n := writes(1) + adds((SELECT max(v) FROM t));",
+            "a sub-select beside a call that changes",
+        ),
+        (
+            "INSERT INTO t VALUES (writes(3), 0) RETURNING (SELECT max(v) FROM t) INTO n;",
+            "a sub-select beside a call that changes",
+        ),
+        ("SELECT w INTO n FROM writes(1) AS w WHERE n > 0;", "beside a condition without its"),
+        ("n := (SELECT count(*) FROM t WHERE v > hides());", "a change of rows in `hides`"),
     ] {
         client.run(
-            "CREATE FUNCTION twice(n int) RETURNS int IMMUTABLE LANGUAGE sql AS $$ SELECT n * 2 $$",
+            "CREATE FUNCTION twice(n int) RETURNS int IMMUTABLE LANGUAGE sql AS $$ SELECT n * 2 $$;
+            CREATE FUNCTION adds(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN n + 1; END $$;
+            CREATE FUNCTION hides() RETURNS int STABLE LANGUAGE plpgsql AS $$ BEGIN UPDATE t SET v = v + 1; RETURN 1; END $$",
         );
         let refused = create(&mut client, &format!("BEGIN {statement} RETURN n; END"));
         assert!(refused.starts_with("0A000") && refused.contains(what), "{statement}: {refused}");
@@ -185,4 +199,29 @@ fn an_error_in_a_called_routine_names_it() {
     assert_eq!(create(&mut client, "BEGIN RETURN g() + 1; END"), "CREATE FUNCTION");
     client.run("CREATE TABLE gone (id int)");
     assert_eq!(client.run("SELECT f(1)"), "1\nSELECT 1");
+}
+
+#[test]
+fn errors_beside_calls_in_sql_are_reported() {
+    let mut client = client();
+    let created = client.run(
+        "CREATE FUNCTION f() RETURNS bigint LANGUAGE sql AS $$ SELECT nosuch; SELECT reads() $$",
+    );
+    assert_eq!(created, "42703: column \"nosuch\" does not exist");
+    client.run("CREATE TABLE gone (a int)");
+    client.run(
+        "CREATE FUNCTION empties() RETURNS int LANGUAGE sql AS $$ DELETE FROM gone; SELECT 1 $$",
+    );
+    assert_eq!(create(&mut client, "BEGIN RETURN empties(); END"), "CREATE FUNCTION");
+    assert_eq!(client.run("SELECT f(1)"), "1\nSELECT 1");
+    assert_eq!(client.run("DROP TABLE gone"), "DROP TABLE");
+    assert_eq!(client.run("SELECT f(1)"), "42P01: relation \"gone\" does not exist");
+}
+
+#[test]
+fn recursion_of_a_routine_with_a_schema_is_refused() {
+    let refused = client().run(
+        "CREATE FUNCTION public.fact(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN n * fact(n - 1); END $$",
+    );
+    assert!(refused.starts_with("0A000: a routine that calls itself, as `fact`"), "{refused}");
 }

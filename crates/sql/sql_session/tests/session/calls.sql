@@ -21,6 +21,12 @@ SELECT keeps(1);
 SELECT keeps(77);
 CREATE FUNCTION performs() RETURNS bool LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM account WHERE id = 99; PERFORM finds(99); RETURN FOUND; END $$;
 SELECT performs();
+CREATE FUNCTION counts_none() RETURNS int LANGUAGE plpgsql AS $$ DECLARE k int; BEGIN GET DIAGNOSTICS k = ROW_COUNT; RETURN k; END $$;
+CREATE FUNCTION counts() RETURNS text LANGUAGE plpgsql AS $$ DECLARE a int; b int; BEGIN UPDATE account SET balance = balance; a := counts_none(); GET DIAGNOSTICS b = ROW_COUNT; RETURN a || ' ' || b; END $$;
+SELECT counts();
+CREATE FUNCTION rows_of(n int) RETURNS TABLE (k int, v int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log (entry) VALUES ('r'); FOR i IN 1 .. n LOOP k := i; v := i * i; RETURN NEXT; END LOOP; END $$;
+CREATE FUNCTION filters(n int) RETURNS text LANGUAGE plpgsql AS $$ DECLARE s int; BEGIN SELECT sum(r.v) INTO s FROM rows_of(n) r WHERE r.k > 1 AND r.v < 20; RETURN s; END $$;
+SELECT filters(6);
 
 -- RETURN inside of loops and blocks
 CREATE FUNCTION first_over(low numeric) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN FOR r IN SELECT * FROM account ORDER BY id LOOP FOR i IN 1 .. 3 LOOP IF r.balance >= low AND i = 2 THEN RETURN r.owner || i; END IF; END LOOP; END LOOP; RETURN 'nobody'; END $$;

@@ -47,7 +47,10 @@ pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
         "jsonb" => SqlType::Jsonb,
         "date" => SqlType::Date,
         "timestamp" => parse_timestamp(cursor)?,
-        "timestamptz" => SqlType::TimestampTz,
+        "timestamptz" => {
+            parse_microseconds(cursor)?;
+            SqlType::TimestampTz
+        }
         "interval" => SqlType::Interval,
         "void" => SqlType::Void,
         "record" => SqlType::Record(Vec::new()),
@@ -64,16 +67,24 @@ fn parse_character(cursor: &mut Cursor<'_>) -> Result<SqlType> {
 }
 
 fn parse_timestamp(cursor: &mut Cursor<'_>) -> Result<SqlType> {
-    let span = cursor.span();
-    if cursor.peek() == Some(&Token::LParen) {
-        let advice = "write `timestamp`, which has microseconds";
-        return Err(cursor.outside(span, "a precision of timestamps", advice));
-    }
+    parse_microseconds(cursor)?;
     if cursor.accept_words(&["WITH", "TIME", "ZONE"]) {
         return Ok(SqlType::TimestampTz);
     }
     cursor.accept_words(&["WITHOUT", "TIME", "ZONE"]);
     Ok(SqlType::Timestamp)
+}
+
+/// Takes the precision of a timestamp, which is 6 digits of a second if it is given.
+fn parse_microseconds(cursor: &mut Cursor<'_>) -> Result<()> {
+    let span = cursor.span();
+    match parse_digits(cursor)?.as_slice() {
+        [] | [6] => Ok(()),
+        _ => {
+            let advice = "write `timestamp`, which has microseconds";
+            Err(cursor.outside(span, "a precision of timestamps other than 6", advice))
+        }
+    }
 }
 
 fn parse_float(cursor: &mut Cursor<'_>, span: Span) -> Result<SqlType> {

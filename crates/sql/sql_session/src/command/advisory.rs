@@ -69,6 +69,13 @@ impl Parser<'_> {
                 return Ok(command);
             }
         }
+        if name == "pg_sleep" {
+            self.at += 1;
+            return self.sleep().map(Command::Sleep).ok_or_else(|| {
+                SqlError::unsupported("pg_sleep in a larger query")
+                    .hint("Write SELECT and the call alone, with a number or a parameter.")
+            });
+        }
         let Some(function) = AdvisoryFunction::named(&name) else {
             self.at = from;
             return Ok(Command::Query);
@@ -118,7 +125,7 @@ impl Parser<'_> {
         let token = *self.peek()?;
         self.at += 1;
         let argument = match token.kind {
-            Kind::Parameter => {
+            Kind::Parameter if !is_negative => {
                 let number: usize = token.text.strip_prefix('$')?.parse().ok()?;
                 Argument::Parameter(number.checked_sub(1)?)
             }

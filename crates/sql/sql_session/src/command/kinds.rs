@@ -1,6 +1,6 @@
 //! Statements by their kind, and the parts of commands.
 
-use super::{AdvisoryCall, Commented, GrantCommand, OwnedKind, RoleCommand, RoleSpec};
+use super::{AdvisoryCall, Commented, GrantCommand, OwnedKind, RoleCommand, RoleSpec, SleepCall};
 use crate::copy::CopyStatement;
 use txn::Isolation;
 
@@ -136,6 +136,8 @@ pub(crate) enum Command {
     },
     /// A call of a function of advisory locks.
     Advisory(AdvisoryCall),
+    /// `SELECT pg_sleep(...)`
+    Sleep(SleepCall),
     LockTable {
         tables: Vec<String>,
         mode: LockMode,

@@ -8,6 +8,7 @@ mod kinds;
 mod maintenance;
 mod role;
 mod setting;
+mod sleep;
 
 pub(crate) use advisory::{AdvisoryCall, AdvisoryFunction, Argument};
 pub(crate) use comment::Commented;
@@ -17,6 +18,7 @@ pub(crate) use kinds::{
     TableChange,
 };
 pub(crate) use role::{RoleCommand, RoleOption, RoleSpec};
+pub(crate) use sleep::{SleepCall, SleepTime, seconds as sleep_seconds};
 
 use crate::copy::parse_copy;
 use crate::cursor::{parse_close, parse_declare, parse_fetch};

@@ -51,6 +51,7 @@ mod rewrite;
 mod roles;
 mod row_waits;
 pub(crate) mod settings;
+mod sleep;
 mod style;
 mod timeouts;
 mod transaction;
@@ -270,6 +271,9 @@ impl<H: Host> SqlSession<H> {
             None => {
                 let new = Prepared::new(&shape.text, &shape.types, version, &self.identity);
                 let new = new.ok()?;
+                if !matches!(new.inner.command, Command::Query | Command::Call) {
+                    return None;
+                }
                 self.cache.keep(&shape.text, &shape.types, version.serial, &new);
                 new
             }
@@ -330,6 +334,7 @@ impl<H: Host> SqlSession<H> {
         let outcome = match command {
             Command::Query | Command::Call => self.run_query(prepared, parameters).await,
             Command::Advisory(call) => self.call_advisory(call, parameters),
+            Command::Sleep(call) => self.sleep(call, parameters).await,
             _ if parking::rests(command) => Box::pin(self.run_command(prepared)).await,
             _ => Box::pin(self.wake_and_run(prepared)).await,
         };
@@ -425,6 +430,7 @@ fn keeps_open(command: &Command) -> bool {
         Command::Empty
             | Command::Query
             | Command::Call
+            | Command::Sleep(_)
             | Command::Execute { .. }
             | Command::Declare { .. }
             | Command::Fetch { .. }

@@ -3,7 +3,7 @@
 use super::identity::Identity;
 use crate::access::required::Rights;
 use crate::catalog::Version;
-use crate::command::{AdvisoryCall, Argument, Command, parse};
+use crate::command::{AdvisoryCall, Argument, Command, SleepTime, parse};
 use crate::error::SqlError;
 use crate::oid;
 use crate::outcome::ColumnDescription;
@@ -183,6 +183,14 @@ impl Prepared {
             Command::Advisory(call) => {
                 parameters = advisory_parameters(call, declared);
                 (StatementKind::Rows, Some(vec![advisory_column(call)]))
+            }
+            Command::Sleep(call) => {
+                if let SleepTime::Parameter(at) = call.time {
+                    parameters = vec![SqlType::Float8; at + 1];
+                }
+                let column =
+                    ColumnDescription { sql_type: SqlType::Void, ..text_column(&call.column) };
+                (StatementKind::Rows, Some(vec![column]))
             }
             Command::Explain { options, .. } => {
                 let sql_type = if options.is_json { SqlType::Json } else { SqlType::Text };

@@ -3,6 +3,7 @@
 use crate::support::{Client, new_database, shown_error};
 use fabric::run_now;
 use sql_session::{Severity, TransactionStatus};
+use sql_value::Value;
 use std::time::Duration;
 
 /// Each takes minutes.
@@ -166,4 +167,35 @@ fn silence_is_limited_by_the_state_of_the_session() {
     assert_eq!(client.run("SHOW transaction_timeout"), "1s\nSHOW");
     let refused = client.run("SET statement_timeout = 'soon'");
     assert_eq!(refused, "22023: invalid value for parameter \"statement_timeout\": \"soon\"");
+}
+
+#[test]
+fn a_session_sleeps_until_its_statement_should_end() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE begun (at timestamptz); INSERT INTO begun VALUES (clock_timestamp())");
+    assert_eq!(client.run("SELECT pg_sleep(0.06)"), "\nSELECT 1");
+    let slept = "SELECT clock_timestamp() - at >= interval '60 ms' FROM begun";
+    assert_eq!(client.run(slept), "t\nSELECT 1");
+    for text in ["SELECT pg_sleep(-7)", "select pg_catalog.pg_sleep('0'::float8) as nap"] {
+        assert_eq!(client.run(text), "\nSELECT 1", "{text}");
+    }
+    let asleep = |client: &mut Client, seconds| {
+        client.statement("SELECT pg_sleep($1)", &[], &[seconds]).expect("it sleeps")
+    };
+    assert_eq!(asleep(&mut client, Value::Float(0.01)), "\nSELECT 1");
+    assert_eq!(asleep(&mut client, Value::Null), "NULL\nSELECT 1");
+    // A transaction goes on.
+    client.run("BEGIN ISOLATION LEVEL REPEATABLE READ; DELETE FROM begun");
+    assert_eq!(client.run("SELECT pg_sleep(0.03)"), "\nSELECT 1");
+    assert_eq!(client.run("SELECT count(*) FROM begun"), "0\nSELECT 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    client.run("SET statement_timeout = '50ms'");
+    let ended = client.run("SELECT pg_sleep(600)");
+    assert_eq!(ended, "57014: canceling statement due to statement timeout");
+    client.session.interrupt().request();
+    let ended = client.run("SELECT pg_sleep(1e300)");
+    assert_eq!(ended, "57014: canceling statement due to user request");
+    client.session.interrupt().clear();
+    assert!(client.run("SELECT 1 + pg_sleep(1)").starts_with("0A000"));
+    assert!(client.run("SELECT pg_sleep(1), 2").starts_with("0A000"));
 }

@@ -11,6 +11,9 @@ fn advisory_locks_exclude_other_sessions() {
     assert_eq!(client.run("SELECT pg_try_advisory_lock(7)"), "t\nSELECT 1");
     assert_eq!(other.run("SELECT pg_try_advisory_lock(7)"), "f\nSELECT 1");
     assert_eq!(other.run("SELECT pg_try_advisory_lock(7, 0)"), "t\nSELECT 1");
+    for _ in 0..2 {
+        assert_eq!(other.run("SELECT pg_try_advisory_lock(-7)"), "t\nSELECT 1");
+    }
     other.run("SET lock_timeout = '50ms'");
     let refused = "55P03: canceling statement due to lock timeout";
     assert_eq!(other.run("SELECT pg_advisory_lock(7)"), refused);

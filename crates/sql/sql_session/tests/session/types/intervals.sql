@@ -26,3 +26,7 @@ ALTER TABLE i ADD COLUMN more interval NOT NULL DEFAULT '-2 days 1 second';
 SELECT more FROM i WHERE id = 1;
 ALTER TABLE i ALTER COLUMN more TYPE text;
 SELECT more FROM i WHERE id = 1;
+CREATE TABLE micros (a timestamp(6), b timestamp(6) with time zone, c timestamptz(6), d timestamp (6) without time zone);
+INSERT INTO micros VALUES ('2026-01-02 03:04:05.123456', '2026-01-02 03:04:05.123456+00', '2026-01-02 03:04:05.1234564+00', '2026-01-02 03:04:05.1234567');
+SELECT * FROM micros;
+SELECT a::timestamp(6), CAST(b AS timestamp(6) with time zone) = c FROM micros;

@@ -85,7 +85,7 @@ fn open_transactions_hold_lanes_and_others_wait_for_one() {
     let mut open = Vec::new();
     for _ in 0..2 {
         let mut session = sql.session(SessionOptions::default());
-        for text in ["BEGIN", "INSERT INTO t VALUES (1)"] {
+        for text in ["BEGIN ISOLATION LEVEL REPEATABLE READ", "INSERT INTO t VALUES (1)"] {
             let statement = run_now(session.prepare(text, &[])).expect("it is fine");
             run_now(session.execute(&statement, &[])).expect("a lane is free");
         }
@@ -97,6 +97,15 @@ fn open_transactions_hold_lanes_and_others_wait_for_one() {
     assert_eq!(refused.expect_err("it waits for a lane").sqlstate, "57014");
     open.pop();
     run(&sql, &["SELECT * FROM t"]).expect("a lane is free again");
+    // At READ COMMITTED the next statement needs no snapshot of before.
+    for _ in 0..4 {
+        let mut session = sql.session(SessionOptions::default());
+        for text in ["BEGIN", "INSERT INTO t VALUES (1)"] {
+            let statement = run_now(session.prepare(text, &[])).expect("it is fine");
+            run_now(session.execute(&statement, &[])).expect("a lane is free");
+        }
+        open.push(session);
+    }
 }
 
 /// A process that ends in the middle of a transaction: the copy of its directory is what a crash

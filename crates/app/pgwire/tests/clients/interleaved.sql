@@ -382,9 +382,3 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 2: UPDATE t SET name = 'a' WHERE id = 2
 1: COMMIT
 2: SELECT id, name FROM t ORDER BY id
-
-# an update of other columns gives no value up
-1: BEGIN
-1: UPDATE t SET v = 0 WHERE id = 1
-2: INSERT INTO t VALUES (4, 40, 'a')
-1: COMMIT

@@ -14,12 +14,21 @@ use sqlparser::tokenizer::{Span, Token};
 /// A statement with the bodies of its calls.
 type SqlWithCalls = (Sql, Vec<Statement>);
 
+/// The parts of a body.
+struct Parts {
+    statements: Vec<SqlWithCalls>,
+    /// The casts of the result.
+    results: Vec<Expr>,
+    /// The place of the last statement.
+    last: Span,
+}
+
 impl Compiler<'_> {
     pub(super) fn sql_body(&mut self) -> Result<Body> {
         let errors_before = self.findings.count();
         let parts = self.sql_parts()?;
         self.findings.not_late_from(errors_before);
-        let Some((statements, results, last)) = parts else {
+        let Some(Parts { statements, results, last }) = parts else {
             return Ok(Body::Statements { statements: Vec::new(), results: Vec::new() });
         };
         if statements.iter().any(|(_, calls)| !calls.is_empty()) {
@@ -29,9 +38,8 @@ impl Compiler<'_> {
         Ok(Body::Statements { statements, results })
     }
 
-    /// The statements, each with the bodies of its calls, the casts of the result, and the place of
-    /// the last statement; `None` if a statement has an error, which is reported.
-    fn sql_parts(&mut self) -> Result<Option<(Vec<SqlWithCalls>, Vec<Expr>, Span)>> {
+    /// The parts of the body; `None` if a statement has an error, which is reported.
+    fn sql_parts(&mut self) -> Result<Option<Parts>> {
         let mut statements: Vec<SqlWithCalls> = Vec::new();
         let mut last = self.cursor.span();
         let mut is_whole = true;
@@ -55,7 +63,7 @@ impl Compiler<'_> {
             return Ok(None);
         }
         let results = self.results(statements.last().map(|(sql, _)| sql), last)?;
-        Ok(Some((statements, results, last)))
+        Ok(Some(Parts { statements, results, last }))
     }
 
     /// A body with calls, as a block.
@@ -83,7 +91,9 @@ impl Compiler<'_> {
 
     /// The statements of a called body.
     pub(crate) fn sql_statements(&mut self) -> Result<Vec<Statement>> {
-        let Some((statements, results, last)) = self.sql_parts()? else { return Ok(Vec::new()) };
+        let Some(Parts { statements, results, last }) = self.sql_parts()? else {
+            return Ok(Vec::new());
+        };
         let result = match self.returns {
             Returns::Nothing | Returns::Rows(_) => None,
             Returns::Value(_) | Returns::Row(_) => {

@@ -1,5 +1,7 @@
 //! Rows of the relations. Those without rows here are empty.
 
+mod information_schema;
+
 use crate::comments::Description;
 use crate::names::relation_oid;
 use crate::relations::{self, Relation};
@@ -520,33 +522,6 @@ impl Filler<'_> {
         rows
     }
 
-    fn schema_tables(&self) -> Vec<Row> {
-        let row = |(name, kind, takes_rows): (&str, &str, &str)| {
-            self.row(&[
-                ("table_catalog", text(&self.world.database)),
-                ("table_schema", text("public")),
-                ("table_name", text(name)),
-                ("table_type", text(kind)),
-                ("is_insertable_into", text(takes_rows)),
-                ("is_typed", text("NO")),
-            ])
-        };
-        let tables = self.world.tables.iter();
-        let tables = tables.map(|table| (&*table.table.name, "BASE TABLE", "YES"));
-        let views = self.world.views.iter().map(|view| (&*view.view.name, "VIEW", "NO"));
-        tables.chain(views).map(row).collect()
-    }
-
-    fn schema_columns(&self) -> Vec<Row> {
-        let of_table = |table: &TableInfo| {
-            let columns = table.table.columns.iter().enumerate();
-            let row =
-                |column| self.row(&crate::schema_columns::values(self.world, &table.table, column));
-            columns.map(row).collect::<Vec<_>>()
-        };
-        self.world.tables.iter().flat_map(of_table).collect()
-    }
-
     fn views(&self) -> Vec<Row> {
         let row = |view: &ViewInfo| {
             self.row(&[
@@ -560,76 +535,6 @@ impl Filler<'_> {
             ])
         };
         self.world.views.iter().map(row).collect()
-    }
-
-    fn schema_views(&self) -> Vec<Row> {
-        let row = |view: &ViewInfo| {
-            self.row(&[
-                ("table_catalog", text(&self.world.database)),
-                ("table_schema", text("public")),
-                ("table_name", text(&view.view.name)),
-                ("view_definition", text(format!("{};", view.query))),
-                ("check_option", text("NONE")),
-                ("is_updatable", text("NO")),
-                ("is_insertable_into", text("NO")),
-            ])
-        };
-        self.world.views.iter().map(row).collect()
-    }
-
-    fn schemata(&self) -> Vec<Row> {
-        let row = |name: &str| {
-            self.row(&[
-                ("catalog_name", text(&self.world.database)),
-                ("schema_name", text(name)),
-                ("schema_owner", text(&self.world.user)),
-            ])
-        };
-        ["pg_catalog", "public", "information_schema"].into_iter().map(row).collect()
-    }
-
-    fn table_constraints(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        for table in &self.world.tables {
-            for constraint in table.constraints() {
-                let kind = match constraint.kind {
-                    "p" => "PRIMARY KEY",
-                    "u" => "UNIQUE",
-                    "f" => "FOREIGN KEY",
-                    _ => "CHECK",
-                };
-                rows.push(self.row(&[
-                    ("constraint_schema", text("public")),
-                    ("constraint_name", text(&constraint.name)),
-                    ("table_schema", text("public")),
-                    ("table_name", text(&table.table.name)),
-                    ("constraint_type", text(kind)),
-                    ("is_deferrable", text("NO")),
-                    ("enforced", text("YES")),
-                ]));
-            }
-        }
-        rows
-    }
-
-    fn key_columns(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        for table in &self.world.tables {
-            for constraint in table.constraints() {
-                for (at, column) in constraint.columns.iter().enumerate() {
-                    let name = table.table.columns.get(*column).map(|column| column.name.as_str());
-                    rows.push(self.row(&[
-                        ("constraint_schema", text("public")),
-                        ("constraint_name", text(&constraint.name)),
-                        ("table_schema", text("public")),
-                        ("table_name", text(&table.table.name)),
-                        ("column_name", text(name.unwrap_or_default())),
-                        ("ordinal_position", Value::Int(at as i64 + 1)),
-                    ]));
-                }
-            }
-        }
-        rows
     }
 }
 

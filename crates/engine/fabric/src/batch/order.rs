@@ -10,34 +10,16 @@ impl Batch {
     /// write with all verbs before it.
     pub fn unordered_write(&self) -> Option<(&Verb, &Verb)> {
         self.verbs().split(|verb| *verb == Verb::Fence).find_map(|segment| {
-            segment.iter().enumerate().filter(|(_, verb)| is_write(verb)).find_map(|(at, write)| {
-                let earlier = segment[..at].iter();
-                let mut unordered = earlier.filter(|verb| reads(verb) && overlap(verb, write));
-                unordered.next().map(|read| (write, read))
-            })
+            segment.iter().enumerate().filter(|(_, verb)| verb.is_write()).find_map(
+                |(at, write)| {
+                    let earlier = segment[..at].iter();
+                    let mut unordered =
+                        earlier.filter(|verb| !verb.is_write() && overlap(verb, write));
+                    unordered.next().map(|read| (write, read))
+                },
+            )
         })
     }
-}
-
-fn is_write(verb: &Verb) -> bool {
-    matches!(
-        verb,
-        Verb::Write { .. }
-            | Verb::WriteWord { .. }
-            | Verb::WriteRow { .. }
-            | Verb::InstallRow { .. }
-    )
-}
-
-fn reads(verb: &Verb) -> bool {
-    matches!(
-        verb,
-        Verb::Read { .. }
-            | Verb::ReadRow { .. }
-            | Verb::FindSlot { .. }
-            | Verb::CompareAndSwap { .. }
-            | Verb::FetchAndAdd { .. }
-    )
 }
 
 fn overlap(one: &Verb, other: &Verb) -> bool {

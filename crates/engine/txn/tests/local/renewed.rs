@@ -92,6 +92,13 @@ fn commit_one(lane: &mut Lane<LocalEnv>, table: TableId, id: i64, value: i64) {
     assert_eq!(run_now(txn.commit_and_rest()), Outcome::Committed);
 }
 
+fn delete_one(lane: &mut Lane<LocalEnv>, table: TableId, id: i64) {
+    let mut txn = begin(lane);
+    let row = run_now(txn.read(table, &key(id))).expect("readable");
+    txn.delete(row.expect("it exists"));
+    assert_eq!(run_now(txn.commit_and_rest()), Outcome::Committed);
+}
+
 #[test]
 fn a_statement_sees_what_others_have_committed_since_the_last_one() {
     for storage in STORAGES {
@@ -341,10 +348,7 @@ fn a_rollback_ends_the_guards_since_its_savepoint() {
             txn.guard_key(row);
             txn.roll_back_to(&savepoint).expect("it has not ended");
             [1, 7].into_iter().for_each(|id| commit_one(&mut other, table, id, 11));
-            let mut deletion = begin(&mut other);
-            let row = run_now(deletion.read(table, &key(3))).expect("readable");
-            deletion.delete(row.expect("it exists"));
-            assert_eq!(run_now(deletion.commit_and_rest()), Outcome::Committed);
+            delete_one(&mut other, table, 3);
             renew(&mut txn);
             put(&mut txn, table, 2, 21).expect("it is current");
             let expected = match is_guarded_before {
@@ -397,10 +401,7 @@ fn a_guarded_key_exists_at_the_commit() {
             assert!(!run_now(txn.is_key_outdated(table, &key(2))).expect("readable"));
             commit_one(&mut other, table, 1, 12);
             if deletes {
-                let mut deletion = begin(&mut other);
-                let row = run_now(deletion.read(table, &key(1))).expect("readable");
-                deletion.delete(row.expect("it exists"));
-                assert_eq!(run_now(deletion.commit_and_rest()), Outcome::Committed);
+                delete_one(&mut other, table, 1);
             }
             assert_eq!(run_now(txn.exists_now(row)).expect("readable"), !deletes);
             put(&mut txn, table, 2, 20).expect("it is current");

@@ -7,7 +7,7 @@ use crate::expression::{BinaryOperator, Expr, ExprKind, Test};
 use crate::query::{From, FromKind, Select};
 use crate::types::SqlType;
 use crate::walk::{Scopes, visit_expr, visit_select};
-use sqlparser::ast;
+use sqlparser::ast::{self, GroupByExpr, TableFactor};
 use sqlparser::tokenizer::Span;
 use std::mem::replace;
 
@@ -68,6 +68,42 @@ impl Resolver<'_> {
             calls.is_in_query = before;
         }
         result
+    }
+
+    /// The places of calls in `FROM` and in the outputs. PostgreSQL evaluates a function that is
+    /// all of `FROM` once, and the outputs once if the query has nothing else.
+    pub(super) fn places(
+        &self,
+        select: &ast::Select,
+        order_by: Option<&ast::OrderBy>,
+    ) -> (CallPlace, CallPlace) {
+        let place = self.call_place();
+        let once = |is_once: bool| match is_once {
+            true => CallPlace::Once,
+            false => CallPlace::Rows,
+        };
+        let is_ungrouped =
+            matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+        let is_bare = select.from.is_empty()
+            && select.selection.is_none()
+            && is_ungrouped
+            && select.having.is_none()
+            && select.distinct.is_none()
+            && order_by.is_none();
+        let is_function = |factor: &TableFactor| {
+            matches!(
+                factor,
+                TableFactor::Table { args: Some(_), .. }
+                    | TableFactor::Function { .. }
+                    | TableFactor::UNNEST { .. }
+            )
+        };
+        let is_only = matches!(
+            &select.from[..], [only] if only.joins.is_empty() && is_function(&only.relation)
+        );
+        let has_outputs = place == CallPlace::Query;
+        let runs_once = has_outputs || place == CallPlace::Exists;
+        (once(is_only && runs_once), once(is_bare && has_outputs))
     }
 
     /// Runs `inside`, which PostgreSQL evaluates under a condition.

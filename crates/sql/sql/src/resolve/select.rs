@@ -17,7 +17,7 @@ use crate::query::{
 use crate::types::SqlType;
 use sqlparser::ast::{
     self, Distinct, GroupByExpr, LimitClause, OrderByKind, OrderBySort, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Spanned, TableFactor,
+    SelectItemQualifiedWildcardKind, SetExpr, Spanned,
 };
 use sqlparser::tokenizer::Span;
 
@@ -230,42 +230,6 @@ impl Resolver<'_> {
             None => (plain, order),
         };
         Ok((SelectBody::Plain(plain), order))
-    }
-
-    /// The places of calls in `FROM` and in the outputs. PostgreSQL evaluates a function that is
-    /// all of `FROM` once, and the outputs once if the query has nothing else.
-    fn places(
-        &self,
-        select: &ast::Select,
-        order_by: Option<&ast::OrderBy>,
-    ) -> (CallPlace, CallPlace) {
-        let place = self.call_place();
-        let once = |is_once: bool| match is_once {
-            true => CallPlace::Once,
-            false => CallPlace::Rows,
-        };
-        let is_ungrouped =
-            matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
-        let is_bare = select.from.is_empty()
-            && select.selection.is_none()
-            && is_ungrouped
-            && select.having.is_none()
-            && select.distinct.is_none()
-            && order_by.is_none();
-        let is_function = |factor: &TableFactor| {
-            matches!(
-                factor,
-                TableFactor::Table { args: Some(_), .. }
-                    | TableFactor::Function { .. }
-                    | TableFactor::UNNEST { .. }
-            )
-        };
-        let is_only = matches!(
-            &select.from[..], [only] if only.joins.is_empty() && is_function(&only.relation)
-        );
-        let has_outputs = place == CallPlace::Query;
-        let runs_once = has_outputs || place == CallPlace::Exists;
-        (once(is_only && runs_once), once(is_bare && has_outputs))
     }
 
     /// Checks what `DISTINCT`, or `DISTINCT ON` with the keys `first`, requires.

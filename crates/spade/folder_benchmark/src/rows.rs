@@ -67,7 +67,7 @@ impl RowCounts {
             let mut changes = Vec::new();
             for (procedure, of) in ready.procedures.iter().enumerate() {
                 let of = &of.routine;
-                if of.inserts_into(table) || of.deletes_from(table) {
+                if of.inserts_into(table) || of.deletes_from(&ready.catalog, table) {
                     let said = load.procedures.iter().find(|said| said.procedure == of.name);
                     let said = said.and_then(|said| said.rows.iter().find(|(of, _)| of == name));
                     let rows = said.map(|(_, rows)| *rows);

@@ -138,6 +138,9 @@ impl<'a> Function<'a> {
         let catalog: &'a Catalog = &self.workload.catalog;
         for (of, other) in catalog.tables.iter().enumerate() {
             for reference in other.foreign_keys.iter().filter(|key| key.table == table) {
+                if reference.on_delete.changes_rows() {
+                    return Err(Unsupported::new("a DELETE that changes rows of other tables"));
+                }
                 let columns = reference.columns.as_slice();
                 self.with_key(
                     of,

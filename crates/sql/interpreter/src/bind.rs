@@ -7,6 +7,7 @@ use crate::key_size::LargeKey;
 use fabric::Env;
 use layout::{IndexKind, Place, Schema};
 use procedure::reference::{AccessPath, access_path};
+use sql::catalog::ReferentialAction;
 use sql::{Catalog, Table};
 use sql_value::Formula;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub(crate) struct BoundTable {
     /// Foreign keys of this table.
     pub references: Vec<Reference>,
     /// Foreign keys of other tables that reference this one.
-    pub referrers: Vec<Reference>,
+    pub referrers: Vec<Referrer>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +71,65 @@ pub(crate) struct Reference {
     pub path: Option<AccessPath>,
 }
 
+/// A foreign key, seen from the table that it references.
+#[derive(Clone, Debug)]
+pub(crate) struct Referrer {
+    pub key: Reference,
+    /// The same key, seen from the table that references.
+    pub from: Reference,
+    pub on_delete: BoundAction,
+    pub on_update: BoundAction,
+}
+
+/// What happens to the rows that reference one whose key is gone.
+#[derive(Clone, Debug)]
+pub(crate) enum BoundAction {
+    /// The statement fails; unless it `is_lenient`, even if a row has the key at its end.
+    Refuse {
+        is_lenient: bool,
+    },
+    Cascade,
+    /// The columns that get other values; `None` is null.
+    Set(Vec<(usize, Option<Formula>)>),
+}
+
+impl BoundAction {
+    fn of(action: &ReferentialAction, table: &Table) -> Self {
+        match action {
+            ReferentialAction::NoAction => Self::Refuse { is_lenient: true },
+            ReferentialAction::Restrict => Self::Refuse { is_lenient: false },
+            ReferentialAction::Cascade => Self::Cascade,
+            ReferentialAction::SetNull(columns) => {
+                Self::Set(columns.iter().map(|&column| (column, None)).collect())
+            }
+            ReferentialAction::SetDefault(columns) => {
+                let default = |column: usize| table.columns[column].default.as_ref();
+                let value = |&column: &usize| (column, default(column).map(Formula::compile));
+                Self::Set(columns.iter().map(value).collect())
+            }
+        }
+    }
+
+    /// Whether it changes the rows, and does not refuse the statement.
+    pub fn changes_rows(&self) -> bool {
+        !matches!(self, Self::Refuse { .. })
+    }
+}
+
+/// Adds the tables whose rows change when foreign keys act on changes of these.
+pub(crate) fn add_reached(tables: &[BoundTable], changed: &mut Vec<usize>) {
+    let mut at = 0;
+    while let Some(&table) = changed.get(at) {
+        for referrer in &tables[table].referrers {
+            let acts = referrer.on_delete.changes_rows() || referrer.on_update.changes_rows();
+            if acts && !changed.contains(&referrer.key.table) {
+                changed.push(referrer.key.table);
+            }
+        }
+        at += 1;
+    }
+}
+
 /// Binds the tables of a catalog to those of a database.
 pub(crate) fn bind<E: Env>(
     database: &Database<E>,
@@ -90,8 +150,13 @@ pub(crate) fn bind<E: Env>(
             };
             let to = reference(key.table, &key.columns, &key.references);
             let from = reference(at, &key.references, &key.columns);
-            tables[at].references.push(to);
-            tables[key.table].referrers.push(from);
+            tables[at].references.push(to.clone());
+            tables[key.table].referrers.push(Referrer {
+                key: from,
+                from: to,
+                on_delete: BoundAction::of(&key.on_delete, table),
+                on_update: BoundAction::of(&key.on_update, table),
+            });
         }
     }
     Ok(tables)

@@ -3,7 +3,7 @@
 //! A [`Runner`] keeps the state of one transaction between its statements.
 
 use crate::argument;
-use crate::bind::{BoundTable, bind};
+use crate::bind::{BoundTable, add_reached, bind};
 use crate::call::changes_references;
 use crate::compile::{compile, compile_single};
 use crate::control::{Interpreter, Notice};
@@ -75,7 +75,8 @@ impl SingleStatement {
         tables: &Tables,
     ) -> Result<Self, OpenError> {
         let compiled = compile_single(statement, &tables.bound)?;
-        let changed = changed(statement);
+        let mut changed = changed(statement);
+        add_reached(&tables.bound, &mut changed);
         let is_guarded = changed.iter().any(|&at| {
             let table = &tables.bound[at];
             !table.references.is_empty() || !table.referrers.is_empty()
@@ -130,7 +131,8 @@ impl Routine {
     pub fn compile(procedure: &Procedure, tables: &Tables) -> Result<Self, OpenError> {
         let (mut program, _) = compile(procedure, &tables.bound)?;
         program.is_guarded = changes_references(procedure, &tables.bound);
-        let changed = procedure.statements.iter().flat_map(changed).collect();
+        let mut changed = procedure.statements.iter().flat_map(changed).collect();
+        add_reached(&tables.bound, &mut changed);
         Ok(Self { program, changed })
     }
 

@@ -9,7 +9,7 @@ use crate::roles::DATABASE_OWNER;
 use crate::world::{TableInfo, ViewInfo, World};
 use procedure::table_expression;
 use sql::Table;
-use sql::catalog::{Identity, TableColumn};
+use sql::catalog::{Identity, ReferentialAction, TableColumn};
 use sql::expression::{Expr, ExprKind};
 use sql::function::Function;
 use sql_session::{Secured, oid};
@@ -398,14 +398,20 @@ impl Filler<'_> {
         let mut rows = Vec::new();
         for table in &self.world.tables {
             for constraint in table.constraints() {
-                let other = constraint.references.as_ref();
-                let referenced = other.map_or(0, |(at, _)| self.world.tables[*at].oid);
+                let other = constraint.foreign_key.as_ref();
+                let referenced = other.map_or(0, |key| self.world.tables[key.table].oid);
                 // A foreign key has the index of the key that it refers to.
                 let index = match other {
-                    Some((at, keys)) => self.world.tables[*at].unique_index(keys),
+                    Some(key) => self.world.tables[key.table].unique_index(&key.references),
                     None => constraint.index,
                 };
-                let action = text(if other.is_some() { "a" } else { " " });
+                let action = |action: Option<&ReferentialAction>| text(action.map_or(" ", letter));
+                let set = other.and_then(|key| match &key.on_delete {
+                    ReferentialAction::SetNull(set) | ReferentialAction::SetDefault(set) => {
+                        Some(set).filter(|set| **set != key.columns)
+                    }
+                    _ => None,
+                });
                 rows.push(self.row(&[
                     ("oid", Value::Int(constraint.oid)),
                     ("conname", text(&constraint.name)),
@@ -415,12 +421,13 @@ impl Filler<'_> {
                     ("conrelid", Value::Int(table.oid)),
                     ("conindid", Value::Int(index)),
                     ("confrelid", Value::Int(referenced)),
-                    ("confupdtype", action.clone()),
-                    ("confdeltype", action),
+                    ("confupdtype", action(other.map(|key| &key.on_update))),
+                    ("confdeltype", action(other.map(|key| &key.on_delete))),
+                    ("confdelsetcols", set.map_or(Value::Null, |set| numbers(set))),
                     ("confmatchtype", text(if other.is_some() { "s" } else { " " })),
                     ("conislocal", Value::Bool(true)),
                     ("conkey", numbers(&constraint.columns)),
-                    ("confkey", other.map_or(Value::Null, |(_, keys)| numbers(keys))),
+                    ("confkey", other.map_or(Value::Null, |key| numbers(&key.references))),
                 ]));
             }
         }
@@ -585,5 +592,16 @@ pub(crate) fn default_text(
         ExprKind::Integer(number) => number.to_string(),
         ExprKind::Number(digits) => digits.clone(),
         _ => table_expression(table, default),
+    }
+}
+
+/// The letter of an action in `pg_constraint`.
+fn letter(action: &ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "a",
+        ReferentialAction::Restrict => "r",
+        ReferentialAction::Cascade => "c",
+        ReferentialAction::SetNull(_) => "n",
+        ReferentialAction::SetDefault(_) => "d",
     }
 }

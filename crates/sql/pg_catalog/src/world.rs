@@ -2,6 +2,7 @@
 
 use crate::sequences::SequenceState;
 use procedure::table_expression;
+use sql::catalog::{ForeignKey, ReferentialAction};
 use sql::{SqlType, Table, View};
 use sql_session::{
     CatalogSnapshot, CommentPart, Role, RoutineFacts, SequenceFacts, TableStatistics,
@@ -70,8 +71,7 @@ pub(crate) struct ConstraintInfo {
     pub columns: Vec<usize>,
     /// The index behind it; 0 without one.
     pub index: i64,
-    /// The referenced table, by position, and its columns.
-    pub references: Option<(usize, Vec<usize>)>,
+    pub foreign_key: Option<ForeignKey>,
 }
 
 /// Numbers of indexes and constraints begin here; each table has a range of its own.
@@ -120,7 +120,7 @@ impl TableInfo {
                     kind: if index.is_primary { "p" } else { "u" },
                     columns: index.columns.to_vec(),
                     index: index.oid,
-                    references: None,
+                    foreign_key: None,
                 });
             }
         }
@@ -131,7 +131,7 @@ impl TableInfo {
                 kind: "f",
                 columns: key.columns.clone(),
                 index: 0,
-                references: Some((key.table, key.references.clone())),
+                foreign_key: Some(key.clone()),
             });
         }
         for check in &table.checks {
@@ -141,7 +141,7 @@ impl TableInfo {
                 kind: "c",
                 columns: Vec::new(),
                 index: 0,
-                references: None,
+                foreign_key: None,
             });
         }
         for (at, constraint) in found.iter_mut().enumerate() {
@@ -206,13 +206,16 @@ impl World {
             all.find(|constraint| constraint.oid == oid).map(|constraint| (table, constraint))
         })?;
         let columns = table.column_names(&constraint.columns);
-        Some(match (constraint.kind, &constraint.references) {
+        Some(match (constraint.kind, &constraint.foreign_key) {
             ("p", _) => format!("PRIMARY KEY ({columns})"),
             ("u", _) => format!("UNIQUE ({columns})"),
-            ("f", Some((other, keys))) => {
-                let other = &self.tables[*other];
+            ("f", Some(key)) => {
+                let other = &self.tables[key.table];
                 let name = self.qualified(&other.table.name);
-                format!("FOREIGN KEY ({columns}) REFERENCES {name}({})", other.column_names(keys))
+                let keys = other.column_names(&key.references);
+                let on_update = action_clause("UPDATE", &key.on_update, key, table);
+                let on_delete = action_clause("DELETE", &key.on_delete, key, table);
+                format!("FOREIGN KEY ({columns}) REFERENCES {name}({keys}){on_update}{on_delete}")
             }
             _ => {
                 let mut checks = table.table.checks.iter();
@@ -253,4 +256,25 @@ pub(crate) fn quoted(name: &str) -> String {
 /// A type with its modifier, as `format_type` prints it.
 pub(crate) fn type_name(sql_type: &SqlType) -> String {
     sql_type.name()
+}
+
+/// The clause of a foreign key's action, with a space before it; empty if it has none.
+fn action_clause(
+    event: &str,
+    action: &ReferentialAction,
+    key: &ForeignKey,
+    table: &TableInfo,
+) -> String {
+    let listed = |set: &[usize]| match set == key.columns {
+        true => String::new(),
+        false => format!(" ({})", table.column_names(set)),
+    };
+    let action = match action {
+        ReferentialAction::NoAction => return String::new(),
+        ReferentialAction::Restrict => "RESTRICT".to_owned(),
+        ReferentialAction::Cascade => "CASCADE".to_owned(),
+        ReferentialAction::SetNull(set) => format!("SET NULL{}", listed(set)),
+        ReferentialAction::SetDefault(set) => format!("SET DEFAULT{}", listed(set)),
+    };
+    format!(" ON {event} {action}")
 }

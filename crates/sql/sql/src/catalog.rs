@@ -117,7 +117,7 @@ pub struct Index {
     pub kind: IndexKind,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ForeignKey {
     pub name: String,
     /// Positions of the referencing columns.
@@ -126,6 +126,54 @@ pub struct ForeignKey {
     pub table: usize,
     /// Positions of the referenced columns.
     pub references: Vec<usize>,
+    pub on_delete: ReferentialAction,
+    pub on_update: ReferentialAction,
+}
+
+/// Without actions where there are none: the fingerprints of generated code are made of this text.
+impl fmt::Debug for ForeignKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut key = formatter.debug_struct("ForeignKey");
+        key.field("name", &self.name).field("columns", &self.columns);
+        key.field("table", &self.table).field("references", &self.references);
+        for (name, action) in [("on_delete", &self.on_delete), ("on_update", &self.on_update)] {
+            if action.changes_rows() {
+                key.field(name, action);
+            }
+        }
+        key.finish()
+    }
+}
+
+/// What happens to rows whose referenced row is deleted, or gets another key.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum ReferentialAction {
+    /// The statement fails, unless a row has the key at its end.
+    #[default]
+    NoAction,
+    /// The statement fails.
+    Restrict,
+    /// They are deleted, or get the new key.
+    Cascade,
+    /// These of their columns become null.
+    SetNull(Vec<usize>),
+    /// These of their columns get their default values.
+    SetDefault(Vec<usize>),
+}
+
+impl ReferentialAction {
+    /// Whether it changes rows, and does not refuse the statement.
+    pub fn changes_rows(&self) -> bool {
+        !matches!(self, Self::NoAction | Self::Restrict)
+    }
+
+    /// The columns that it sets.
+    pub fn set_columns_mut(&mut self) -> &mut [usize] {
+        match self {
+            Self::SetNull(columns) | Self::SetDefault(columns) => columns,
+            Self::NoAction | Self::Restrict | Self::Cascade => &mut [],
+        }
+    }
 }
 
 /// A CHECK constraint.
@@ -145,6 +193,22 @@ impl Catalog {
     /// The view called `name`.
     pub fn view(&self, name: &str) -> Option<&View> {
         self.views.iter().find(|view| view.name == name)
+    }
+
+    /// A table, and those with rows that go with its rows, by `ON DELETE CASCADE`.
+    pub fn deleted_with(&self, table: usize) -> Vec<usize> {
+        let (mut found, mut at) = (vec![table], 0);
+        while let Some(&from) = found.get(at) {
+            let cascades =
+                |key: &ForeignKey| key.table == from && key.on_delete == ReferentialAction::Cascade;
+            for (other, table) in self.tables.iter().enumerate() {
+                if !found.contains(&other) && table.foreign_keys.iter().any(cascades) {
+                    found.push(other);
+                }
+            }
+            at += 1;
+        }
+        found
     }
 
     pub fn table(&self, name: &str) -> Option<&Table> {

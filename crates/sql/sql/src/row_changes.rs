@@ -1,5 +1,6 @@
 //! Whether a procedure inserts into or deletes from a table.
 
+use crate::catalog::Catalog;
 use crate::procedure::{Body, Over, Procedure, Sql, Statement, StatementKind};
 use crate::query::Query;
 
@@ -9,10 +10,11 @@ impl Procedure {
         self.has_query(&|query| matches!(query, Query::Insert(insert) if insert.table == table))
     }
 
-    /// Whether it has a `DELETE` from the table. Deletes do not cascade: `ON DELETE CASCADE` is not
-    /// supported.
-    pub fn deletes_from(&self, table: usize) -> bool {
-        self.has_query(&|query| matches!(query, Query::Delete(delete) if delete.table == table))
+    /// Whether it has a `DELETE` from the table of a catalog, or from one whose rows do not go
+    /// without those of the table that reference them.
+    pub fn deletes_from(&self, catalog: &Catalog, table: usize) -> bool {
+        let reaches = |from: usize| catalog.deleted_with(from).contains(&table);
+        self.has_query(&|query| matches!(query, Query::Delete(delete) if reaches(delete.table)))
     }
 
     /// Whether `test` holds for one of its statements, however deeply nested. Sub-selects change
@@ -70,7 +72,9 @@ mod tests {
         let (procedure, mut found) = (&program.procedures[0], Vec::new());
         for (table, name) in ["a", "b"].iter().enumerate() {
             found.extend(procedure.inserts_into(table).then(|| format!("+{name}")));
-            found.extend(procedure.deletes_from(table).then(|| format!("-{name}")));
+            found.extend(
+                procedure.deletes_from(&program.catalog, table).then(|| format!("-{name}")),
+            );
         }
         found.join(" ")
     }
@@ -98,5 +102,19 @@ mod tests {
         );
         assert_eq!(block("FOR i IN 1..n LOOP INSERT INTO a VALUES (i); END LOOP;"), "+a");
         assert_eq!(block("RETURN QUERY SELECT id FROM a;"), "");
+    }
+
+    #[test]
+    fn rows_that_go_with_deleted_ones_are_deletes_of_their_table() {
+        let schema = "CREATE TABLE a (id integer PRIMARY KEY);
+            CREATE TABLE b (id integer PRIMARY KEY REFERENCES a ON DELETE CASCADE);
+            CREATE TABLE c (id integer PRIMARY KEY REFERENCES b ON DELETE CASCADE);
+            CREATE TABLE d (id integer PRIMARY KEY, a integer REFERENCES a ON DELETE SET NULL);";
+        let text =
+            "CREATE PROCEDURE f(n integer) LANGUAGE sql AS $$ DELETE FROM a WHERE id = n $$;";
+        let sources = [Source::new("schema.sql", schema), Source::new("procedures.sql", text)];
+        let program = Program::parse(&sources[0], &sources[1]).expect("it is valid");
+        let deletes = |table| program.procedures[0].deletes_from(&program.catalog, table);
+        assert_eq!([0, 1, 2, 3].map(deletes), [true, true, true, false]);
     }
 }

@@ -15,6 +15,8 @@ create table ident (a int generated always as identity primary key,
 create table "Odd Table" ("select" int, v text default 'it''s');
 create index child_pid on child (pid);
 create unique index child_s on child (s, bi);
+create table grandchild (id int primary key,
+  c int references child on update cascade on delete set null, p int default 1 references parent on delete set default);
 create sequence own_seq start with 5;
 create sequence fresh_seq start with 7;
 create view a_view as select p.id, c.amount from parent p join child c on c.pid = p.id
@@ -41,11 +43,12 @@ insert into child (pid, amount, at, d, tz, j, jb, u, by, iv, s, bi, r, dp, ia, t
   null);
 insert into ident (b, "Quoted Name") values (7, 'q'), (default, 'r');
 insert into "Odd Table" values (1, default), (2, null);
+insert into grandchild values (1, 1, 2);
 select nextval('own_seq'), nextval('own_seq');
 "#;
 
 /// Statements whose results are compared after a restore.
-const LOOKS: [&str; 17] = [
+const LOOKS: [&str; 20] = [
     "select * from parent order by id",
     "select * from child order by id",
     "select * from ident order by a",
@@ -61,6 +64,10 @@ const LOOKS: [&str; 17] = [
     "insert into child (amount) values (0)",
     "insert into parent values (4, 'x', 'a', null)",
     "insert into parent values (4, null, 'b', null)",
+    "select conname, confupdtype, confdeltype, confdelsetcols, pg_get_constraintdef(oid) \
+     from pg_constraint where contype = 'f' order by 1",
+    "delete from parent where id = 2",
+    "select * from grandchild",
     "select has_table_privilege('bob', 'parent', 'insert'), \
      has_table_privilege('bob', 'child', 'insert'), \
      has_sequence_privilege('bob', 'own_seq', 'usage')",

@@ -382,3 +382,32 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 2: UPDATE t SET name = 'a' WHERE id = 2
 1: COMMIT
 2: SELECT id, name FROM t ORDER BY id
+
+# rows that go with their parent are locked until then
+1: CREATE TABLE cc (id int PRIMARY KEY, p int REFERENCES p ON DELETE CASCADE, v int)
+1: INSERT INTO cc VALUES (1, 1, 0), (2, 2, 0)
+1: BEGIN
+1: DELETE FROM p WHERE id = 1
+2: UPDATE cc SET v = 1 WHERE id = 1
+1: COMMIT
+2: SELECT * FROM cc
+2: DROP TABLE cc
+
+# a parent waits for a change of a row that goes with it
+1: CREATE TABLE cc (id int PRIMARY KEY, p int REFERENCES p ON DELETE SET NULL, v int)
+1: INSERT INTO cc VALUES (1, 1, 0), (2, 2, 0)
+1: BEGIN
+1: UPDATE cc SET v = 5 WHERE id = 1
+2: DELETE FROM p WHERE id = 1
+1: COMMIT
+2: SELECT * FROM cc ORDER BY id
+2: DROP TABLE cc
+
+# a child that is inserted meanwhile goes, too
+1: CREATE TABLE cc (id int PRIMARY KEY, p int REFERENCES p ON DELETE CASCADE, v int)
+1: BEGIN
+1: INSERT INTO cc VALUES (3, 1, 0)
+2: DELETE FROM p WHERE id = 1
+1: COMMIT
+2: SELECT * FROM cc
+2: DROP TABLE cc

@@ -19,6 +19,8 @@ mod execution;
 mod node;
 mod window;
 
+pub(crate) use node::mode_of;
+
 use crate::bind::BoundTable;
 use crate::error::OpenError;
 use crate::program::Program;

@@ -339,8 +339,9 @@ impl Compiler<'_> {
     ) -> Result<Update, String> {
         let table = &self.tables[update.table];
         let concerns = |own: &[usize]| update.assignments.iter().any(|(at, _)| own.contains(at));
+        let referrers = table.referrers.iter().map(|referrer| &referrer.key);
         let of_references =
-            table.references.iter().chain(&table.referrers).any(|other| concerns(&other.own));
+            table.references.iter().chain(referrers).any(|other| concerns(&other.own));
         let of_indexes = table.indexes.iter().any(|index| index.unique && concerns(&index.columns));
         let of_sizes = table.large_keys.iter().any(|key| concerns(&key.columns));
         let is_whole = !table.checks.is_empty()
@@ -477,7 +478,7 @@ fn uses_sub_plans(expr: &Expr) -> bool {
 
 /// The mode of the locks of an update that concerns these columns: that of a key keeps those away
 /// who reference the row.
-fn mode_of(table: &BoundTable, concerns: impl Fn(&[usize]) -> bool) -> RowLockMode {
+pub(crate) fn mode_of(table: &BoundTable, concerns: impl Fn(&[usize]) -> bool) -> RowLockMode {
     let mut unique = table.indexes.iter().filter(|index| index.unique);
     match concerns(table.schema.key()) || unique.any(|index| concerns(&index.columns)) {
         true => RowLockMode::Update,

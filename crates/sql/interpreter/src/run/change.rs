@@ -1,6 +1,7 @@
 //! Executes inserts, updates and deletes.
 
 use super::keyed::write_columns;
+use super::referential::KeyChanges;
 use super::{NodeContext, Run, State, append_all};
 use crate::bind::{BoundIndex, BoundTable};
 use crate::cell::too_long;
@@ -203,7 +204,7 @@ impl<E: Env> Run<'_, '_, E> {
         self.lock_all(&found, (update.mode, IfLocked::Wait))?;
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
-        let mut processed = 0;
+        let (mut processed, mut changes) = (0, KeyChanges::new());
         let has_long = self.tables[update.table].has_long;
         let is_in_place =
             !(update.is_whole || update.values.uses_sub_plans || has_long || node_asks(node));
@@ -225,12 +226,16 @@ impl<E: Env> Run<'_, '_, E> {
             }
             let early = early.get(at).map(|values| &values[..]);
             let row = (id, found.row(at), early);
-            let changed = Box::pin(self.update_whole(update, node, row, under.outer)).await?;
+            let changed = self.update_whole(update, node, row, under.outer, &mut changes);
+            let changed = Box::pin(changed).await?;
             if node.width > 0 {
                 let sources = [&changed[..], found.row(at)];
                 let filtered = (node, None);
                 Box::pin(self.deliver(filtered, sources, Some(id), under.outer, rows)).await?;
             }
+        }
+        if !changes.is_empty() {
+            Box::pin(self.settle_keys(changes)).await?;
         }
         self.frame.scratch.rows = found;
         self.frame.processed = processed;
@@ -299,6 +304,7 @@ impl<E: Env> Run<'_, '_, E> {
         node: &Node,
         (id, row, early): (RowId, &[Value], Option<&[Value]>),
         outer: Option<&Outer<'_>>,
+        changes: &mut KeyChanges,
     ) -> Result<Vec<Value>> {
         let old = self.copy_of(update.table, id).await?;
         let values = match early {
@@ -312,7 +318,7 @@ impl<E: Env> Run<'_, '_, E> {
         for (&at, value) in update.columns.iter().zip(values) {
             new[at] = value;
         }
-        self.replace_row(update.table, &update.columns, id, (&old, &new)).await?;
+        self.replace_row(update.table, &update.columns, id, (&old, &new), changes).await?;
         Ok(new)
     }
 
@@ -332,7 +338,7 @@ impl<E: Env> Run<'_, '_, E> {
         let has_referrers = !table.referrers.is_empty();
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(delete.input.operator, Operator::Scan(_));
-        let (mut processed, mut gone) = (0, Vec::new());
+        let (mut processed, mut changes) = (0, KeyChanges::new());
         for at in 0..found.len() {
             let Some(id) = found.id(at) else { continue };
             self.check_interrupt()?;
@@ -345,14 +351,14 @@ impl<E: Env> Run<'_, '_, E> {
                     let pair = [&old[..], found.row(at)];
                     Box::pin(self.deliver((node, None), pair, Some(id), under.outer, rows)).await?;
                 }
-                gone.push(old);
+                self.note_deleted(delete.table, old, &mut changes);
             }
             self.txn.delete(id);
             processed += 1;
         }
         // Check after all rows are deleted, since they may reference each other.
-        if has_referrers {
-            Box::pin(self.check_gone(delete.table, &gone)).await?;
+        if !changes.is_empty() {
+            Box::pin(self.settle_keys(changes)).await?;
         }
         self.frame.scratch.rows = found;
         self.frame.processed = processed;

@@ -114,21 +114,6 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Checks that no row references deleted ones. The reads hold until the commit.
-    pub(super) async fn check_gone(&mut self, table: usize, gone: &[Vec<Value>]) -> Result<()> {
-        let before = self.txn.guard_reads(true);
-        let checked = self.check_each_gone(table, gone).await;
-        self.txn.guard_reads(before);
-        checked
-    }
-
-    async fn check_each_gone(&mut self, table: usize, gone: &[Vec<Value>]) -> Result<()> {
-        for old in gone {
-            self.check_referrers(table, old, None).await?;
-        }
-        Ok(())
-    }
-
     /// Reads all rows that these new ones reference by primary key in one batch, before they are
     /// checked one by one.
     pub(super) async fn read_referred(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
@@ -189,74 +174,54 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Checks that no row references a deleted or updated one.
-    pub(super) async fn check_referrers(
+    /// A row of the other table of a foreign key with these values.
+    pub(super) async fn row_with(
         &mut self,
-        table: usize,
-        old: &[Value],
-        new: Option<&[Value]>,
-    ) -> Result<()> {
-        let tables = self.tables;
-        for referrer in &tables[table].referrers {
-            let wanted: Vec<Value> = referrer.own.iter().map(|&at| old[at].clone()).collect();
-            let differs = |new: &[Value]| {
-                referrer.own.iter().any(|&at| sql_value::order::order(&old[at], &new[at]).is_ne())
-            };
-            if wanted.iter().any(Value::is_null) || !new.is_none_or(differs) {
-                continue;
-            }
-            if self.row_with(referrer, &wanted).await?.is_some() {
-                let (to, from) = (&tables[table], &tables[referrer.table]);
-                let message = format!(
-                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-                    to.name, referrer.name, from.name
-                );
-                let key = shown_key(to, &referrer.own, old);
-                let detail = format!("Key {key} is still referenced from table \"{}\".", from.name);
-                return Err(error("23503", message, detail));
-            }
-        }
-        Ok(())
+        reference: &Reference,
+        wanted: &[Value],
+    ) -> Result<Option<RowId>> {
+        Ok(self.rows_with(reference, wanted, true).await?.first().copied())
     }
 
-    /// A row of the other table of a foreign key with these values.
-    async fn row_with(&mut self, reference: &Reference, wanted: &[Value]) -> Result<Option<RowId>> {
+    /// The rows of the other table of a foreign key with these values; the first one, if that is
+    /// enough.
+    pub(super) async fn rows_with(
+        &mut self,
+        reference: &Reference,
+        wanted: &[Value],
+        only_first: bool,
+    ) -> Result<Vec<RowId>> {
         let tables = self.tables;
         let table = &tables[reference.table];
         let key = |places| key_by(table, reference, places, |place| &wanted[place]);
+        let mut found = Vec::new();
         match &reference.path {
             Some(AccessPath::Key(places)) => {
-                let Some(key) = key(places) else { return Ok(None) };
-                let Some(id) = self.txn.read(table.id, &key).await? else { return Ok(None) };
-                let has = self
-                    .has_values(reference.table, id, &reference.other, |at| &wanted[at])
-                    .await?;
-                Ok(has.then_some(id))
+                let Some(key) = key(places) else { return Ok(found) };
+                found.extend(self.txn.read(table.id, &key).await?);
             }
             Some(AccessPath::Index(index, places)) => {
-                let Some(key) = key(places) else { return Ok(None) };
-                let mut found = Vec::new();
+                let Some(key) = key(places) else { return Ok(found) };
                 self.txn.lookup(table.indexes[*index].id, &key, &mut found).await?;
-                for id in found {
-                    let has =
-                        self.has_values(reference.table, id, &reference.other, |at| &wanted[at]);
-                    if has.await? {
-                        return Ok(Some(id));
-                    }
-                }
-                Ok(None)
             }
-            None => {
-                let mut found = Vec::new();
-                self.find_all(reference.table, &mut found).await?;
-                for id in found {
-                    if self.equals_row(reference, id, wanted).await? {
-                        return Ok(Some(id));
-                    }
+            None => self.find_all(reference.table, &mut found).await?,
+        }
+        let mut kept = Vec::new();
+        for id in found {
+            let is_one = match reference.path {
+                None => self.equals_row(reference, id, wanted).await?,
+                Some(_) => {
+                    self.has_values(reference.table, id, &reference.other, |at| &wanted[at]).await?
                 }
-                Ok(None)
+            };
+            if is_one {
+                kept.push(id);
+                if only_first {
+                    break;
+                }
             }
         }
+        Ok(kept)
     }
 
     /// Whether a row has these values in the columns of a foreign key.

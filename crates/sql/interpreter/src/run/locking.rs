@@ -62,6 +62,15 @@ impl<E: Env> Run<'_, '_, E> {
         locks.end()
     }
 
+    /// Locks these rows to be changed.
+    pub(super) fn lock_rows(&mut self, rows: &[RowId], mode: RowLockMode) -> Result<()> {
+        let mut locks = Locking::default();
+        for &id in rows {
+            self.lock_row(id, (mode, IfLocked::Wait), &mut locks)?;
+        }
+        locks.end()
+    }
+
     /// Locks a single row to be changed.
     #[inline]
     pub(super) fn lock_one(&mut self, id: RowId, mode: RowLockMode) -> Result<()> {

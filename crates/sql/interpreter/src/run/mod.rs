@@ -19,7 +19,7 @@
 //! meter            what EXPLAIN ANALYZE shows
 //! change           insert, update, delete; upsert: ON CONFLICT DO UPDATE
 //! batched_inserts  inserts of several statements in one round trip
-//! check            constraints
+//! check            constraints; referential: rows that reference changed ones
 //! ```
 
 mod append;
@@ -34,6 +34,7 @@ mod keyed_join;
 mod locking;
 mod meter;
 mod range;
+mod referential;
 mod scan;
 mod set_operation;
 mod single;

@@ -1,6 +1,7 @@
 //! Executes `INSERT ... ON CONFLICT DO UPDATE`.
 
 use super::change::key_of;
+use super::referential::KeyChanges;
 use super::{NodeContext, Run};
 use crate::error::Result;
 use crate::key_size::check_sizes;
@@ -34,6 +35,7 @@ impl<E: Env> Run<'_, '_, E> {
             }
         };
         let (mut touched, mut added, mut processed) = (BTreeSet::new(), Vec::new(), 0);
+        let mut changes = KeyChanges::new();
         for row in found.iter() {
             self.check_interrupt()?;
             self.forget(node);
@@ -53,8 +55,8 @@ impl<E: Env> Run<'_, '_, E> {
                 }
                 Some(id) => {
                     self.lock_one(id, update.mode)?;
-                    let changed = self.update_held(insert, update, id, &values, under.outer);
-                    match changed.await? {
+                    let sources = (&values[..], under.outer);
+                    match self.update_held(insert, update, id, sources, &mut changes).await? {
                         Some(new) => (id, new),
                         None => continue,
                     }
@@ -67,6 +69,7 @@ impl<E: Env> Run<'_, '_, E> {
             }
         }
         self.check_added(insert.table, &added).await?;
+        self.settle_keys(changes).await?;
         self.frame.processed = processed;
         Ok(())
     }
@@ -114,8 +117,8 @@ impl<E: Env> Run<'_, '_, E> {
         insert: &Insert,
         update: &ConflictUpdate,
         id: RowId,
-        values: &[Value],
-        outer: Option<&Outer<'_>>,
+        (values, outer): (&[Value], Option<&Outer<'_>>),
+        changes: &mut KeyChanges,
     ) -> Result<Option<Vec<Value>>> {
         let old = self.copy_of(insert.table, id).await?;
         let sources = [&old[..], values];
@@ -127,26 +130,29 @@ impl<E: Env> Run<'_, '_, E> {
         for (&at, value) in update.columns.iter().zip(assigned) {
             new[at] = value;
         }
-        self.replace_row(insert.table, &update.columns, id, (&old, &new)).await?;
+        self.replace_row(insert.table, &update.columns, id, (&old, &new), changes).await?;
         Ok(Some(new))
     }
 
-    /// Replaces a row by another one, with all checks; `columns` are those that may differ.
+    /// Replaces a row by another one, with all checks but those of foreign keys, which are noted;
+    /// `columns` are those that may differ.
     pub(super) async fn replace_row(
         &mut self,
         at: usize,
         columns: &[usize],
         id: RowId,
         (old, new): (&[Value], &[Value]),
+        changes: &mut KeyChanges,
     ) -> Result<()> {
         let tables = self.tables;
         let table = &tables[at];
         self.check_row(at, new)?;
         let differs = |&at: &usize| sql_value::order::order(&old[at], &new[at]).is_ne();
+        let mut id = id;
         if table.key_columns.iter().any(differs) {
             let key = self.key_of_row(at, new)?;
             self.txn.delete(id);
-            self.insert_row(at, &key, new).await?;
+            id = self.insert_row(at, &key, new).await?;
         } else {
             for index in table.indexes.iter().filter(|index| index.unique) {
                 if !index.columns.iter().any(differs) {
@@ -161,13 +167,7 @@ impl<E: Env> Run<'_, '_, E> {
                 table.columns[column].write(&mut record, column, &new[column])?;
             }
         }
-        self.check_references(at, new, Some(old)).await?;
-        if table.referrers.is_empty() {
-            return Ok(());
-        }
-        let before = self.txn.guard_reads(true);
-        let checked = self.check_referrers(at, old, Some(new)).await;
-        self.txn.guard_reads(before);
-        checked
+        self.note_changed(at, id, (old, new), changes);
+        Ok(())
     }
 }

@@ -20,7 +20,8 @@ impl LoadReader<'_> {
             let Some(position) = self.program.catalog.position(name) else {
                 return Err(self.no_table(table.span(), name));
             };
-            let can = (procedure.inserts_into(position), procedure.deletes_from(position));
+            let catalog = &self.program.catalog;
+            let can = (procedure.inserts_into(position), procedure.deletes_from(catalog, position));
             let missing = match (*rows.get_ref(), can) {
                 (1.., (false, _)) => "no INSERT into",
                 (..0, (_, false)) => "no DELETE from",

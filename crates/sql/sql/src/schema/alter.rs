@@ -7,7 +7,7 @@
 use super::SchemaReader;
 use super::draft::{Draft, refusal};
 use super::statement::exists;
-use crate::catalog::{Catalog, ForeignKey, Identity};
+use crate::catalog::{Catalog, ForeignKey, Identity, ReferentialAction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::resolve::Resolver;
@@ -463,9 +463,15 @@ impl Draft {
         self.checks.retain(|check| !uses(&check.condition, column));
         let primary = self.primary.iter_mut().flat_map(|key| &mut key.columns);
         let indexes = self.indexes.iter_mut().flat_map(|index| &mut index.columns);
-        let keys = self.foreign_keys.iter_mut().flat_map(|key| &mut key.columns);
-        for position in primary.chain(indexes).chain(keys) {
+        for position in primary.chain(indexes) {
             *position -= usize::from(*position > column);
+        }
+        for key in &mut self.foreign_keys {
+            let set = [&mut key.on_delete, &mut key.on_update];
+            let set = set.into_iter().flat_map(ReferentialAction::set_columns_mut);
+            for position in key.columns.iter_mut().chain(set) {
+                *position -= usize::from(*position > column);
+            }
         }
         for check in &mut self.checks {
             move_columns(&mut check.condition, column);

@@ -2,7 +2,7 @@
 
 use super::SchemaReader;
 use super::draft::Key;
-use crate::catalog::{Catalog, Check, ForeignKey, Index};
+use crate::catalog::{Catalog, Check, ForeignKey, Index, ReferentialAction};
 use crate::error::{ErrorKind, Result};
 use crate::parse;
 use crate::resolve::Resolver;
@@ -197,17 +197,19 @@ impl SchemaReader<'_> {
                 format!("{own}_{}_fkey", parts.join("_"))
             }
         };
-        self.drafts[table].foreign_keys.push(ForeignKey {
-            name,
-            columns,
-            table: target,
-            references,
-        });
-        self.reference_actions()
+        let (mut on_delete, mut on_update) = Default::default();
+        self.reference_actions(table, &columns, [&mut on_delete, &mut on_update])?;
+        let key = ForeignKey { name, columns, table: target, references, on_delete, on_update };
+        self.drafts[table].foreign_keys.push(key);
+        Ok(())
     }
 
-    /// Accepts only actions that refuse to delete or change referenced keys, PostgreSQL's default.
-    fn reference_actions(&mut self) -> Result<()> {
+    fn reference_actions(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        [on_delete, on_update]: [&mut ReferentialAction; 2],
+    ) -> Result<()> {
         loop {
             let span = self.cursor.span();
             if self.cursor.accept_word("MATCH") {
@@ -219,15 +221,59 @@ impl SchemaReader<'_> {
             if !self.cursor.accept_word("ON") {
                 return Ok(());
             }
-            if !self.cursor.accept_word("DELETE") {
+            if self.cursor.accept_word("DELETE") {
+                *on_delete = self.reference_action(table, columns, true)?;
+            } else {
                 self.cursor.expect_word("UPDATE")?;
-            }
-            if !self.cursor.accept_words(&["NO", "ACTION"]) && !self.cursor.accept_word("RESTRICT")
-            {
-                let advice = "leave it out, and let the procedures delete the referencing rows";
-                return Err(self.cursor.outside(span, "this action of a foreign key", advice));
+                *on_update = self.reference_action(table, columns, false)?;
             }
         }
+    }
+
+    fn reference_action(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        is_of_delete: bool,
+    ) -> Result<ReferentialAction> {
+        if self.cursor.accept_words(&["NO", "ACTION"]) {
+            return Ok(ReferentialAction::NoAction);
+        }
+        if self.cursor.accept_word("RESTRICT") {
+            return Ok(ReferentialAction::Restrict);
+        }
+        if self.cursor.accept_word("CASCADE") {
+            return Ok(ReferentialAction::Cascade);
+        }
+        self.cursor.expect_word("SET")?;
+        let sets_null = self.cursor.accept_word("NULL");
+        if !sets_null {
+            self.cursor.expect_word("DEFAULT")?;
+        }
+        let mut set = columns.to_vec();
+        let span = self.cursor.span();
+        if self.cursor.peek() == Some(&Token::LParen) {
+            set = self.key_columns(table, None)?;
+            if !is_of_delete {
+                let sentence = "a column list with SET is only for ON DELETE";
+                let message = "a column list with SET NULL is only supported for ON DELETE actions";
+                let error = self.cursor.error(span, ErrorKind::Name, sentence);
+                return Err(error.in_postgres("0A000", message));
+            }
+            if let Some(&other) = set.iter().find(|column| !columns.contains(column)) {
+                let name = &self.drafts[table].columns[other].name;
+                let sentence = format!("`{name}` is no column of the foreign key");
+                let message = format!(
+                    "column \"{name}\" referenced in ON DELETE SET action must be part of foreign key"
+                );
+                let error = self.cursor.error(span, ErrorKind::Name, sentence);
+                return Err(error.in_postgres("42P10", message));
+            }
+        }
+        Ok(match sets_null {
+            true => ReferentialAction::SetNull(set),
+            false => ReferentialAction::SetDefault(set),
+        })
     }
 
     fn deferrable(&mut self) -> Result<()> {

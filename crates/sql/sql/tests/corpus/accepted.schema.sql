@@ -22,6 +22,10 @@ CREATE TABLE b (
     x integer REFERENCES a, y integer REFERENCES a (x) ON DELETE RESTRICT ON UPDATE NO ACTION, z char(3),
     FOREIGN KEY (y, z) REFERENCES a (y, z), up integer CONSTRAINT up_ REFERENCES a NOT NULL
 );
+-- case: actions of references
+CREATE TABLE a (x integer PRIMARY KEY);
+CREATE TABLE b (x integer REFERENCES a ON DELETE CASCADE);
+CREATE TABLE c (x integer REFERENCES a ON DELETE SET NULL (x) ON UPDATE SET DEFAULT, y integer);
 -- case: a table that refers to itself
 CREATE TABLE t (a integer PRIMARY KEY, up integer REFERENCES t (a));
 -- case: checks

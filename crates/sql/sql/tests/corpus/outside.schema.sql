@@ -22,12 +22,6 @@ CREATE TABLE t (a integer[]);
 CREATE TABLE t (a interval);
 -- case: a precision of timestamps
 CREATE TABLE t (a timestamp(3));
--- case: cascading deletes
-CREATE TABLE a (x integer PRIMARY KEY);
-CREATE TABLE b (x integer REFERENCES a ON DELETE CASCADE);
--- case: setting null on delete
-CREATE TABLE a (x integer PRIMARY KEY);
-CREATE TABLE b (x integer REFERENCES a ON DELETE SET NULL, y integer);
 -- case: deferred references
 CREATE TABLE a (x integer PRIMARY KEY);
 CREATE TABLE b (x integer REFERENCES a DEFERRABLE INITIALLY DEFERRED);

@@ -125,6 +125,10 @@ impl<H: Host> SqlSession<H> {
                 Ok(())
             }
         };
+        if ended.is_err() {
+            // A repetition may have failed in the middle.
+            self.stop_in_block(&mut block).await;
+        }
         let has_committed = keeps && ended.is_ok();
         if let Some(change) = block.change.take() {
             // Such a commit may have taken effect.

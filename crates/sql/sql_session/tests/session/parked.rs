@@ -2,7 +2,7 @@
 
 use crate::support::{Client, other_process};
 use fabric::run_now;
-use sql_session::{LocalHost, Outcome, SqlDatabase};
+use sql_session::{Host, LocalHost, Outcome, SqlDatabase};
 use txn::DatabaseConfig;
 use txn::local::{OpenConfig, open};
 
@@ -224,6 +224,24 @@ fn a_failed_transaction_gives_its_lane_back() {
     for client in &mut clients {
         assert_eq!(client.run("ROLLBACK"), "ROLLBACK");
     }
+}
+
+/// Its repetition finds another count than the client has seen.
+#[test]
+fn a_commit_that_fails_in_its_repetition_gives_its_lane_back() {
+    let database = few_lanes();
+    let (mut first, mut second) = (Client::of(&database), Client::of(&database));
+    first.run("CREATE TABLE t (id int PRIMARY KEY)");
+    let mut failed = 0;
+    for id in 0..2 * LANES {
+        first.run("BEGIN");
+        first.run("SELECT count(*) FROM t");
+        first.run(&format!("INSERT INTO t VALUES ({})", 2 * id));
+        second.run(&format!("INSERT INTO t VALUES ({})", 2 * id + 1));
+        failed += u32::from(first.run("COMMIT").starts_with("40001"));
+    }
+    assert!(failed > LANES, "{failed} commits have failed");
+    assert!(!database.host().are_lanes_scarce());
 }
 
 /// A rollback undoes changes in the transaction that was parked, which keeps its snapshot.

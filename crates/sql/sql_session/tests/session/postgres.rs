@@ -11,6 +11,7 @@ const LATERAL: &str = include_str!("lateral.sql");
 const WINDOWS: &str = include_str!("windows.sql");
 const SETS: &str = include_str!("sets.sql");
 const CALLS: &str = include_str!("calls.sql");
+const REFERENCES: &str = include_str!("references.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 5] = [
@@ -116,6 +117,11 @@ fn sets_are_compared_as_in_postgresql() {
 #[test]
 fn routines_call_others_as_in_postgresql() {
     compare(CALLS);
+}
+
+#[test]
+fn foreign_keys_act_as_in_postgresql() {
+    compare(REFERENCES);
 }
 
 #[test]

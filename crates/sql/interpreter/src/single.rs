@@ -23,6 +23,7 @@ use sql::expression::Expr;
 use sql::function::Function;
 use sql::procedure::Returns;
 use sql_value::{Error, Formula, Stop, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use txn::{Database, Transaction, TxnError};
 
@@ -60,6 +61,7 @@ pub struct SingleStatement {
     pub(crate) statement: Statement,
     /// The tables that it changes.
     changed: Vec<usize>,
+    shared: Vec<usize>,
     is_guarded: bool,
     locks: bool,
 }
@@ -81,7 +83,8 @@ impl SingleStatement {
             let table = &tables.bound[at];
             !table.references.is_empty() || !table.referrers.is_empty()
         });
-        Ok(Self { statement: compiled, changed, is_guarded, locks: locks(statement) })
+        let shared = shared([statement].into_iter(), &changed, &tables.bound);
+        Ok(Self { statement: compiled, changed, shared, is_guarded, locks: locks(statement) })
     }
 
     /// Whether it changes or locks rows.
@@ -97,6 +100,12 @@ impl SingleStatement {
     /// The tables whose rows it changes, by position in the catalog.
     pub fn changed(&self) -> &[usize] {
         &self.changed
+    }
+
+    /// The tables whose storage must stay until the transaction ends, by position in the catalog:
+    /// those with rows that it changes, locks, or looks up for foreign keys.
+    pub fn shared(&self) -> &[usize] {
+        &self.shared
     }
 
     /// Whether its transaction must be serializable, because it changes rows that reference others
@@ -118,8 +127,7 @@ impl SingleStatement {
 #[derive(Debug)]
 pub struct Routine {
     program: Program,
-    /// The tables that it changes.
-    changed: Vec<usize>,
+    shared: Vec<usize>,
 }
 
 impl Routine {
@@ -133,7 +141,8 @@ impl Routine {
         program.is_guarded = changes_references(procedure, &tables.bound);
         let mut changed = procedure.statements.iter().flat_map(changed).collect();
         add_reached(&tables.bound, &mut changed);
-        Ok(Self { program, changed })
+        let shared = shared(procedure.statements.iter(), &changed, &tables.bound);
+        Ok(Self { program, shared })
     }
 
     /// Whether a statement changes or locks rows.
@@ -141,9 +150,9 @@ impl Routine {
         self.program.writes
     }
 
-    /// As [`SingleStatement::changed`].
-    pub fn changed(&self) -> &[usize] {
-        &self.changed
+    /// As [`SingleStatement::shared`].
+    pub fn shared(&self) -> &[usize] {
+        &self.shared
     }
 
     /// As [`SingleStatement::is_guarded`].
@@ -162,6 +171,58 @@ fn changed(statement: &procedure::node::Statement) -> Vec<usize> {
         _ => {}
     });
     changed
+}
+
+/// The tables that statements change, with those that they lock and those that foreign keys read.
+fn shared<'s>(
+    statements: impl Iterator<Item = &'s procedure::node::Statement>,
+    changed: &[usize],
+    tables: &[BoundTable],
+) -> Vec<usize> {
+    let mut shared = BTreeSet::from_iter(changed.iter().copied());
+    let mut direct = BTreeSet::new();
+    for statement in statements {
+        walk(statement, &mut |operator| {
+            let (table, reads) = match operator {
+                procedure::Operator::Lock { table, .. } => (*table, Vec::new()),
+                procedure::Operator::Insert(insert) => {
+                    (insert.table, references(&tables[insert.table], &|_| true))
+                }
+                procedure::Operator::Update(update) => {
+                    let is_set = |column| update.assignments.iter().any(|(set, _)| *set == column);
+                    let table = &tables[update.table];
+                    let of_table = references(table, &is_set).into_iter();
+                    (update.table, of_table.chain(referrers(table, &is_set)).collect())
+                }
+                procedure::Operator::Delete(delete) => {
+                    (delete.table, referrers(&tables[delete.table], &|_| true))
+                }
+                _ => return,
+            };
+            direct.insert(table);
+            shared.insert(table);
+            shared.extend(reads);
+        });
+    }
+    // Rows that actions of foreign keys change are checked, too.
+    for &table in changed.iter().filter(|table| !direct.contains(table)) {
+        shared.extend(references(&tables[table], &|_| true));
+        shared.extend(referrers(&tables[table], &|_| true));
+    }
+    shared.into_iter().collect()
+}
+
+/// The tables that foreign keys of a table reference, if these columns are among their own.
+fn references(table: &BoundTable, is_changed: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let keys = table.references.iter().filter(|key| key.own.iter().any(|&own| is_changed(own)));
+    keys.map(|key| key.table).collect()
+}
+
+/// The tables that reference these columns of a table.
+fn referrers(table: &BoundTable, is_changed: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let keys = table.referrers.iter().map(|referrer| &referrer.key);
+    let keys = keys.filter(|key| key.own.iter().any(|&own| is_changed(own)));
+    keys.map(|key| key.table).collect()
 }
 
 /// Whether a statement locks rows.

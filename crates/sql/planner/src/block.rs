@@ -26,6 +26,9 @@ pub(crate) struct Relation {
     pub types: Vec<SqlType>,
     /// Whether the statement updates, deletes or locks its rows.
     pub is_for_change: bool,
+    /// How its rows are locked when they are read, before joins. A block that locks those of a
+    /// single relation does so after its joins.
+    pub lock: Option<RowLock>,
 }
 
 #[derive(Clone, Debug)]

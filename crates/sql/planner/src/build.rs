@@ -102,14 +102,18 @@ impl Builder<'_, '_> {
         let RelationKind::Table(table) = found.kind else {
             return refuse("only tables are scanned");
         };
-        let is_for_change = found.is_for_change;
+        let (is_for_change, lock) = (found.is_for_change, found.lock);
         let mut access = access.clone();
         self.place_access(&Frame::new(&[], around), &mut access)?;
         let sources = [Columns::Whole(relation)];
         let frame = Frame::new(&sources, around);
         let filter = self.filter(&frame, filter)?;
         let scan = Scan { table, access, filter, is_ordered, is_for_change };
-        self.finish((Operator::Scan(scan), rows), &frame, wanted, self.used(relation))
+        let scanned =
+            self.finish((Operator::Scan(scan), rows), &frame, wanted, self.used(relation))?;
+        let Some(strength) = lock else { return Ok(scanned) };
+        let (node, columns) = scanned;
+        Ok((passing(|input| Operator::Lock { table, strength, input }, node), columns))
     }
 
     fn place_access(&mut self, frame: &Frame<'_>, access: &mut Access) -> Result<()> {

@@ -10,9 +10,9 @@ use crate::block::{
 };
 use crate::error::{Result, refuse};
 use crate::expression::{column, conjuncts, relabelled};
-use crate::set::RELATIONS_MAX;
+use crate::set::{RELATIONS_MAX, RelationSet};
 use sql::expression::{Expr, ExprKind, SubqueryKind};
-use sql::query::{self, OrderBy, Select, SelectBody};
+use sql::query::{self, OrderBy, RowLock, Select, SelectBody};
 use sql::{SqlType, typing};
 
 /// The columns of a source.
@@ -52,7 +52,7 @@ impl Converter {
                 "a statement has at most {RELATIONS_MAX} tables and sub-selects; split it"
             ));
         }
-        self.logical.relations.push(Relation { kind, types, is_for_change: false });
+        self.logical.relations.push(Relation { kind, types, is_for_change: false, lock: None });
         Ok(number)
     }
 
@@ -128,9 +128,11 @@ impl Converter {
     }
 
     fn plain(&mut self, plain: &query::Plain, select: &Select) -> Result<(Body, Vec<OrderItem>)> {
-        let (sources, mut from) = self.sources(&plain.sources, &plain.joins)?;
-        if select.lock.is_some() {
-            self.mark_locked(&sources);
+        let (sources, mut from, read) = self.sources(&plain.sources, &plain.joins)?;
+        if let Some(lock) = select.lock {
+            let locked = select.locked.iter().map(|&source| read[source]);
+            let locked = locked.fold(RelationSet::EMPTY, RelationSet::and);
+            self.mark_locked(locked, nullable(&from), lock)?;
         }
         self.within(sources, |converter| {
             converter.join_conditions(&mut from, &plain.joins)?;
@@ -147,15 +149,29 @@ impl Converter {
         })
     }
 
-    fn mark_locked(&mut self, sources: &[Meaning]) {
-        for source in sources {
-            if let Meaning::Relation(relation) = source
-                && let relation = &mut self.logical.relations[*relation]
-                && matches!(relation.kind, RelationKind::Table(_))
-            {
-                relation.is_for_change = true;
-            }
+    /// Marks the relations whose rows a query locks.
+    fn mark_locked(
+        &mut self,
+        locked: RelationSet,
+        nullable: RelationSet,
+        lock: RowLock,
+    ) -> Result<()> {
+        if locked.meets(nullable) {
+            return refuse("FOR UPDATE cannot be applied to the nullable side of an outer join");
         }
+        let relations = self.logical.relations.iter_mut().enumerate();
+        let mut relations: Vec<_> = relations.filter(|(at, _)| locked.contains(*at)).collect();
+        let is_single = relations.len() == 1;
+        for (_, relation) in &mut relations {
+            if !matches!(relation.kind, RelationKind::Table(_)) {
+                return refuse(
+                    "FOR UPDATE of a sub-select that is grouped, sorted or limited is outside the supported SQL; write it in the sub-select",
+                );
+            }
+            relation.is_for_change = true;
+            relation.lock = Some(lock).filter(|_| !is_single);
+        }
+        Ok(())
     }
 
     fn order(&mut self, order: &[query::OrderKey]) -> Result<Vec<OrderItem>> {
@@ -224,5 +240,19 @@ impl Converter {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The relations whose columns are null where an outer join has found no row.
+fn nullable(list: &List) -> RelationSet {
+    list.items.iter().fold(RelationSet::EMPTY, |set, item| set.and(nullable_of(item)))
+}
+
+fn nullable_of(item: &Item) -> RelationSet {
+    match item {
+        Item::List(list) => nullable(list),
+        Item::Left { left, right, .. } => nullable_of(left).and(right.relations()),
+        Item::Full { left, right, .. } => left.relations().and(right.relations()),
+        Item::Relation(_) | Item::Match { .. } => RelationSet::EMPTY,
     }
 }

@@ -133,6 +133,7 @@ fn as_match(
         kind: RelationKind::Query(block),
         types,
         is_for_change: false,
+        lock: None,
     });
     Some(matched(logical, Item::Relation(number), on, is_anti))
 }
@@ -180,7 +181,7 @@ fn distinct(logical: &mut Logical, right: &Item, on: &[Expr]) -> Option<Distinct
     let block = logical.blocks.len();
     logical.blocks.push(Block::distinct(from, outputs, types.clone()));
     let kind = RelationKind::Query(block);
-    logical.relations.push(Relation { kind, types, is_for_change: false });
+    logical.relations.push(Relation { kind, types, is_for_change: false, lock: None });
     Some(Distinct { relation, on: pairs })
 }
 

@@ -88,7 +88,9 @@ impl Builder<'_, '_> {
         let relations = plain.from.relations();
         let of_block = self.planner.logical.relations.iter().enumerate();
         let mut tables: Vec<usize> = of_block
-            .filter(|(at, relation)| relations.contains(*at) && relation.is_for_change)
+            .filter(|(at, relation)| {
+                relations.contains(*at) && relation.is_for_change && relation.lock.is_none()
+            })
             .filter_map(|(_, relation)| match relation.kind {
                 crate::block::RelationKind::Table(table) => Some(table),
                 _ => None,

@@ -48,6 +48,8 @@ pub struct Select {
     pub offset: Option<Expr>,
     /// The row lock that it takes.
     pub lock: Option<RowLock>,
+    /// Positions of the sources whose rows are locked.
+    pub locked: Vec<usize>,
 }
 
 impl Select {
@@ -129,6 +131,8 @@ pub struct From {
     pub alias: String,
     pub columns: Vec<Field>,
     pub kind: FromKind,
+    /// Whether it is a query of `WITH`, whose rows are never locked.
+    pub is_common: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

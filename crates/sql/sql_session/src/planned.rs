@@ -56,12 +56,12 @@ impl Planned {
         }
     }
 
-    /// The tables whose rows it changes, by position in the catalog.
-    pub fn changed<'p>(&'p self, version: &'p Version) -> &'p [usize] {
+    /// The tables whose storage must stay until the transaction ends, by position in the catalog.
+    pub fn shared<'p>(&'p self, version: &'p Version) -> &'p [usize] {
         match &self.action {
-            PlannedAction::Query(query) => query.statement.changed(),
+            PlannedAction::Query(query) => query.statement.shared(),
             PlannedAction::Call(call) => match &version.routines[call.routine].compiled {
-                Ok(routine) => routine.changed(),
+                Ok(routine) => routine.shared(),
                 Err(_) => &[],
             },
         }

@@ -411,3 +411,87 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 1: COMMIT
 2: SELECT * FROM cc
 2: DROP TABLE cc
+
+# FOR UPDATE OF locks the rows of that table alone
+1: BEGIN
+1: SELECT t.v FROM p JOIN t ON t.id = p.id WHERE p.id = 1 FOR UPDATE OF t
+2: UPDATE p SET v = 1 WHERE id = 1
+2: UPDATE t SET v = 7 WHERE id = 1
+1: COMMIT
+2: SELECT v FROM t WHERE id = 1
+
+# whichever table is read first
+1: BEGIN
+1: SELECT t.v FROM p JOIN t ON t.id = p.id WHERE p.id = 1 FOR UPDATE OF p
+2: UPDATE t SET v = 7 WHERE id = 1
+2: UPDATE p SET v = 1 WHERE id = 1
+1: COMMIT
+2: SELECT v FROM p WHERE id = 1
+
+# FOR UPDATE of a join locks the rows of all its tables
+1: BEGIN
+1: SELECT t.v FROM p JOIN t ON t.id = p.id WHERE p.id = 1 FOR UPDATE
+2: SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT
+2: SELECT v FROM p WHERE id = 1 FOR UPDATE NOWAIT
+2: SELECT v FROM p WHERE id = 2 FOR UPDATE NOWAIT
+1: COMMIT
+
+# and reads them again when they have changed
+1: BEGIN
+1: UPDATE t SET v = 77 WHERE id = 1
+2: SELECT t.v FROM p JOIN t ON t.id = p.id WHERE p.id = 1 FOR UPDATE
+1: COMMIT
+
+# FOR UPDATE of a view locks the rows of its table
+1: CREATE VIEW tv AS SELECT id, v FROM t WHERE v > 0
+1: BEGIN
+1: SELECT v FROM tv WHERE id = 1 FOR UPDATE
+2: UPDATE t SET v = v - 3 WHERE id = 1
+1: UPDATE t SET v = 50 WHERE id = 1
+1: COMMIT
+2: SELECT v FROM t WHERE id = 1
+2: DROP VIEW tv
+
+# and so does that of a sub-select
+1: BEGIN
+1: SELECT v FROM (SELECT id, v FROM t WHERE id < 3) s WHERE id = 1 FOR UPDATE
+2: SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT
+2: SELECT v FROM t WHERE id = 3 FOR UPDATE NOWAIT
+1: COMMIT
+
+# but not that of a WITH query
+1: BEGIN
+1: WITH w AS (SELECT id, v FROM t) SELECT w.v FROM w JOIN p ON p.id = w.id WHERE w.id = 1 FOR UPDATE
+2: SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT
+2: SELECT v FROM p WHERE id = 1 FOR UPDATE NOWAIT
+1: COMMIT
+
+# a table that is locked must be there
+1: SELECT 1 FROM t FOR UPDATE OF p
+1: SELECT 1 FROM t AS u FOR UPDATE OF t
+1: WITH w AS (SELECT 1) SELECT 1 FROM w, t FOR UPDATE OF w
+1: SELECT 1 FROM generate_series(1, 2) g, t WHERE t.id = 1 FOR UPDATE OF g
+1: SELECT p.id FROM p LEFT JOIN t ON t.id = p.id FOR UPDATE
+1: SELECT p.id FROM p LEFT JOIN t ON t.id = p.id WHERE p.id = 1 FOR UPDATE OF p
+
+# the storage of a referenced table stays
+1: BEGIN
+1: INSERT INTO c VALUES (1, 1)
+2: ALTER TABLE p ALTER COLUMN v TYPE bigint
+1: INSERT INTO c VALUES (2, 1)
+1: COMMIT
+2: DELETE FROM p WHERE id = 1
+
+# and that of a table with locked rows
+1: BEGIN
+1: SELECT v FROM t WHERE id = 1 FOR UPDATE
+2: TRUNCATE t
+1: COMMIT
+2: SELECT count(*) FROM t
+
+# and that of one whose rows would reference a deleted one
+1: BEGIN
+1: DELETE FROM p WHERE id = 1
+2: ALTER TABLE c ALTER COLUMN p TYPE bigint
+1: COMMIT
+2: INSERT INTO c VALUES (5, 1)

@@ -67,7 +67,14 @@ fn formula_query(formula: &Formula, queries: &mut Numbered) {
         outputs: vec![output],
     };
     let body = SelectBody::Plain(plain);
-    let select = Select { body, order: Vec::new(), limit: None, offset: None, lock: None };
+    let select = Select {
+        body,
+        order: Vec::new(),
+        limit: None,
+        offset: None,
+        lock: None,
+        locked: Vec::new(),
+    };
     queries.push((number, Query::Select(Box::new(select))));
 }
 

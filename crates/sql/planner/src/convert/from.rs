@@ -4,30 +4,33 @@ use super::{Converter, Meaning};
 use crate::block::{Body, Item, List, RelationKind};
 use crate::error::Result;
 use crate::expression::{as_column, has_sub_plan, is_volatile};
+use crate::set::RelationSet;
 use crate::window::order_of;
 use sql::SqlType;
 use sql::query::{From, FromKind, Join, JoinKind};
 use std::collections::BTreeSet;
 
 impl Converter {
-    /// Converts the sources of a query. The conditions of its joins are added by
+    /// Converts the sources of a query; also returns the relations of each. The conditions of its joins are added by
     /// [`Self::join_conditions`], once the sources are visible.
     pub(super) fn sources(
         &mut self,
         sources: &[From],
         joins: &[Join],
-    ) -> Result<(Vec<Meaning>, List)> {
+    ) -> Result<(Vec<Meaning>, List, Vec<RelationSet>)> {
         let mut nullable = BTreeSet::new();
         joins.iter().for_each(|join| note_nullable(join, false, &mut nullable));
+        let mut read = Vec::with_capacity(sources.len());
         let mut meanings = Vec::with_capacity(sources.len());
         let mut items = Vec::with_capacity(sources.len());
         for (at, source) in sources.iter().enumerate() {
             let (meaning, item) = self.source(source, nullable.contains(&at), &meanings)?;
+            read.push(item.relations());
             meanings.push(meaning);
             items.push(Some(item));
         }
         let trees = joins.iter().map(|join| tree(join, &mut items)).collect();
-        Ok((meanings, List { items: trees, filter: Vec::new() }))
+        Ok((meanings, List { items: trees, filter: Vec::new() }, read))
     }
 
     /// As [`Self::sources`], for a statement that changes source 0, which the caller has converted.

@@ -415,7 +415,7 @@ impl Resolver<'_> {
             is_scalar,
         };
         clause.scope.sources.push(visible);
-        clause.sources.push(From { alias, columns, kind });
+        clause.sources.push(From { alias, columns, kind, is_common: false });
         Ok(Join::Source(clause.sources.len() - 1))
     }
 

@@ -447,7 +447,14 @@ fn single_output(signature: &Procedure) -> Option<String> {
 /// A source with one row.
 fn only_row(values: Vec<Expr>, columns: &[Field]) -> FromKind {
     let body = SelectBody::Values { columns: columns.to_vec(), rows: vec![values] };
-    let select = Select { body, order: Vec::new(), limit: None, offset: None, lock: None };
+    let select = Select {
+        body,
+        order: Vec::new(),
+        limit: None,
+        offset: None,
+        lock: None,
+        locked: Vec::new(),
+    };
     FromKind::Query(Box::new(select))
 }
 

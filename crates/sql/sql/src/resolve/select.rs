@@ -7,7 +7,7 @@ use super::label::name_of;
 use super::scope::Scope;
 use super::split::{first_rows, over_windows};
 use super::window::WindowPlace;
-use super::{Resolver, Untyped, ident_name};
+use super::{Resolver, Untyped, ident_name, object_parts};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
 use crate::query::{
@@ -88,7 +88,11 @@ impl Resolver<'_> {
         };
         let (limit, offset) = self.bounds(parent, query)?;
         let lock = self.lock(query, &body, span)?;
-        Ok(Select { body, order, limit, offset, lock })
+        let locked = match lock {
+            Some(_) => self.locked(query, &body, span)?,
+            None => Vec::new(),
+        };
+        Ok(Select { body, order, limit, offset, lock, locked })
     }
 
     fn lock(
@@ -97,9 +101,9 @@ impl Resolver<'_> {
         body: &SelectBody,
         span: Span,
     ) -> Result<Option<RowLock>> {
-        let Some(lock) = query.locks.first() else {
+        if query.locks.is_empty() {
             return Ok(None);
-        };
+        }
         let has_windows =
             |plain: &Plain| matches!(plain.sources[..], [From { kind: FromKind::Windows(_), .. }]);
         let lockable = matches!(body, SelectBody::Plain(plain)
@@ -120,13 +124,57 @@ impl Resolver<'_> {
             ast::LockType::Update => LockStrength::Update,
             ast::LockType::Share => LockStrength::Share,
         });
-        let if_locked = match lock.nonblock {
-            Some(ast::NonBlock::Nowait) => IfLocked::Fail,
-            Some(ast::NonBlock::SkipLocked) => IfLocked::Skip,
-            None => IfLocked::Wait,
+        let has = |wanted| query.locks.iter().any(|lock| lock.nonblock == Some(wanted));
+        let if_locked = match (has(ast::NonBlock::Nowait), has(ast::NonBlock::SkipLocked)) {
+            (true, _) => IfLocked::Fail,
+            (false, true) => IfLocked::Skip,
+            (false, false) => IfLocked::Wait,
         };
         let strength = strength.max().unwrap_or(LockStrength::Update);
         Ok(Some(RowLock { strength, if_locked }))
+    }
+
+    /// The sources whose rows `FOR UPDATE` and its kin lock: those that they name, or all tables
+    /// and sub-selects.
+    fn locked(&self, query: &ast::Query, body: &SelectBody, span: Span) -> Result<Vec<usize>> {
+        let SelectBody::Plain(plain) = body else { return Ok(Vec::new()) };
+        let has_rows = |source: &From| {
+            !source.is_common
+                && matches!(
+                    source.kind,
+                    FromKind::Table(_) | FromKind::Query(_) | FromKind::Lateral(_)
+                )
+        };
+        let mut locked = Vec::new();
+        for lock in &query.locks {
+            let Some(of) = &lock.of else {
+                locked.extend((0..plain.sources.len()).filter(|at| has_rows(&plain.sources[*at])));
+                continue;
+            };
+            let parts = object_parts(of).unwrap_or_default();
+            let name = parts.first().map(|part| ident_name(part)).unwrap_or_default();
+            let found = plain.sources.iter().position(|source| source.alias == name);
+            let Some(at) = found.filter(|_| parts.len() == 1) else {
+                let sentence = format!("`{of}` is no table of this query, so it cannot be locked");
+                let message =
+                    format!("relation \"{of}\" in FOR UPDATE clause not found in FROM clause");
+                let error = self.error(span, ErrorKind::Name, sentence);
+                return Err(error.in_postgres("42P01", message));
+            };
+            if !has_rows(&plain.sources[at]) {
+                let what = match plain.sources[at].is_common {
+                    true => "a WITH query",
+                    false => "a function",
+                };
+                let sentence = format!("the rows of `{name}` cannot be locked: it is {what}");
+                let message = format!("FOR UPDATE cannot be applied to {what}");
+                return Err(self.type_error(span, sentence).in_postgres("0A000", message));
+            }
+            locked.push(at);
+        }
+        locked.sort_unstable();
+        locked.dedup();
+        Ok(locked)
     }
 
     fn bounds(
@@ -372,7 +420,7 @@ impl Resolver<'_> {
                     options,
                 ) => {
                     self.refuse_options(options, span)?;
-                    let alias = super::object_parts(name).filter(|parts| parts.len() == 1);
+                    let alias = object_parts(name).filter(|parts| parts.len() == 1);
                     let alias = alias.map(|parts| ident_name(parts[0])).unwrap_or_default();
                     let Some(source) = scope.source(&alias) else {
                         let sentence = format!("there is no table `{name}` here");

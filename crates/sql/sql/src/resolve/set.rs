@@ -66,11 +66,25 @@ impl Resolver<'_> {
             SetExpr::Query(query) => resolver.select(parent, query),
             SetExpr::Select(select) => {
                 let (body, order) = resolver.plain(parent, select, None)?;
-                Ok(Select { body, order, limit: None, offset: None, lock: None })
+                Ok(Select {
+                    body,
+                    order,
+                    limit: None,
+                    offset: None,
+                    lock: None,
+                    locked: Vec::new(),
+                })
             }
             other => {
                 let body = resolver.set_body(parent, other, span)?;
-                Ok(Select { body, order: Vec::new(), limit: None, offset: None, lock: None })
+                Ok(Select {
+                    body,
+                    order: Vec::new(),
+                    limit: None,
+                    offset: None,
+                    lock: None,
+                    locked: Vec::new(),
+                })
             }
         };
         self.nested(|| span, inside)

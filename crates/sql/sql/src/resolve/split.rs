@@ -132,11 +132,18 @@ impl Rewriting {
         let of_calls = self.calls.iter().map(|call| field("", call.sql_type.clone()));
         let columns = of_inner.chain(of_calls).collect();
         let body = SelectBody::Plain(Plain { outputs: self.inner, ..plain });
-        let query = Select { body, order: Vec::new(), limit: None, offset: None, lock: None };
+        let query = Select {
+            body,
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            lock: None,
+            locked: Vec::new(),
+        };
         let windows = Windows { query, calls: self.calls };
         let kind = FromKind::Windows(Box::new(windows));
         let outer = Plain {
-            sources: vec![From { alias: String::new(), columns, kind }],
+            sources: vec![From { alias: String::new(), columns, kind, is_common: false }],
             joins: vec![Join::Source(0)],
             filter,
             group: Vec::new(),

@@ -69,7 +69,11 @@ impl Resolver<'_> {
                 column.name = name.clone();
             }
             let kind = FromKind::Query(Box::new(query));
-            self.add_source(clause, kind, columns, Some(own), alias, span)
+            let join = self.add_source(clause, kind, columns, Some(own), alias, span)?;
+            if let Some(source) = clause.sources.last_mut() {
+                source.is_common = true;
+            }
+            Ok(join)
         }))
     }
 }

@@ -246,7 +246,10 @@ impl<H: Host> SqlSession<H> {
             let granted = self.granted_in(Some(block), &version);
             let versions = (&*version, &*granted);
             let (at, positions) = self.check_copy(versions, name, columns)?;
-            block.locks.share(self.database.locks(), version.definition_of(at).id, self)?;
+            let keys = version.catalog.tables[at].foreign_keys.iter().map(|key| key.table);
+            for table in std::iter::once(at).chain(keys) {
+                block.locks.share(self.database.locks(), version.definition_of(table).id, self)?;
+            }
             if block.change.is_some() || self.database.serial() == version.serial {
                 return Ok((version, at, positions));
             }

@@ -166,8 +166,8 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<Outcome, SqlError> {
         let version = self.database.version();
         let planned = prepared.plan_for((&version, &version), &self.identity, parameters)?;
-        let table = match (planned.divisible(), planned.changed(&version)) {
-            (Some(_), &[table]) => version.catalog.tables[table].name.clone(),
+        let table = match planned.divisible().map(|insert| insert.changed()) {
+            Some(&[table]) => version.catalog.tables[table].name.clone(),
             _ => return Err(error),
         };
         self.begin_implicit();

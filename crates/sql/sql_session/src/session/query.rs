@@ -204,7 +204,7 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
-    /// The plan for the committed catalog, with shares in the tables that it changes.
+    /// The plan for the committed catalog, with shares in the tables whose storage it needs.
     fn planned(
         &mut self,
         prepared: &Prepared,
@@ -216,7 +216,7 @@ impl<H: Host> SqlSession<H> {
             let version = &**self.current;
             let versions = (version, version);
             let planned = prepared.plan_for(versions, &self.identity, parameters)?;
-            for &table in planned.changed(version) {
+            for &table in planned.shared(version) {
                 locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
             // The catalog may have changed while this session waited for a table.
@@ -364,7 +364,7 @@ impl<H: Host> SqlSession<H> {
         })
     }
 
-    /// The plan for the catalog that the block sees, with shares in the tables that it changes.
+    /// The plan for the catalog that the block sees, with shares in the tables whose storage it needs.
     fn planned_in_block(
         &self,
         block: &mut Block<H::Env>,
@@ -376,7 +376,7 @@ impl<H: Host> SqlSession<H> {
             let granted = self.granted_in(Some(block), &version);
             let versions = (&*version, &*granted);
             let planned = prepared.plan_for(versions, &self.identity, parameters)?;
-            for &table in planned.changed(&version) {
+            for &table in planned.shared(&version) {
                 block.locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
             let current = self.database.version();
@@ -387,7 +387,7 @@ impl<H: Host> SqlSession<H> {
             };
             let has_moved = block.change.is_none()
                 && current.serial != version.serial
-                && planned.changed(&version).iter().any(is_moved);
+                && planned.shared(&version).iter().any(is_moved);
             if !has_moved {
                 self.sequences.set_version(&version, &granted);
                 return Ok((version, planned));

@@ -250,8 +250,12 @@ fn violations(at: usize, table: &Table, check: &Check) -> Query {
     let operand = Box::new(check.condition.clone());
     let filter = truth(ExprKind::Unary { operator: UnaryOperator::Not, operand });
     let one = Expr { kind: ExprKind::Integer(1), sql_type: SqlType::Int4 };
-    let source =
-        From { alias: table.name.clone(), columns: table.fields(), kind: FromKind::Table(at) };
+    let source = From {
+        alias: table.name.clone(),
+        columns: table.fields(),
+        kind: FromKind::Table(at),
+        is_common: false,
+    };
     let plain = Plain {
         sources: vec![source],
         joins: vec![Join::Source(0)],
@@ -264,7 +268,8 @@ fn violations(at: usize, table: &Table, check: &Check) -> Query {
     };
     let limit = Some(Expr { sql_type: SqlType::Int8, ..one });
     let body = SelectBody::Plain(plain);
-    let select = Select { body, order: Vec::new(), limit, offset: None, lock: None };
+    let select =
+        Select { body, order: Vec::new(), limit, offset: None, lock: None, locked: Vec::new() };
     Query::Select(Box::new(select))
 }
 

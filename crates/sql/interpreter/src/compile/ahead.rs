@@ -110,7 +110,11 @@ impl<'p> Survey<'p> {
                 Step::Jump(label) | Step::Unless(_, label) | Step::Next { end: label, .. } => label,
                 _ => continue,
             };
-            reach = reach.max(self.program.labels[*label]);
+            reach = match self.program.labels[*label] {
+                // The next iteration of the loop around the range: what follows is left out.
+                before if before < from => to,
+                behind => reach.max(behind),
+            };
         }
     }
 

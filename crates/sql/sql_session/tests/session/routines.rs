@@ -122,3 +122,17 @@ fn routines_have_with_upserts_window_functions_and_sets() {
     assert_eq!(first, "CREATE FUNCTION");
     assert_eq!(client.run("SELECT richest()"), "1\nSELECT 1");
 }
+
+/// Rows of a loop are read ahead by its iterations.
+#[test]
+fn an_iteration_without_a_statement_does_not_shift_the_rows_of_the_next_ones() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE t (id int PRIMARY KEY, v int)");
+    client.run("INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40)");
+    client.run(
+        "CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text := ''; x int; BEGIN \
+         FOR i IN 1 .. 4 LOOP CONTINUE WHEN i = 2; SELECT v INTO x FROM t WHERE id = i; r := r || x \
+         || ' '; END LOOP; RETURN r; END $$",
+    );
+    assert_eq!(client.run("SELECT f()"), "10 30 40 \nSELECT 1");
+}

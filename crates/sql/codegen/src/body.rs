@@ -185,6 +185,9 @@ impl<'a> Function<'a> {
             StatementKind::ReturnNext(None) => self.give_outputs(),
             StatementKind::ReturnQuery(sql, results) => self.return_query(sql, results),
             StatementKind::Raise(raise) => self.raise(raise),
+            StatementKind::Protected(_)
+            | StatementKind::Reraise
+            | StatementKind::GetDiagnostics(_) => Err(Unsupported::new("a block with EXCEPTION")),
             StatementKind::Called(_) => Err(Unsupported::new("a call of a routine")),
             StatementKind::GetRowCount(_) => Err(Unsupported::new("GET DIAGNOSTICS")),
             StatementKind::Nothing => Ok(()),

@@ -148,6 +148,10 @@ impl Flow<'_> {
             StatementKind::GetRowCount(targets) => {
                 targets.iter().for_each(|(target, _)| self.target(target, assigned));
             }
+            // `body` refuses them.
+            StatementKind::Protected(_)
+            | StatementKind::Reraise
+            | StatementKind::GetDiagnostics(_) => {}
             StatementKind::Nothing => {}
         }
     }

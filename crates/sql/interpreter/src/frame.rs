@@ -1,5 +1,6 @@
 //! The state of a call, and buffers that all calls of a lane reuse.
 
+use crate::control::{Blocks, Caller};
 use crate::interrupt::Watch;
 use crate::memory::{Memory, Reservation};
 use crate::plan::Statement;
@@ -29,8 +30,9 @@ pub(crate) struct Frame {
     pub aggregates: Vec<Value>,
     /// Number of rows that the last statement changed or delivered.
     pub processed: u64,
-    /// `FOUND` and `ROW_COUNT` of the routines whose calls are running, innermost last.
-    pub callers: Vec<(bool, u64)>,
+    /// The routines whose calls are running, innermost last.
+    pub callers: Vec<Caller>,
+    pub blocks: Blocks,
     /// When the transaction began, in microseconds since 2000-01-01.
     pub began_us: i64,
     /// Offset from the environment's clock to microseconds since 2000-01-01.
@@ -53,6 +55,8 @@ pub(crate) struct Frame {
     pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
     pub sequences: Option<HeldSequences>,
+    /// Tables whose rows handlers of errors do not show.
+    pub hidden: Vec<usize>,
     /// Rows that were locked in a snapshot that the transaction keeps, and may have changed since.
     pub locked_late: Vec<RowId>,
     /// Grants the locks of rows; without it statements take none.

@@ -64,6 +64,13 @@ impl Watch {
         }
     }
 
+    /// A handler has caught the end of the statement: it goes on.
+    #[cold]
+    pub fn forget(&mut self) {
+        self.interrupt.clear();
+        self.deadline = self.deadline.filter(|deadline| deadline.is_of_transaction);
+    }
+
     /// As [`Watch::check`], in any case.
     #[cold]
     pub fn look<E: Env>(&self, env: &E) -> Result<()> {

@@ -5,7 +5,7 @@
 
 use crate::ahead::Ahead;
 use crate::plan::Statement;
-use sql::procedure::{Level, Parameter, Returns, Variable};
+use sql::procedure::{Condition, Diagnostic, Level, Parameter, Returns, Variable};
 use sql_value::Formula;
 
 /// A compiled procedure.
@@ -28,6 +28,8 @@ pub(crate) struct Program {
     pub outputs: Vec<usize>,
     /// The rows to read ahead.
     pub ahead: Ahead,
+    /// Whether a block has handlers of errors.
+    pub has_handlers: bool,
     /// Whether a statement changes or locks rows.
     pub writes: bool,
     /// Whether reads must be validated, because the procedure changes rows that reference others or
@@ -81,10 +83,21 @@ pub(crate) enum Over {
 pub(crate) struct Raise {
     pub level: Level,
     pub sqlstate: String,
+    /// A computed code or name of a condition.
+    pub code: Option<Expression>,
     pub message: Vec<String>,
     pub values: Vec<Expression>,
     pub detail: Option<Expression>,
     pub hint: Option<Expression>,
+}
+
+/// A handler of errors.
+#[derive(Debug)]
+pub(crate) struct Handler {
+    pub conditions: Vec<Condition>,
+    /// The variables with the error's code and message.
+    pub sqlstate: usize,
+    pub sqlerrm: usize,
 }
 
 /// A step. Jump targets are labels.
@@ -133,6 +146,26 @@ pub(crate) enum Step {
     Enter,
     /// Ends it: they are as before.
     Leave,
+    /// Begins the statements of a block with handlers, which are at a label.
+    Protect {
+        handlers: usize,
+        /// The label behind the handlers.
+        end: usize,
+    },
+    /// Ends them without an error.
+    Unprotect,
+    /// Begins a handler, or jumps to a label if it does not catch the error.
+    Catch {
+        handler: Handler,
+        next: usize,
+    },
+    /// Ends a handler.
+    EndHandler,
+    /// No handler has caught the error.
+    Uncaught,
+    /// `RAISE` without arguments.
+    RaiseAgain,
+    Diagnose(Vec<(Diagnostic, Target, Conversion)>),
     Raise(Raise),
     RowCount(Vec<(Target, Conversion)>),
     NoCase,

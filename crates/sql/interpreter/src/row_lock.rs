@@ -71,6 +71,12 @@ pub trait RowLocker: Send + Sync {
         if_locked: IfLocked,
     ) -> RowLockAnswer;
 
+    /// The present number of locks.
+    fn mark(&self) -> usize;
+
+    /// Releases the locks behind that number, without a commit.
+    fn release_to(&self, mark: usize);
+
     /// Whether the transaction should also take locks for the keys of new rows.
     fn has_room(&self) -> bool;
 

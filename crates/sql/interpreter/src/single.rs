@@ -150,6 +150,11 @@ impl Routine {
         self.program.writes
     }
 
+    /// Whether it has handlers of errors.
+    pub fn has_handlers(&self) -> bool {
+        self.program.has_handlers
+    }
+
     /// As [`SingleStatement::shared`].
     pub fn shared(&self) -> &[usize] {
         &self.shared
@@ -294,6 +299,11 @@ impl Runner {
     /// Gives statements someone who grants locks of rows.
     pub fn set_row_locker(&mut self, locker: Arc<dyn RowLocker>) {
         self.frame.locker = Some(HeldLocker(locker));
+    }
+
+    /// Handlers of errors do not show the rows of these tables.
+    pub fn hide_rows_of(&mut self, tables: Vec<usize>) {
+        self.frame.hidden = tables;
     }
 
     /// The transaction has taken a newer snapshot: ids of rows are no longer valid.

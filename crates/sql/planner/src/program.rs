@@ -141,12 +141,18 @@ impl<'r> Statements<'r> {
             }
             StatementKind::Raise(raise) => {
                 let parts = raise.values.iter().chain(&raise.detail).chain(&raise.hint);
-                parts.for_each(|value| self.formula(value));
+                parts.chain(&raise.code).for_each(|value| self.formula(value));
             }
             StatementKind::GetRowCount(targets) => {
                 targets.iter().for_each(|(target, _)| self.target(target));
             }
-            StatementKind::Nothing => {}
+            StatementKind::GetDiagnostics(parts) => {
+                parts.iter().for_each(|(_, target, _)| self.target(target));
+            }
+            StatementKind::Protected(protected) => {
+                protected.parts().for_each(|statements| self.statements(statements));
+            }
+            StatementKind::Reraise | StatementKind::Nothing => {}
         }
     }
 

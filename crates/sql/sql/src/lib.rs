@@ -49,6 +49,7 @@ pub use embedded::{EmbeddedStatement, VariableName};
 pub use error::{Error, ErrorKind, PostgresError, Result};
 pub use errors::{ERRORS_SHOWN_MAX, Errors};
 pub use load::{Load, read_load};
+pub use plpgsql::condition::{is_sqlstate, sqlstate};
 pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};
 pub use reserved::is_reserved;

@@ -227,8 +227,15 @@ pub enum StatementKind {
     ReturnQuery(Sql, Vec<Expr>),
     /// `RAISE`
     Raise(Raise),
+    /// `RAISE` without arguments: the error that the running handler has caught.
+    Reraise,
+    /// The statements of a block with `EXCEPTION`, and its handlers.
+    Protected(Protected),
     /// `GET DIAGNOSTICS`: the number of rows of the last SQL statement.
     GetRowCount(Vec<(Target, Expr)>),
+    /// `GET STACKED DIAGNOSTICS`: parts of the error that the running handler has caught. Each is
+    /// source 0, column 0 of its cast.
+    GetDiagnostics(Vec<(Diagnostic, Target, Expr)>),
     /// `NULL`
     Nothing,
     /// The body of a called routine.
@@ -242,6 +249,80 @@ pub struct Called {
     /// The routine's body; its declarations are the parameters with their values. `FOUND` is false
     /// behind the declarations. Behind the block, `FOUND` and `ROW_COUNT` are those from before it.
     pub block: Block,
+}
+
+/// Statements whose errors have handlers. An error undoes what they have changed in the database.
+/// The first handler with a condition that holds runs; without one, the error goes on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Protected {
+    pub body: Vec<Statement>,
+    /// The variable with the code of the error, for the handlers.
+    pub sqlstate: usize,
+    /// The variable with its message.
+    pub sqlerrm: usize,
+    pub handlers: Vec<Handler>,
+}
+
+impl Protected {
+    /// The lists of its statements.
+    pub fn parts(&self) -> impl Iterator<Item = &Vec<Statement>> {
+        std::iter::once(&self.body).chain(self.handlers.iter().map(|one| &one.statements))
+    }
+}
+
+/// `WHEN ... THEN`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Handler {
+    /// One of them holds.
+    pub conditions: Vec<Condition>,
+    pub statements: Vec<Statement>,
+}
+
+/// The errors that a handler catches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// All errors except a request to end the statement, and a failed assertion.
+    Others,
+    /// The errors with this code, or of its class if it ends with three zeros.
+    Code(String),
+}
+
+impl Condition {
+    /// Whether it holds for an error with this code.
+    pub fn holds(&self, sqlstate: &str) -> bool {
+        match self {
+            Self::Others => !matches!(sqlstate, "57014" | "P0004"),
+            Self::Code(code) => {
+                let is_class = code.ends_with("000") && code.get(..2) == sqlstate.get(..2);
+                code == sqlstate || is_class
+            }
+        }
+    }
+}
+
+/// A part of an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Diagnostic {
+    /// `RETURNED_SQLSTATE`
+    Sqlstate,
+    /// `MESSAGE_TEXT`
+    Message,
+    /// `PG_EXCEPTION_DETAIL`
+    Detail,
+    /// `PG_EXCEPTION_HINT`
+    Hint,
+    /// `PG_EXCEPTION_CONTEXT`
+    Context,
+    /// `CONSTRAINT_NAME`
+    Constraint,
+    /// `TABLE_NAME`
+    Table,
+    /// `SCHEMA_NAME`
+    Schema,
+    /// `COLUMN_NAME`
+    Column,
+    /// `PG_DATATYPE_NAME`
+    Datatype,
 }
 
 /// The values that a loop iterates over.
@@ -279,7 +360,10 @@ pub enum Over {
 pub struct Raise {
     pub level: Level,
     pub sqlstate: String,
-    /// The pieces of the message; a value goes between every two.
+    /// A computed `ERRCODE`: a code, or the name of a condition.
+    pub code: Option<Formula>,
+    /// The pieces of the message; a value goes between every two. Without any, the message is the
+    /// text of `code`.
     pub message: Vec<String>,
     /// One fewer than there are pieces.
     pub values: Vec<Formula>,

@@ -45,12 +45,17 @@ fn any(statements: &[Statement], test: &dyn Fn(&Query) -> bool) -> bool {
         StatementKind::Loop { over, body, .. } => {
             matches!(over, Over::Rows { sql, .. } if is_one(sql)) || any(body, test)
         }
+        StatementKind::Protected(protected) => {
+            protected.parts().any(|statements| any(statements, test))
+        }
         StatementKind::Assign { .. }
         | StatementKind::Leave { .. }
         | StatementKind::Return(_)
         | StatementKind::ReturnNext(_)
         | StatementKind::Raise(_)
+        | StatementKind::Reraise
         | StatementKind::GetRowCount(_)
+        | StatementKind::GetDiagnostics(_)
         | StatementKind::Nothing => false,
     })
 }

@@ -168,10 +168,16 @@ impl Walk<'_> {
             | StatementKind::Return(value)
             | StatementKind::ReturnNext(value) => value.iter().for_each(&mut *self.formula),
             StatementKind::Raise(raise) => {
-                let more = raise.detail.iter().chain(&raise.hint);
+                let more = raise.detail.iter().chain(&raise.hint).chain(&raise.code);
                 raise.values.iter().chain(more).for_each(&mut *self.formula);
             }
-            StatementKind::GetRowCount(_) | StatementKind::Nothing => {}
+            StatementKind::Protected(protected) => {
+                protected.parts().for_each(|statements| self.statements(statements));
+            }
+            StatementKind::GetRowCount(_)
+            | StatementKind::GetDiagnostics(_)
+            | StatementKind::Reraise
+            | StatementKind::Nothing => {}
         }
     }
 

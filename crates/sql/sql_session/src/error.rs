@@ -138,30 +138,18 @@ impl From<StatementError> for SqlError {
 
 impl From<sql_value::Error> for SqlError {
     fn from(error: sql_value::Error) -> Self {
+        let names = error.names();
         let sql_value::Error { sqlstate, message, detail, hint } = error;
-        // Only constraints are named in these classes.
-        let named = sqlstate.starts_with("23").then(|| quoted(&message, "constraint"));
-        let column = (sqlstate == "23502").then(|| quoted(&message, "column")).flatten();
-        // So are their tables, except those of unique keys.
-        let is_of_table = matches!(&*sqlstate, "23502" | "23503" | "23514");
-        let table = is_of_table
-            .then(|| quoted(&message, "relation").or_else(|| quoted(&message, "on table")));
         let is_fatal = sqlstate == "25P04";
         let mut found = Self::new(sqlstate, message);
         if is_fatal {
             found.severity = Severity::Fatal;
         }
         (found.detail, found.hint) = (detail, hint);
-        (found.constraint, found.column) = (named.flatten(), column);
-        found.table = table.flatten();
+        (found.constraint, found.column, found.table) =
+            (names.constraint, names.column, names.table);
         found
     }
-}
-
-/// The name in double quotes behind a word.
-pub(crate) fn quoted(message: &str, word: &str) -> Option<String> {
-    let rest = &message[message.find(&format!("{word} \""))? + word.len() + 2..];
-    Some(rest[..rest.find('"')?].to_owned())
 }
 
 /// The error of a statement or commit that the engine has refused.

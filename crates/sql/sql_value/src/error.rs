@@ -111,6 +111,46 @@ impl Error {
     }
 }
 
+/// The names in an error's message.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ErrorNames {
+    pub constraint: Option<String>,
+    pub column: Option<String>,
+    /// Errors of unique keys do not name it.
+    pub table: Option<String>,
+}
+
+impl Error {
+    /// The objects that the message of a violated constraint names.
+    pub fn names(&self) -> ErrorNames {
+        if !self.sqlstate.starts_with("23") {
+            return ErrorNames::default();
+        }
+        let named = |word| quoted(&self.message, word);
+        let table = match &*self.sqlstate {
+            "23502" | "23503" | "23514" => named("relation").or_else(|| named("on table")),
+            _ => None,
+        };
+        let column = named("column").filter(|_| self.sqlstate == "23502");
+        ErrorNames { constraint: named("constraint"), column, table }
+    }
+}
+
+/// The name in double quotes behind a word.
+pub fn quoted(message: &str, word: &str) -> Option<String> {
+    let rest = &message[message.find(&format!("{word} \""))? + word.len() + 2..];
+    Some(rest[..rest.find('"')?].to_owned())
+}
+
+/// The detail of a violated constraint without the values of the row; `None` if nothing is left.
+/// That of a reference keeps the table.
+pub fn without_key(detail: &str) -> Option<String> {
+    let of = ["is not present in table", "is still referenced from table"];
+    // The key may contain the words, too.
+    let at = of.iter().filter_map(|words| detail.rfind(words)).max()?;
+    Some(format!("Key {}", &detail[at..]))
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.sqlstate, self.message)?;
@@ -122,3 +162,17 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::without_key;
+
+    #[test]
+    fn references_keep_their_tables() {
+        let shown =
+            without_key("Key (a)=(is not present in table x) is not present in table \"t\".");
+        assert_eq!(shown.as_deref(), Some("Key is not present in table \"t\"."));
+        assert_eq!(without_key("Failing row contains (1, 2)."), None);
+        assert_eq!(without_key("Key (a)=(1) already exists."), None);
+    }
+}

@@ -107,7 +107,11 @@ impl<'p> Survey<'p> {
                 show(at);
             }
             let label = match &steps[at] {
-                Step::Jump(label) | Step::Unless(_, label) | Step::Next { end: label, .. } => label,
+                // An error goes around the statements of a block with handlers.
+                Step::Jump(label)
+                | Step::Unless(_, label)
+                | Step::Next { end: label, .. }
+                | Step::Protect { end: label, .. } => label,
                 _ => continue,
             };
             reach = match self.program.labels[*label] {
@@ -180,6 +184,8 @@ fn assign(step: &Step, assigned: &mut BTreeSet<usize>) {
         Step::Declare { variable, .. } => {
             assigned.insert(*variable);
         }
+        Step::Catch { handler, .. } => assigned.extend([handler.sqlstate, handler.sqlerrm]),
+        Step::Diagnose(parts) => assigned.extend(parts.iter().map(|(_, target, _)| place(target))),
         Step::Statement { into: Some(into), .. } | Step::Next { into, .. } => {
             assigned.extend(into.targets.iter().map(|(target, _)| place(target)));
         }

@@ -4,19 +4,18 @@
 
 use crate::bind::BoundTable;
 use crate::plan::{Execution, Operator, Statement};
+use crate::program::{Program, Step};
 use procedure::node::{Node, Operator as Planned};
 use std::collections::BTreeSet;
 
-/// Marks the statements of a procedure that insert into tables that no other statement uses.
-/// `statements` are compiled from `planned`.
-pub(super) fn note(
-    planned: &[procedure::Statement],
-    statements: &mut [Statement],
-    tables: &[BoundTable],
-) {
+/// Marks the statements of a procedure that insert into tables that no other statement uses. Those
+/// of the procedure are compiled from `planned`.
+pub(super) fn note(planned: &[procedure::Statement], program: &mut Program, tables: &[BoundTable]) {
     let mut looked_at = BTreeSet::new();
-    for (planned, statement) in planned.iter().zip(&*statements) {
-        if added(statement).is_none() {
+    let protected = protected(program);
+    let statements = &mut program.statements;
+    for (at, (planned, statement)) in planned.iter().zip(&*statements).enumerate() {
+        if added(statement).is_none() || protected.contains(&at) {
             let mut note = |node: &Node| looked_at.extend(table_of(node));
             planned.root.walk(&mut note);
             planned.sub_plans.iter().for_each(|plan| plan.root.walk(&mut note));
@@ -31,6 +30,20 @@ pub(super) fn note(
             statement.execution = Execution::AddsLater;
         }
     }
+}
+
+/// The statements whose errors have handlers: a handler sees a duplicate key at once.
+fn protected(program: &Program) -> BTreeSet<usize> {
+    let mut inside = BTreeSet::new();
+    for (at, step) in program.steps.iter().enumerate() {
+        let Step::Protect { handlers, .. } = step else { continue };
+        let body = &program.steps[at..program.labels[*handlers]];
+        inside.extend(body.iter().filter_map(|step| match step {
+            Step::Statement { number, .. } => Some(*number),
+            _ => None,
+        }));
+    }
+    inside
 }
 
 /// Returns the table if the statement only inserts one row.

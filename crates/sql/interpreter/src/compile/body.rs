@@ -3,7 +3,7 @@
 use super::ahead;
 use crate::ahead::Ahead;
 use crate::plan::{Execution, Outputs, Statement};
-use crate::program::{Conversion, Expression, Into, Over, Program, Raise, Step, Target};
+use crate::program::{Conversion, Expression, Handler, Into, Over, Program, Raise, Step, Target};
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::procedure::{
     self, Block, Body, Formula, ParameterMode, Procedure, Returns, RoutineKind, StatementKind,
@@ -48,6 +48,7 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         width,
         writes: statements.iter().any(|statement| statement.writes),
         statements,
+        has_handlers: compiler.steps.iter().any(|step| matches!(step, Step::Protect { .. })),
         steps: compiler.steps,
         labels: compiler.labels,
         loops: compiler.loops,
@@ -89,8 +90,27 @@ struct Enclosing {
     /// The label of the next iteration; `None` for blocks.
     next: Option<usize>,
     end: usize,
-    /// The state of a loop, which must be ended when control leaves the loop.
-    place: Option<usize>,
+    /// The step that ends it when control leaves it, if it has a state.
+    leaving: Option<Leaving>,
+}
+
+/// The state that ends when control leaves loops and blocks.
+#[derive(Clone, Copy)]
+enum Leaving {
+    Loop(usize),
+    /// The statements of a block with handlers.
+    Protected,
+    Handler,
+}
+
+impl Leaving {
+    fn step(self) -> Step {
+        match self {
+            Self::Loop(place) => Step::End(place),
+            Self::Protected => Step::Unprotect,
+            Self::Handler => Step::EndHandler,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -129,7 +149,7 @@ impl Compiler {
         }
         let end = self.label();
         let label = block.label.clone();
-        self.enclosing.push(Enclosing { label, next: None, end, place: None });
+        self.enclosing.push(Enclosing { label, next: None, end, leaving: None });
         self.statements(&block.statements);
         self.enclosing.pop();
         self.set(end);
@@ -187,17 +207,56 @@ impl Compiler {
             StatementKind::Raise(raise) => Step::Raise(Raise {
                 level: raise.level,
                 sqlstate: raise.sqlstate.clone(),
+                code: raise.code.as_ref().map(expression),
                 message: raise.message.clone(),
                 values: raise.values.iter().map(expression).collect(),
                 detail: raise.detail.as_ref().map(expression),
                 hint: raise.hint.as_ref().map(expression),
             }),
+            StatementKind::Protected(protected) => return self.protected(protected),
+            StatementKind::Reraise => Step::RaiseAgain,
+            StatementKind::GetDiagnostics(parts) => {
+                let part = |(part, to, value): &(_, _, _)| (*part, target(to), conversion(value));
+                Step::Diagnose(parts.iter().map(part).collect())
+            }
             StatementKind::GetRowCount(targets) => {
                 let pair = |(to, value): &(_, _)| (target(to), conversion(value));
                 Step::RowCount(targets.iter().map(pair).collect())
             }
         };
         self.steps.push(step);
+    }
+
+    /// Statements with handlers of their errors.
+    fn protected(&mut self, protected: &procedure::Protected) {
+        let (handlers, end) = (self.label(), self.label());
+        self.steps.push(Step::Protect { handlers, end });
+        self.inside(Leaving::Protected, &protected.body);
+        self.steps.push(Step::Jump(end));
+        self.set(handlers);
+        for handler in &protected.handlers {
+            let next = self.label();
+            let (sqlstate, sqlerrm) = (protected.sqlstate, protected.sqlerrm);
+            let conditions = handler.conditions.clone();
+            let caught = Handler { conditions, sqlstate, sqlerrm };
+            self.steps.push(Step::Catch { handler: caught, next });
+            self.inside(Leaving::Handler, &handler.statements);
+            self.steps.push(Step::Jump(end));
+            self.set(next);
+        }
+        self.steps.push(Step::Uncaught);
+        self.set(end);
+    }
+
+    /// Statements with a state that ends behind them, and when control leaves them.
+    fn inside(&mut self, leaving: Leaving, statements: &[procedure::Statement]) {
+        let end = self.label();
+        let leaves = Some(leaving);
+        self.enclosing.push(Enclosing { label: None, next: None, end, leaving: leaves });
+        self.statements(statements);
+        self.enclosing.pop();
+        self.set(end);
+        self.steps.push(leaving.step());
     }
 
     /// Runs the first branch whose condition holds. If none does and there is no `ELSE`, a `CASE`
@@ -241,7 +300,8 @@ impl Compiler {
             (_, None) => {}
         }
         let label = label.map(str::to_owned);
-        self.enclosing.push(Enclosing { label, next: Some(next), end, place });
+        let leaving = place.map(Leaving::Loop);
+        self.enclosing.push(Enclosing { label, next: Some(next), end, leaving });
         self.statements(body);
         self.enclosing.pop();
         self.steps.push(Step::Jump(next));
@@ -286,7 +346,7 @@ impl Compiler {
                 steps.push(Step::Jump(next.unwrap_or(enclosing.end)));
                 break;
             }
-            steps.extend(enclosing.place.map(Step::End));
+            steps.extend(enclosing.leaving.map(Leaving::step));
         }
         self.steps.append(&mut steps);
         self.set(after);

@@ -54,6 +54,7 @@ pub(crate) fn compile(
         all_whole.extend(whole);
         statements.push(compiled);
     }
-    batched_inserts::note(&procedure.statements, &mut statements, tables);
-    Ok((body::compile(&procedure.routine, statements), all_whole))
+    let mut program = body::compile(&procedure.routine, statements);
+    batched_inserts::note(&procedure.statements, &mut program, tables);
+    Ok((program, all_whole))
 }

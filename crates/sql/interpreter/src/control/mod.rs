@@ -1,13 +1,16 @@
 //! The interpreter of a procedure's steps: `assign` stores values in variables, `loops` advances
-//! loops, `results` adds rows to the result of the call, and `raise` executes `RAISE`.
+//! loops, `results` adds rows to the result of the call, `raise` executes `RAISE`, and `protected`
+//! goes on at the handlers of errors.
 //!
 //! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 mod assign;
 mod loops;
+mod protected;
 mod raise;
 mod results;
 
+pub(crate) use protected::{Blocks, Caller};
 pub use raise::Notice;
 
 use crate::bind::BoundTable;
@@ -37,7 +40,7 @@ pub(crate) struct Interpreter<'m, 'l, E: Env> {
 
 impl<E: Env> Interpreter<'_, '_, E> {
     pub async fn run(&mut self) -> Result<()> {
-        let ended = self.take_steps().await;
+        let ended = self.take_all_steps().await;
         if matches!(ended, Err(Failure::Txn(_) | Failure::Again)) {
             // The call is undone. The next one may be of the same transaction.
             self.frame.pending_inserts.clear();
@@ -50,12 +53,24 @@ impl<E: Env> Interpreter<'_, '_, E> {
         ended
     }
 
-    async fn take_steps(&mut self) -> Result<()> {
-        let program = self.program;
+    /// Takes the steps from the first one on; behind an error, from its handlers on.
+    async fn take_all_steps(&mut self) -> Result<()> {
         self.frame.callers.clear();
+        self.frame.blocks.clear();
         let mut loops: Vec<Loop> = Vec::new();
-        loops.resize_with(program.loops, || Loop::Idle);
-        let mut at = 0;
+        loops.resize_with(self.program.loops, || Loop::Idle);
+        let mut from = 0;
+        loop {
+            match self.take_steps(from, &mut loops).await {
+                Err(failure) if self.frame.is_protected() => from = self.catch(failure)?,
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn take_steps(&mut self, from: usize, loops: &mut [Loop]) -> Result<()> {
+        let program = self.program;
+        let mut at = from;
         while let Some(step) = program.steps.get(at) {
             at += 1;
             self.frame.watch.check(self.txn.env())?;
@@ -112,6 +127,11 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 Step::ReturnNext(None) => self.add_outputs(),
                 Step::Enter => self.enter(),
                 Step::Leave => self.leave(),
+                Step::Protect { .. } | Step::Catch { .. } | Step::EndHandler => {
+                    if let Some(label) = self.step_of_handlers(step)? {
+                        at = program.labels[label];
+                    }
+                }
                 Step::ReadAhead => self.read_ahead().await?,
                 rare => Box::pin(self.rare_step(rare)).await?,
             }
@@ -129,11 +149,13 @@ impl<E: Env> Interpreter<'_, '_, E> {
     ) -> Result<()> {
         let statement = &self.program.statements[number];
         let Self { txn, tables, frame, .. } = self;
-        let is_there = Run { txn, tables, frame, statement }.keyed_into(targets).await?;
+        let processed = frame.processed;
+        let is_there = Run { txn, tables, frame, statement }.keyed_into(targets).await;
+        let is_there = is_there.inspect_err(|_| self.frame.processed = processed)?;
+        self.set_found(is_there);
         if is_strict && !is_there {
             return Err(no_row());
         }
-        self.set_found(is_there);
         Ok(())
     }
 
@@ -151,6 +173,10 @@ impl<E: Env> Interpreter<'_, '_, E> {
             }
             Step::Deliver { number, conversions } => self.deliver(*number, conversions).await?,
             Step::Raise(raise) => self.raise(raise).await?,
+            Step::Unprotect => self.unprotect().await?,
+            Step::Diagnose(parts) => self.diagnose(parts).await?,
+            Step::RaiseAgain => return Err(self.raise_again()),
+            Step::Uncaught => return Err(self.uncaught()),
             Step::RowCount(targets) => self.row_count(targets).await?,
             Step::NoCase => return Err(no_case()),
             Step::NoReturn => {
@@ -195,7 +221,10 @@ impl<E: Env> Interpreter<'_, '_, E> {
     async fn execute(&mut self, number: usize, wanted: usize) -> Result<()> {
         let statement = &self.program.statements[number];
         let Self { txn, tables, frame, rows, .. } = self;
-        Run { txn, tables, frame, statement }.statement(wanted, rows).await
+        let processed = frame.processed;
+        let ended = Run { txn, tables, frame, statement }.statement(wanted, rows).await;
+        // A statement with an error does not count.
+        ended.inspect_err(|_| self.frame.processed = processed)
     }
 
     /// Returns how many rows of a statement are needed.
@@ -220,9 +249,11 @@ impl<E: Env> Interpreter<'_, '_, E> {
         };
         let count = self.rows.len();
         if into.is_strict && count == 0 {
+            self.set_found(false);
             return Err(no_row());
         }
         if (into.is_strict || writes) && count > 1 {
+            self.set_found(true);
             let error = Error::new("P0003", "query returned more than one row");
             let hint = "Make sure the query returns a single row, or use LIMIT 1.";
             return Err(error.hint(hint).into());
@@ -254,16 +285,19 @@ impl<E: Env> Interpreter<'_, '_, E> {
     /// Begins the body of a called routine.
     fn enter(&mut self) {
         let found = self.program.found.map(|found| self.frame.variables[found].clone());
-        self.frame.callers.push((found == Some(Value::Bool(true)), self.frame.processed));
-        self.frame.processed = 0;
+        let found = found == Some(Value::Bool(true));
+        let frame = &mut *self.frame;
+        let (processed, base) = (frame.processed, frame.blocks.base);
+        frame.callers.push(Caller { found, processed, base });
+        (frame.processed, frame.blocks.base) = (0, frame.blocks.depth());
         self.set_found(false);
     }
 
     /// Continues with the routine that has called.
     fn leave(&mut self) {
-        if let Some((found, processed)) = self.frame.callers.pop() {
+        if let Some(Caller { found, processed, base }) = self.frame.callers.pop() {
             self.set_found(found);
-            self.frame.processed = processed;
+            (self.frame.processed, self.frame.blocks.base) = (processed, base);
         }
     }
 

@@ -18,6 +18,14 @@ pub struct Notice {
 impl<E: Env> Interpreter<'_, '_, E> {
     pub(super) async fn raise(&mut self, raise: &Raise) -> Result<()> {
         let mut message = String::new();
+        let mut sqlstate = raise.sqlstate.clone();
+        if let Some(code) = &raise.code {
+            let text = self.raised_option(Some(code)).await?.unwrap_or_default();
+            sqlstate = code_of(&text)?;
+            if raise.message.is_empty() {
+                message = text;
+            }
+        }
         for (at, piece) in raise.message.iter().enumerate() {
             message.push_str(piece);
             if let Some(value) = raise.values.get(at) {
@@ -33,7 +41,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
             self.notices.push(Notice { level: raise.level, message });
             return Ok(());
         }
-        let sqlstate = Cow::Owned(raise.sqlstate.clone());
+        let sqlstate = Cow::Owned(sqlstate);
         Err(Failure::Sql(Box::new(Error { sqlstate, message, detail, hint })))
     }
 
@@ -44,4 +52,13 @@ impl<E: Env> Interpreter<'_, '_, E> {
             _ => Err(plain("22004", "RAISE statement option cannot be null")),
         }
     }
+}
+
+/// The SQLSTATE of a computed code or name of a condition.
+fn code_of(text: &str) -> Result<String> {
+    if sql::is_sqlstate(text) {
+        return Ok(text.to_owned());
+    }
+    let named = sql::sqlstate(text).map(str::to_owned);
+    named.ok_or_else(|| plain("42704", format!("unrecognized exception condition \"{text}\"")))
 }

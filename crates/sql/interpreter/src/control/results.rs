@@ -13,6 +13,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         match (&self.program.returns, value) {
             (_, Some(value)) => {
                 let value = self.evaluate(value).await?;
+                self.check_locks_now().await?;
                 self.add_value(value);
             }
             (Returns::Value(_) | Returns::Row(_), None) => self.add_outputs(),
@@ -51,7 +52,11 @@ impl<E: Env> Interpreter<'_, '_, E> {
         conversions: &[Conversion],
         wanted: usize,
     ) -> Result<()> {
-        self.execute(number, wanted).await?;
+        let ended = self.execute(number, wanted).await;
+        if ended.is_err() && !self.frame.is_protected() {
+            return ended;
+        }
+        // A handler of an error sees the rows that were found before it.
         let mut rows = std::mem::take(self.rows);
         for at in 0..rows.len().min(wanted) {
             let row = rows.row_mut(at);
@@ -67,7 +72,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
             self.result.end_row(None);
         }
         *self.rows = rows;
-        Ok(())
+        ended
     }
 
     /// Returns the rows of the last statement of a body in `sql`, or its first row.

@@ -115,7 +115,13 @@ fn statement_queries(kind: &StatementKind, queries: &mut Numbered) {
         StatementKind::Leave { when, .. } => formulas.extend(when),
         StatementKind::Return(value) | StatementKind::ReturnNext(value) => formulas.extend(value),
         StatementKind::Raise(raise) => formulas.extend(&raise.values),
-        StatementKind::GetRowCount(_) | StatementKind::Nothing => {}
+        StatementKind::Protected(protected) => {
+            inside.extend(protected.parts().map(|statements| &statements[..]));
+        }
+        StatementKind::GetRowCount(_)
+        | StatementKind::GetDiagnostics(_)
+        | StatementKind::Reraise
+        | StatementKind::Nothing => {}
     }
     formulas.into_iter().for_each(|formula| formula_query(formula, queries));
     inside.into_iter().flatten().for_each(|inner| statement_queries(&inner.kind, queries));

@@ -257,14 +257,27 @@ impl<'p> Flow<'p> {
             }
             StatementKind::Raise(raise) => {
                 let parts = raise.values.iter().chain(&raise.detail).chain(&raise.hint);
-                parts.for_each(|value| drop(self.formula(value)));
+                parts.chain(&raise.code).for_each(|value| drop(self.formula(value)));
             }
             StatementKind::GetRowCount(targets) => {
                 targets
                     .iter()
                     .for_each(|(target, _)| self.target(target, Traced::Origin(Origin::Computed)));
             }
-            StatementKind::Nothing => {}
+            StatementKind::GetDiagnostics(parts) => {
+                let computed = || Traced::Origin(Origin::Computed);
+                parts.iter().for_each(|(_, target, _)| self.target(target, computed()));
+            }
+            StatementKind::Protected(protected) => {
+                self.statements(&protected.body);
+                let (line, count) = (self.line, protected.handlers.len() + 1);
+                for (branch, handler) in protected.handlers.iter().enumerate() {
+                    self.branches.push(Branch { line, branch, count });
+                    self.statements(&handler.statements);
+                    self.branches.pop();
+                }
+            }
+            StatementKind::Reraise | StatementKind::Nothing => {}
         }
     }
 

@@ -155,8 +155,11 @@ impl Compiler<'_> {
 
     pub(super) fn check_assignable(&self, variable: usize, span: Span) -> Result<()> {
         if self.variables[variable].is_constant {
-            let sentence = format!("`{}` is declared CONSTANT", self.variables[variable].name);
-            return Err(self.cursor.error(span, ErrorKind::Type, sentence));
+            let name = &self.variables[variable].name;
+            let error =
+                self.cursor.error(span, ErrorKind::Type, format!("`{name}` is declared CONSTANT"));
+            let message = format!("variable \"{name}\" is declared CONSTANT");
+            return Err(error.in_postgres("22005", message));
         }
         Ok(())
     }

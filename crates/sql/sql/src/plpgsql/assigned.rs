@@ -83,6 +83,7 @@ impl Compiler<'_> {
         let ends = match &statement.kind {
             StatementKind::Return(_) => true,
             StatementKind::Raise(raise) => raise.level == Level::Exception,
+            StatementKind::Reraise => true,
             StatementKind::Leave { when, .. } => when.is_none(),
             _ => false,
         };

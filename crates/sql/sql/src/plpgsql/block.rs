@@ -35,14 +35,8 @@ impl Compiler<'_> {
         }
         self.cursor.expect_word("BEGIN")?;
         self.enclosing.push(Enclosing::new(label.clone(), false));
-        let statements = self.statements()?;
+        let statements = self.guarded_statements()?;
         self.leave_enclosing();
-        let span = self.cursor.span();
-        if self.cursor.is_word("EXCEPTION") {
-            let advice =
-                "check the condition beforehand with IF; an error aborts the whole transaction";
-            return Err(self.outside(span, "a block with EXCEPTION", advice));
-        }
         self.cursor.expect_word("END")?;
         self.end_label(label.as_deref())?;
         self.names.close();

@@ -74,6 +74,7 @@ impl Compiler<'_> {
         let mut raise = Raise {
             level: Level::Exception,
             sqlstate: "P0004".to_owned(),
+            code: None,
             message: vec![FAILED.to_owned()],
             values: Vec::new(),
             detail: None,

@@ -474,6 +474,7 @@ fn no_return() -> StatementKind {
     StatementKind::Raise(Raise {
         level: Level::Exception,
         sqlstate: "2F005".to_owned(),
+        code: None,
         message: vec!["control reached end of function without RETURN".to_owned()],
         values: Vec::new(),
         detail: None,

@@ -18,6 +18,10 @@ impl Compiler<'_> {
         let start = self.cursor.span();
         self.cursor.expect_word("RAISE")?;
         if self.cursor.peek() == Some(&Token::SemiColon) {
+            if self.called.is_some() {
+                self.semicolon()?;
+                return Ok(StatementKind::Reraise);
+            }
             let advice = "write a message or the name of a condition";
             return Err(self.outside(
                 start,
@@ -29,6 +33,7 @@ impl Compiler<'_> {
         let mut raise = Raise {
             level,
             sqlstate: if level == Level::Exception { RAISE_EXCEPTION } else { "00000" }.to_owned(),
+            code: None,
             message: Vec::new(),
             values: Vec::new(),
             detail: None,
@@ -50,9 +55,9 @@ impl Compiler<'_> {
             _ => return Err(self.cursor.expected("a message or the name of a condition")),
         }
         if self.cursor.accept_word("USING") {
-            self.raise_options(&mut raise, has_code)?;
+            self.raise_options(&mut raise, has_code, &mut condition)?;
         }
-        if raise.message.is_empty() {
+        if raise.message.is_empty() && raise.code.is_none() {
             raise.message.push(condition.unwrap_or_else(|| raise.sqlstate.clone()));
         }
         self.semicolon()?;
@@ -128,16 +133,7 @@ impl Compiler<'_> {
     fn raise_condition(&mut self, raise: &mut Raise) -> Result<Option<String>> {
         let span = self.cursor.span();
         if self.cursor.accept_word("SQLSTATE") {
-            let code = match self.cursor.next().map(|token| token.token) {
-                Some(Token::SingleQuotedString(code)) if is_sqlstate(&code) => code,
-                _ => {
-                    return Err(self.syntax(
-                        span,
-                        "SQLSTATE must be followed by five digits or capital letters in quotes",
-                    ));
-                }
-            };
-            raise.sqlstate = code;
+            raise.sqlstate = self.sqlstate_literal(span)?;
             return Ok(None);
         }
         let (name, span) = self.cursor.name("the name of a condition")?;
@@ -152,7 +148,12 @@ impl Compiler<'_> {
         })
     }
 
-    fn raise_options(&mut self, raise: &mut Raise, mut has_code: bool) -> Result<()> {
+    fn raise_options(
+        &mut self,
+        raise: &mut Raise,
+        mut has_code: bool,
+        condition: &mut Option<String>,
+    ) -> Result<()> {
         let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
         for part in split_at_commas(&tokens) {
             let [name, sign, value @ ..] = part else {
@@ -167,7 +168,7 @@ impl Compiler<'_> {
                     return Err(self.syntax(name.span, "the code is given twice"));
                 }
                 "ERRCODE" => {
-                    raise.sqlstate = self.errcode(value, name.span)?;
+                    self.errcode(raise, value, name.span, condition)?;
                     has_code = true;
                 }
                 "MESSAGE" if !raise.message.is_empty() => {
@@ -188,13 +189,26 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Parses a constant: a condition name or a code.
-    fn errcode(&self, value: &[TokenWithSpan], span: Span) -> Result<String> {
-        let [TokenWithSpan { token: Token::SingleQuotedString(text), span }] = value else {
+    /// Parses a condition name or a code.
+    fn errcode(
+        &mut self,
+        raise: &mut Raise,
+        value: &[TokenWithSpan],
+        span: Span,
+        condition: &mut Option<String>,
+    ) -> Result<()> {
+        if let [TokenWithSpan { token: Token::SingleQuotedString(text), span }] = value {
+            let is_code = is_sqlstate(text);
+            raise.sqlstate = if is_code { text.clone() } else { self.condition_code(text, *span)? };
+            *condition = Some(text.clone());
+            return Ok(());
+        }
+        if self.called.is_none() {
             let advice = "write ERRCODE = 'P0001' or the name of a condition between quotes";
             return Err(self.outside(span, "a computed code", advice));
-        };
-        if is_sqlstate(text) { Ok(text.clone()) } else { self.condition_code(text, *span) }
+        }
+        raise.code = Some(self.raised_text(value, span)?);
+        Ok(())
     }
 }
 

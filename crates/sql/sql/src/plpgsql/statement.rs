@@ -199,11 +199,14 @@ impl Compiler<'_> {
         self.cursor.expect_word("GET")?;
         let span = self.cursor.span();
         if self.cursor.accept_word("STACKED") {
-            return Err(self.outside(
-                span,
-                "GET STACKED DIAGNOSTICS",
-                "leave it out: namdb has no EXCEPTION blocks",
-            ));
+            return match self.called {
+                Some(_) => self.stacked_diagnostics(),
+                None => Err(self.outside(
+                    span,
+                    "GET STACKED DIAGNOSTICS",
+                    "leave it out, as the block with EXCEPTION",
+                )),
+            };
         }
         self.cursor.accept_word("CURRENT");
         self.cursor.expect_word("DIAGNOSTICS")?;

@@ -219,6 +219,11 @@ impl<H: Host> SessionSequences<H> {
         }
     }
 
+    /// The version whose grants count for the running statement.
+    pub fn granted(&self) -> Arc<Version> {
+        self.state().granted.clone()
+    }
+
     pub fn set_actor(&self, actor: Actor) {
         self.state().actor = actor;
     }

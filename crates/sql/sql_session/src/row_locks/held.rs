@@ -190,6 +190,15 @@ impl RowLocker for SessionRows {
         self.request(RowKey::new(table, key), mode, if_locked)
     }
 
+    fn mark(&self) -> usize {
+        let LockMark(at) = SessionRows::mark(self);
+        at
+    }
+
+    fn release_to(&self, mark: usize) {
+        SessionRows::release_to(self, LockMark(mark));
+    }
+
     fn has_room(&self) -> bool {
         let held = self.held();
         held.is_active && held.rows.len() < NEW_ROWS_MAX

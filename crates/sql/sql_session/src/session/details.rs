@@ -3,10 +3,12 @@
 use super::SqlSession;
 use crate::access::privilege::Privileges;
 use crate::access::required::{Rights, check_table};
-use crate::error::{SqlError, quoted};
+use crate::catalog::Version;
+use crate::error::SqlError;
 use crate::host::Host;
 use sql::Table;
 use sql::catalog::Index;
+use sql_value::error::{quoted, without_key};
 
 /// Whether the engine has digests in the keys of an index.
 pub(super) fn has_digest(table: &Table, index: &Index) -> bool {
@@ -14,6 +16,23 @@ pub(super) fn has_digest(table: &Table, index: &Index) -> bool {
 }
 
 impl<H: Host> SqlSession<H> {
+    /// Hides rows that the role may not read from a routine's handlers of errors.
+    pub(super) fn hide_rows(&mut self, version: &Version, routine: usize) {
+        let Ok(routine) = &version.routines[routine].compiled else { return };
+        if !routine.has_handlers() {
+            return;
+        }
+        let granted = self.sequences.granted();
+        let role = self.acting_role(&granted);
+        let rights = Rights { version, granted: &granted, role };
+        let is_hidden = |at: &&usize| check_table(rights, **at, Privileges::SELECT).is_err();
+        let hidden = match granted.roles.is_superuser(role) {
+            true => Vec::new(),
+            false => routine.changed().iter().filter(is_hidden).copied().collect(),
+        };
+        self.runner.hide_rows_of(hidden);
+    }
+
     /// Leaves the values out of the detail of a violated constraint, as PostgreSQL does, unless the
     /// role may read the table.
     pub(super) fn without_values(&self, mut error: SqlError) -> SqlError {
@@ -51,27 +70,5 @@ impl<H: Host> SqlSession<H> {
             error.detail = error.detail.take().and_then(|detail| without_key(&detail));
         }
         error
-    }
-}
-
-/// The detail of a violated reference without the key; `None` for other details.
-fn without_key(detail: &str) -> Option<String> {
-    let of = ["is not present in table", "is still referenced from table"];
-    // The key may contain the words, too.
-    let at = of.iter().filter_map(|words| detail.rfind(words)).max()?;
-    Some(format!("Key {}", &detail[at..]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_keep_their_tables() {
-        let shown =
-            without_key("Key (a)=(is not present in table x) is not present in table \"t\".");
-        assert_eq!(shown.as_deref(), Some("Key is not present in table \"t\"."));
-        assert_eq!(without_key("Failing row contains (1, 2)."), None);
-        assert_eq!(without_key("Key (a)=(1) already exists."), None);
     }
 }

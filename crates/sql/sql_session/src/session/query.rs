@@ -438,6 +438,9 @@ impl<H: Host> SqlSession<H> {
         planned: &Planned,
         (parameters, only_looks, batch): (&[Value], bool, usize),
     ) -> Result<(u64, Option<Paused>), Ended> {
+        if let PlannedAction::Call(call) = &planned.action {
+            self.hide_rows(version, call.routine);
+        }
         let mut transaction = transaction.statement();
         let (runner, rows, tables) = (&mut self.runner, &mut self.rows, &version.tables);
         let env = transaction.env().clone();

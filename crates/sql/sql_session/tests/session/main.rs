@@ -2,6 +2,7 @@
 
 mod calls;
 mod catalog;
+mod caught;
 mod copies;
 mod explain;
 mod grants;

@@ -12,6 +12,7 @@ const WINDOWS: &str = include_str!("windows.sql");
 const SETS: &str = include_str!("sets.sql");
 const CALLS: &str = include_str!("calls.sql");
 const REFERENCES: &str = include_str!("references.sql");
+const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 5] = [
@@ -122,6 +123,11 @@ fn routines_call_others_as_in_postgresql() {
 #[test]
 fn foreign_keys_act_as_in_postgresql() {
     compare(REFERENCES);
+}
+
+#[test]
+fn errors_are_caught_as_in_postgresql() {
+    compare(EXCEPTIONS);
 }
 
 #[test]

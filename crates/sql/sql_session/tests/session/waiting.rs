@@ -329,3 +329,43 @@ fn copy_in_a_block_has_a_snapshot_of_its_own() {
     assert_eq!(run_now(client.session.copy_done()).expect("the parent is there"), "COPY 1");
     assert_eq!(client.run("COMMIT"), "COMMIT");
 }
+
+/// A call that waits inside of a block with handlers runs again from its begin.
+#[test]
+fn blocks_with_handlers_wait_for_rows() {
+    let database = new_database();
+    let mut client = Client::of(&database);
+    client.run("CREATE TABLE counter (id int PRIMARY KEY, v int NOT NULL)");
+    client.run("INSERT INTO counter VALUES (1, 0), (2, 0), (3, 0)");
+    client.run(
+        "CREATE FUNCTION adds(a int, b int) RETURNS int LANGUAGE plpgsql AS $$ DECLARE n int := 0; \
+         BEGIN UPDATE counter SET v = v + 1 WHERE id = a; BEGIN UPDATE counter SET v = v + 1 WHERE id \
+         = b; IF b = 2 THEN RAISE EXCEPTION 'undone'; END IF; n := 1; EXCEPTION WHEN raise_exception \
+         THEN UPDATE counter SET v = v + 10 WHERE id = 3; END; RETURN n; END $$",
+    );
+    let expected = Mutex::new([0_u64; 3]);
+    in_threads(&database, |thread, client| {
+        let mut state = thread + 7;
+        let mut done = 0;
+        while done < ROUNDS / 2 {
+            let (a, b) = (draw(&mut state, 2) + 1, draw(&mut state, 2) + 1);
+            match client.query(&format!("SELECT adds({a}, {b})")) {
+                Ok(shown) => {
+                    assert_eq!(shown, format!("{}\nSELECT 1", 2 - b));
+                    let mut counts = expected.lock().expect("no holder panics");
+                    counts[a as usize - 1] += 1;
+                    if b == 2 {
+                        counts[2] += 10
+                    } else {
+                        counts[0] += 1
+                    };
+                    done += 1;
+                }
+                Err(error) => assert_eq!(error.sqlstate, "40P01"),
+            }
+        }
+    });
+    let [one, two, three] = expected.into_inner().expect("no holder panics");
+    let counted = client.run("SELECT v FROM counter ORDER BY id");
+    assert_eq!(counted, format!("{one}\n{two}\n{three}\nSELECT 3"));
+}

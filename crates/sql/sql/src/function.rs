@@ -65,6 +65,14 @@ pub enum Function {
     Ascii,
     /// Concatenates the text of all arguments and skips nulls.
     Concat,
+    /// Puts the texts of the other arguments in the places of a format.
+    Format,
+    /// A name, in double quotes if it needs them.
+    QuoteIdent,
+    /// A text as a constant.
+    QuoteLiteral,
+    /// The same; null is `NULL`.
+    QuoteNullable,
     /// Formats a number or time.
     ToChar,
     /// Start of the transaction.
@@ -232,6 +240,7 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("gen_random_uuid", Function::RandomUuid, &[], Gives::Uuid),
     of("char_length", Function::Length, &[Takes::Text], Gives::Int4),
     of("character_length", Function::Length, &[Takes::Text], Gives::Int4),
+    of("quote_ident", Function::QuoteIdent, &[Takes::Text], Gives::Text),
     of("lower", Function::Lower, &[Takes::Text], Gives::Text),
     of("upper", Function::Upper, &[Takes::Text], Gives::Text),
     of("substr", Function::Substr, &[Takes::Text, Takes::Int4], Gives::Text),
@@ -321,6 +330,9 @@ impl Function {
             Self::Greatest => "greatest",
             Self::Least => "least",
             Self::Concat => "concat",
+            Self::Format => "format",
+            Self::QuoteLiteral => "quote_literal",
+            Self::QuoteNullable => "quote_nullable",
             Self::Extract => "extract",
             Self::ArraySlice => "array_slice",
             Self::Json { function, is_binary } => function.name(is_binary),

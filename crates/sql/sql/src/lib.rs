@@ -52,7 +52,7 @@ pub use load::{Load, read_load};
 pub use plpgsql::condition::{is_sqlstate, sqlstate};
 pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};
-pub use reserved::is_reserved;
+pub use reserved::{is_reserved, needs_quotes};
 pub use routine::{Routines, read_procedures, read_routines, read_signature};
 pub use schema::{IDENTITY, read_definitions, read_schema};
 pub use single::{

@@ -37,6 +37,26 @@ pub(crate) fn is_no_routine(name: &str) -> bool {
     is_reserved(name) || COLUMNS_ONLY.binary_search(&name).is_ok()
 }
 
+/// Other keywords that are no function names, which only `xml` has; sorted.
+const OF_XML: [&str; 11] = [
+    "xmlattributes",
+    "xmlconcat",
+    "xmlelement",
+    "xmlexists",
+    "xmlforest",
+    "xmlnamespaces",
+    "xmlparse",
+    "xmlpi",
+    "xmlroot",
+    "xmlserialize",
+    "xmltable",
+];
+
+/// Whether PostgreSQL's `quote_ident` puts the lower-case `name` in quotes.
+pub fn needs_quotes(name: &str) -> bool {
+    is_no_routine(name) || OF_XML.contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@
 //! integer, numeric, float, text, like, format, date, timestamp, interval
 //!                   functions and operators, also called by generated code
 //! input, output     values from text and as text; time_input, interval_input
+//! quoting           texts as parts of SQL
 //! style, zone       how a session writes values, and its time zone
 //! ```
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ pub mod like;
 pub mod numeric;
 pub mod order;
 pub mod output;
+pub mod quoting;
 pub mod real;
 pub mod row;
 pub mod scope;

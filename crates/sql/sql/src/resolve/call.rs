@@ -140,6 +140,9 @@ impl Resolver<'_> {
             "least" => Function::Least,
             "nullif" => Function::NullIf,
             "concat" => Function::Concat,
+            "format" => Function::Format,
+            "quote_literal" if values.len() == 1 => Function::QuoteLiteral,
+            "quote_nullable" if values.len() == 1 => Function::QuoteNullable,
             "string_to_array" => return self.signature_call(name, values, span),
             name if name.starts_with("array_") || name == "cardinality" => {
                 return self.array_call(name, values, span);
@@ -150,7 +153,10 @@ impl Resolver<'_> {
             return Err(self.error(span, ErrorKind::Syntax, format!("`{name}` needs an argument")));
         }
         match function {
-            Function::Concat => {
+            Function::Concat
+            | Function::Format
+            | Function::QuoteLiteral
+            | Function::QuoteNullable => {
                 let convert =
                     |value| self.convert(value, &SqlType::Text, Context::Assignment, span);
                 let arguments = values.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
@@ -333,7 +339,16 @@ fn has_no_argument(function: &ast::Function) -> bool {
 }
 
 /// Functions with arguments of any type.
-const ANY_TYPES: [&str; 5] = ["coalesce", "concat", "greatest", "least", "nullif"];
+const ANY_TYPES: [&str; 8] = [
+    "coalesce",
+    "concat",
+    "format",
+    "greatest",
+    "least",
+    "nullif",
+    "quote_literal",
+    "quote_nullable",
+];
 
 /// Functions that PostgreSQL calls without parentheses and namdb does not support.
 const NO_PARENTHESES_YET: [&str; 8] = [
@@ -357,7 +372,7 @@ fn instead_of(name: &str) -> &'static str {
             "pass the time as an argument, or CAST its text"
         }
         "age" => "subtract the times",
-        "format" | "concat_ws" => "concatenate the text with ||",
+        "concat_ws" => "concatenate the text with ||",
         "initcap" | "translate" | "regexp_replace" | "split_part" | "overlay" => {
             "use substr, replace and ||"
         }

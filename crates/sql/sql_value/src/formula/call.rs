@@ -7,7 +7,7 @@ use super::{Binary, Many, Unary};
 use crate::error::{Error, Result, sqlstate};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Value};
-use crate::{array, bytes, date, float, format, interval, numeric, text, timestamp, zone};
+use crate::{array, bytes, date, float, format, interval, numeric, quoting, text, timestamp, zone};
 use compact_str::CompactString;
 use sql::function::Function;
 use sql::types::SqlType;
@@ -121,6 +121,14 @@ fn of_texts(function: Function, types: &[SqlType]) -> Option<Chosen> {
             _ => Err(wrong_count()),
         }),
         Function::Concat => Lenient(concatenated),
+        Function::Format => Lenient(quoting::format),
+        Function::QuoteIdent => One(|a| Ok(Value::text(&quoting::identifier(text_of(a)?)))),
+        Function::QuoteLiteral => One(|a| Ok(Value::text(&quoting::literal(text_of(a)?)))),
+        Function::QuoteNullable => Lenient(|values| match values {
+            [Value::Null] => Ok(Value::text(&quoting::nullable(None))),
+            [a] => Ok(Value::text(&quoting::nullable(Some(text_of(a)?)))),
+            _ => Err(wrong_count()),
+        }),
         Function::ToChar => Two(|a, b| Ok(Value::Text(format::number(int_of(a)?, text_of(b)?)?))),
         _ => return None,
     })

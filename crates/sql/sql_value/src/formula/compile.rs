@@ -241,7 +241,12 @@ impl Compiler<'_> {
                 self.as_json(function, is_binary, arguments)
             }
             Function::ArrayToText => self.printed_elements(arguments),
-            Function::Concat => arguments.iter().map(|argument| self.printed(argument)).collect(),
+            Function::Concat
+            | Function::Format
+            | Function::QuoteLiteral
+            | Function::QuoteNullable => {
+                arguments.iter().map(|argument| self.printed(argument)).collect()
+            }
             _ => self.list(arguments),
         };
         match (choose(function, &types), &*nodes) {

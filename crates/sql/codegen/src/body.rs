@@ -185,6 +185,9 @@ impl<'a> Function<'a> {
             StatementKind::ReturnNext(None) => self.give_outputs(),
             StatementKind::ReturnQuery(sql, results) => self.return_query(sql, results),
             StatementKind::Raise(raise) => self.raise(raise),
+            StatementKind::Execute(..) | StatementKind::ReturnExecute(..) => {
+                Err(Unsupported::new("EXECUTE"))
+            }
             StatementKind::Protected(_)
             | StatementKind::Reraise
             | StatementKind::GetDiagnostics(_) => Err(Unsupported::new("a block with EXCEPTION")),

@@ -149,7 +149,9 @@ impl Flow<'_> {
                 targets.iter().for_each(|(target, _)| self.target(target, assigned));
             }
             // `body` refuses them.
-            StatementKind::Protected(_)
+            StatementKind::Execute(..)
+            | StatementKind::ReturnExecute(..)
+            | StatementKind::Protected(_)
             | StatementKind::Reraise
             | StatementKind::GetDiagnostics(_) => {}
             StatementKind::Nothing => {}
@@ -197,6 +199,8 @@ impl Flow<'_> {
                 self.into(into, &mut inside);
                 inside
             }
+            // `loops` refuses it.
+            Over::Dynamic(..) => assigned.clone(),
             Over::Elements { target, element, array } => {
                 self.formula(array, assigned);
                 self.read(element, assigned);

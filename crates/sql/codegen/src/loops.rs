@@ -77,6 +77,7 @@ impl<'a> Function<'a> {
                 }
                 return self.go_through_rows(into, sql, body, has_begun);
             }
+            Over::Dynamic(..) => return Err(Unsupported::new("EXECUTE")),
             Over::Elements { target, element, array } => {
                 let list = self.formula(array)?;
                 let Kind::List(kind) = &list.kind else {

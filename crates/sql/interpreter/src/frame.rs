@@ -7,7 +7,7 @@ use crate::plan::Statement;
 use crate::row_lock::HeldLocker;
 use crate::rows::Rows;
 use crate::run::Meter;
-use crate::single::Sequences;
+use crate::single::{Planner, Sequences};
 use layout::Key;
 use sql_value::Value;
 use std::sync::Arc;
@@ -55,6 +55,8 @@ pub(crate) struct Frame {
     pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
     pub sequences: Option<HeldSequences>,
+    /// Plans computed texts.
+    pub planner: Option<HeldPlanner>,
     /// Tables whose rows handlers of errors do not show.
     pub hidden: Vec<usize>,
     /// Rows that were locked in a snapshot that the transaction keeps, and may have changed since.
@@ -70,6 +72,16 @@ pub(crate) struct HeldSequences(pub Arc<dyn Sequences>);
 impl std::fmt::Debug for HeldSequences {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("sequences")
+    }
+}
+
+/// The planner of the session.
+#[derive(Clone)]
+pub(crate) struct HeldPlanner(pub Arc<dyn Planner>);
+
+impl std::fmt::Debug for HeldPlanner {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("planner")
     }
 }
 

@@ -63,5 +63,7 @@ pub use paused::Paused;
 pub use row_lock::{RowLockAnswer, RowLockMode, RowLocker};
 pub use rows::Rows;
 pub use run::Meter;
-pub use single::{Routine, Runner, Sequences, SingleStatement, StatementError, Tables};
+pub use single::{
+    DynamicStatement, Planner, Routine, Runner, Sequences, SingleStatement, StatementError, Tables,
+};
 pub use sql::query::IfLocked;

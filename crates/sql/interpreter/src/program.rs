@@ -5,6 +5,7 @@
 
 use crate::ahead::Ahead;
 use crate::plan::Statement;
+use sql::SqlType;
 use sql::procedure::{Condition, Diagnostic, Level, Parameter, Returns, Variable};
 use sql_value::Formula;
 
@@ -28,6 +29,8 @@ pub(crate) struct Program {
     pub outputs: Vec<usize>,
     /// The rows to read ahead.
     pub ahead: Ahead,
+    /// Whether a statement has a computed text.
+    pub has_texts: bool,
     /// Whether a block has handlers of errors.
     pub has_handlers: bool,
     /// Whether a statement changes or locks rows.
@@ -71,11 +74,35 @@ pub(crate) struct Into {
     pub direct: Option<Vec<(usize, usize)>>,
 }
 
+/// A statement with a computed text.
+#[derive(Debug)]
+pub(crate) struct Dynamic {
+    pub text: Expression,
+    /// With their types.
+    pub values: Vec<Expression>,
+    pub types: Vec<SqlType>,
+    pub is_result: bool,
+}
+
+/// The targets of its row, whose columns are cast to these types before.
+#[derive(Debug)]
+pub(crate) struct DynamicInto {
+    pub types: Vec<SqlType>,
+    pub into: Into,
+}
+
 /// The values that a loop iterates over.
 #[derive(Debug)]
 pub(crate) enum Over {
-    Range { from: Expression, to: Expression, by: Option<Expression>, reverse: bool },
+    Range {
+        from: Expression,
+        to: Expression,
+        by: Option<Expression>,
+        reverse: bool,
+    },
     Rows(usize),
+    /// The rows of a computed text, cast to these types.
+    Text(Dynamic, Vec<SqlType>),
     Elements(Expression),
 }
 
@@ -146,6 +173,8 @@ pub(crate) enum Step {
     Enter,
     /// Ends it: they are as before.
     Leave,
+    Execute(Dynamic, Option<DynamicInto>),
+    ReturnText(Dynamic, Vec<SqlType>),
     /// Begins the statements of a block with handlers, which are at a label.
     Protect {
         handlers: usize,

@@ -8,7 +8,7 @@ use crate::call::changes_references;
 use crate::compile::{compile, compile_single};
 use crate::control::{Interpreter, Notice};
 use crate::error::{Failure, OpenError};
-use crate::frame::{Frame, HeldSequences};
+use crate::frame::{Frame, HeldPlanner, HeldSequences};
 use crate::interrupt::{Deadline, Interrupt};
 use crate::plan::{Operator, Statement};
 use crate::program::Program;
@@ -18,10 +18,10 @@ use crate::run::{ALL, Run, check_locked_late, draw_hidden_key};
 use crate::scope::{NOTHING, View, microseconds};
 use fabric::Env;
 use procedure::Procedure;
-use sql::Catalog;
 use sql::expression::Expr;
 use sql::function::Function;
 use sql::procedure::Returns;
+use sql::{Catalog, SqlType};
 use sql_value::{Error, Formula, Stop, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -139,15 +139,23 @@ impl Routine {
     pub fn compile(procedure: &Procedure, tables: &Tables) -> Result<Self, OpenError> {
         let (mut program, _) = compile(procedure, &tables.bound)?;
         program.is_guarded = changes_references(procedure, &tables.bound);
-        let mut changed = procedure.statements.iter().flat_map(changed).collect();
+        let mut changed: Vec<usize> = procedure.statements.iter().flat_map(changed).collect();
         add_reached(&tables.bound, &mut changed);
-        let shared = shared(procedure.statements.iter(), &changed, &tables.bound);
+        let shared = match program.has_texts {
+            true => (0..tables.bound.len()).collect(),
+            false => shared(procedure.statements.iter(), &changed, &tables.bound),
+        };
         Ok(Self { program, shared })
     }
 
     /// Whether a statement changes or locks rows.
     pub fn writes(&self) -> bool {
         self.program.writes
+    }
+
+    /// Whether it has `EXECUTE`: it may change any table.
+    pub fn has_texts(&self) -> bool {
+        self.program.has_texts
     }
 
     /// Whether it has handlers of errors.
@@ -278,6 +286,33 @@ pub trait Sequences: Send + Sync {
     fn call(&self, function: Function, arguments: &[Value]) -> sql_value::Result<Value>;
 }
 
+/// Plans the texts of `EXECUTE`.
+pub trait Planner: Send + Sync {
+    /// Plans a statement whose parameters have these types. The columns of its rows are cast to
+    /// the types of targets, if there are any. `is_result` says that they must have those types.
+    ///
+    /// # Errors
+    ///
+    /// Those of the text, of the privileges of the caller, and of columns that do not fit.
+    fn plan(
+        &self,
+        text: &str,
+        types: &[SqlType],
+        wanted: Option<&[SqlType]>,
+        is_result: bool,
+    ) -> sql_value::Result<Arc<DynamicStatement>>;
+}
+
+/// A planned text of `EXECUTE`.
+#[derive(Debug)]
+pub struct DynamicStatement {
+    pub statement: SingleStatement,
+    /// Number of columns of its rows.
+    pub columns: usize,
+    /// The values of the targets.
+    pub casts: Vec<Formula>,
+}
+
 /// Runs statements, one transaction after the other.
 #[derive(Debug)]
 pub struct Runner {
@@ -294,6 +329,11 @@ impl Runner {
     /// Gives statements sequences.
     pub fn set_sequences(&mut self, sequences: Arc<dyn Sequences>) {
         self.frame.sequences = Some(HeldSequences(sequences));
+    }
+
+    /// Gives routines someone who plans the texts of `EXECUTE`.
+    pub fn set_planner(&mut self, planner: Arc<dyn Planner>) {
+        self.frame.planner = Some(HeldPlanner(planner));
     }
 
     /// Gives statements someone who grants locks of rows.

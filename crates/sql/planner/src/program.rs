@@ -146,6 +146,14 @@ impl<'r> Statements<'r> {
             StatementKind::GetRowCount(targets) => {
                 targets.iter().for_each(|(target, _)| self.target(target));
             }
+            StatementKind::Execute(dynamic, into) => {
+                dynamic.formulas().for_each(|value| self.formula(value));
+                let targets = into.iter().flat_map(|into| &into.targets);
+                targets.for_each(|(target, _)| self.target(target));
+            }
+            StatementKind::ReturnExecute(dynamic, _) => {
+                dynamic.formulas().for_each(|value| self.formula(value));
+            }
             StatementKind::GetDiagnostics(parts) => {
                 parts.iter().for_each(|(_, target, _)| self.target(target));
             }
@@ -166,6 +174,10 @@ impl<'r> Statements<'r> {
             Over::Rows { into, sql } => {
                 self.sql(sql);
                 self.targets(into);
+            }
+            Over::Dynamic(dynamic, into) => {
+                dynamic.formulas().for_each(|value| self.formula(value));
+                into.targets.iter().for_each(|(target, _)| self.target(target));
             }
             Over::Elements { target, array, .. } => {
                 self.target(target);

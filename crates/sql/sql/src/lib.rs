@@ -8,6 +8,7 @@
 
 mod blame;
 mod built_in;
+mod casts;
 pub mod catalog;
 mod depth;
 mod dumped;
@@ -44,6 +45,7 @@ mod view;
 pub mod walk;
 pub mod window;
 
+pub use casts::variable_casts;
 pub use catalog::{Catalog, Table, View};
 pub use embedded::{EmbeddedStatement, VariableName};
 pub use error::{Error, ErrorKind, PostgresError, Result};

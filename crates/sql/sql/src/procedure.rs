@@ -227,6 +227,10 @@ pub enum StatementKind {
     ReturnQuery(Sql, Vec<Expr>),
     /// `RAISE`
     Raise(Raise),
+    /// `EXECUTE`
+    Execute(Dynamic, Option<DynamicInto>),
+    /// `RETURN QUERY EXECUTE`; the rows have these types.
+    ReturnExecute(Dynamic, Vec<SqlType>),
     /// `RAISE` without arguments: the error that the running handler has caught.
     Reraise,
     /// The statements of a block with `EXCEPTION`, and its handlers.
@@ -249,6 +253,30 @@ pub struct Called {
     /// The routine's body; its declarations are the parameters with their values. `FOUND` is false
     /// behind the declarations. Behind the block, `FOUND` and `ROW_COUNT` are those from before it.
     pub block: Block,
+}
+
+/// A statement whose text is computed when the routine runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Dynamic {
+    pub text: Formula,
+    /// The values of `$1`, `$2`, ...
+    pub values: Vec<Formula>,
+    /// Whether its rows must have the types of the function's rows.
+    pub is_result: bool,
+}
+
+impl Dynamic {
+    /// Its expressions.
+    pub fn formulas(&self) -> impl Iterator<Item = &Formula> {
+        std::iter::once(&self.text).chain(&self.values)
+    }
+}
+
+/// The targets of the row of such a statement, with their types.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DynamicInto {
+    pub is_strict: bool,
+    pub targets: Vec<(Target, SqlType)>,
 }
 
 /// Statements whose errors have handlers. An error undoes what they have changed in the database.
@@ -346,6 +374,8 @@ pub enum Over {
     },
     /// `FOR row IN query`
     Rows { into: Into, sql: Sql },
+    /// `FOR row IN EXECUTE text`
+    Dynamic(Dynamic, DynamicInto),
     /// `FOREACH element IN ARRAY array`
     Elements {
         target: Target,

@@ -54,6 +54,8 @@ fn any(statements: &[Statement], test: &dyn Fn(&Query) -> bool) -> bool {
         | StatementKind::ReturnNext(_)
         | StatementKind::Raise(_)
         | StatementKind::Reraise
+        | StatementKind::Execute(..)
+        | StatementKind::ReturnExecute(..)
         | StatementKind::GetRowCount(_)
         | StatementKind::GetDiagnostics(_)
         | StatementKind::Nothing => false,

@@ -171,6 +171,9 @@ impl Walk<'_> {
                 let more = raise.detail.iter().chain(&raise.hint).chain(&raise.code);
                 raise.values.iter().chain(more).for_each(&mut *self.formula);
             }
+            StatementKind::Execute(dynamic, _) | StatementKind::ReturnExecute(dynamic, _) => {
+                dynamic.formulas().for_each(&mut *self.formula);
+            }
             StatementKind::Protected(protected) => {
                 protected.parts().for_each(|statements| self.statements(statements));
             }
@@ -196,6 +199,7 @@ impl Walk<'_> {
                 [from, to].into_iter().chain(by).for_each(&mut *self.formula);
             }
             Over::Rows { sql, .. } => (self.sql)(sql),
+            Over::Dynamic(dynamic, _) => dynamic.formulas().for_each(&mut *self.formula),
             Over::Elements { array, .. } => (self.formula)(array),
         }
     }

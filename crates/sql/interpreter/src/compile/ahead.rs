@@ -189,6 +189,9 @@ fn assign(step: &Step, assigned: &mut BTreeSet<usize>) {
         Step::Statement { into: Some(into), .. } | Step::Next { into, .. } => {
             assigned.extend(into.targets.iter().map(|(target, _)| place(target)));
         }
+        Step::Execute(_, Some(into)) => {
+            assigned.extend(into.into.targets.iter().map(|(target, _)| place(target)));
+        }
         Step::RowCount(targets) => assigned.extend(targets.iter().map(|(target, _)| place(target))),
         _ => {}
     }

@@ -3,7 +3,10 @@
 use super::ahead;
 use crate::ahead::Ahead;
 use crate::plan::{Execution, Outputs, Statement};
-use crate::program::{Conversion, Expression, Handler, Into, Over, Program, Raise, Step, Target};
+use crate::program::{
+    Conversion, Dynamic, DynamicInto, Expression, Handler, Into, Over, Program, Raise, Step, Target,
+};
+use sql::SqlType;
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::procedure::{
     self, Block, Body, Formula, ParameterMode, Procedure, Returns, RoutineKind, StatementKind,
@@ -39,6 +42,12 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
             into.direct = direct(&statements[*number], &procedure.variables, into);
         }
     }
+    let has_texts = compiler.steps.iter().any(|step| {
+        matches!(
+            step,
+            Step::Execute(..) | Step::ReturnText(..) | Step::Start { over: Over::Text(..), .. }
+        )
+    });
     let mut program = Program {
         name: procedure.name.clone(),
         parameters: procedure.parameters.clone(),
@@ -46,7 +55,9 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         returns: procedure.returns.clone(),
         is_strict: procedure.is_strict,
         width,
-        writes: statements.iter().any(|statement| statement.writes),
+        // A computed text may change anything.
+        writes: has_texts || statements.iter().any(|statement| statement.writes),
+        has_texts,
         statements,
         has_handlers: compiler.steps.iter().any(|step| matches!(step, Step::Protect { .. })),
         steps: compiler.steps,
@@ -57,7 +68,9 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         ahead: Ahead::default(),
         is_guarded: false,
     };
-    ahead::note(&mut program);
+    if !has_texts {
+        ahead::note(&mut program);
+    }
     program
 }
 
@@ -213,6 +226,12 @@ impl Compiler {
                 detail: raise.detail.as_ref().map(expression),
                 hint: raise.hint.as_ref().map(expression),
             }),
+            StatementKind::Execute(text, targets) => {
+                Step::Execute(dynamic(text), targets.as_ref().map(dynamic_into))
+            }
+            StatementKind::ReturnExecute(text, types) => {
+                Step::ReturnText(dynamic(text), types.clone())
+            }
             StatementKind::Protected(protected) => return self.protected(protected),
             StatementKind::Reraise => Step::RaiseAgain,
             StatementKind::GetDiagnostics(parts) => {
@@ -322,6 +341,9 @@ impl Compiler {
                 reverse: *reverse,
             },
             procedure::Over::Rows { sql, .. } => Over::Rows(at(sql)),
+            procedure::Over::Dynamic(text, targets) => {
+                Over::Text(dynamic(text), dynamic_into(targets).types)
+            }
             procedure::Over::Elements { array, .. } => Over::Elements(expression(array)),
         };
         let place = self.loops;
@@ -391,6 +413,37 @@ fn into(into: &procedure::Into) -> Into {
     Into { is_strict: into.is_strict, targets, direct: None }
 }
 
+fn dynamic(dynamic: &procedure::Dynamic) -> Dynamic {
+    Dynamic {
+        text: expression(&dynamic.text),
+        values: dynamic.values.iter().map(expression).collect(),
+        types: dynamic.values.iter().map(|value| value.expr.sql_type.clone()).collect(),
+        is_result: dynamic.is_result,
+    }
+}
+
+/// Returns the types of the columns, and where they go: a record takes one for each field.
+fn dynamic_into(given: &procedure::DynamicInto) -> DynamicInto {
+    let column = |column: usize, sql_type: &SqlType| {
+        let kind = ExprKind::Column(ColumnRef { level: 0, source: 0, column });
+        Expr { kind, sql_type: sql_type.clone() }
+    };
+    let is_strict = given.is_strict;
+    if let [(to, SqlType::Record(fields))] = &given.targets[..] {
+        let types: Vec<SqlType> = fields.iter().map(|field| field.sql_type.clone()).collect();
+        let row = types.iter().enumerate().map(|(at, of)| column(at, of)).collect();
+        let kind = ExprKind::Row(row);
+        let row = Expr { kind, sql_type: SqlType::Record(fields.clone()) };
+        let targets = vec![(target(to), conversion(&row))];
+        return DynamicInto { types, into: Into { is_strict, targets, direct: None } };
+    }
+    let pair =
+        |(at, (to, _)): (usize, &(procedure::Target, SqlType))| (target(to), Conversion::Same(at));
+    let targets = given.targets.iter().enumerate().map(pair).collect();
+    let types = given.targets.iter().map(|(_, sql_type)| sql_type.clone()).collect();
+    DynamicInto { types, into: Into { is_strict, targets, direct: None } }
+}
+
 /// Returns the targets of a loop's values.
 fn loop_into(over: &procedure::Over) -> Into {
     let targets = match over {
@@ -401,6 +454,7 @@ fn loop_into(over: &procedure::Over) -> Into {
             vec![(target(to), conversion(element))]
         }
         procedure::Over::Rows { into: row, .. } => return into(row),
+        procedure::Over::Dynamic(_, targets) => return dynamic_into(targets).into,
         procedure::Over::Forever | procedure::Over::While(_) => Vec::new(),
     };
     Into { is_strict: false, targets, direct: None }

@@ -55,6 +55,8 @@ pub(crate) fn compile(
         statements.push(compiled);
     }
     let mut program = body::compile(&procedure.routine, statements);
-    batched_inserts::note(&procedure.statements, &mut program, tables);
+    if !program.has_texts {
+        batched_inserts::note(&procedure.statements, &mut program, tables);
+    }
     Ok((program, all_whole))
 }

@@ -49,6 +49,10 @@ impl<E: Env> Interpreter<'_, '_, E> {
             // Boxed: other loops start without awaiting anything, and their futures should stay
             // small.
             Over::Rows(number) => Box::pin(self.start_rows(*number)).await,
+            Over::Text(dynamic, types) => {
+                let rows = Box::pin(self.start_text(dynamic, types)).await?;
+                Ok(Loop::Rows { rows, at: 0 })
+            }
             Over::Elements(array) => match self.evaluate(array).await? {
                 Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
                 _ => Err(plain("22004", "FOREACH expression must not be null")),

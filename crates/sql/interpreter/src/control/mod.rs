@@ -1,10 +1,11 @@
 //! The interpreter of a procedure's steps: `assign` stores values in variables, `loops` advances
-//! loops, `results` adds rows to the result of the call, `raise` executes `RAISE`, and `protected`
-//! goes on at the handlers of errors.
+//! loops, `results` adds rows to the result of the call, `raise` executes `RAISE`, `protected`
+//! goes on at the handlers of errors, and `dynamic` runs statements with computed texts.
 //!
 //! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 mod assign;
+mod dynamic;
 mod loops;
 mod protected;
 mod raise;
@@ -172,6 +173,8 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 self.set_found(self.frame.processed > 0);
             }
             Step::Deliver { number, conversions } => self.deliver(*number, conversions).await?,
+            Step::Execute(dynamic, into) => self.execute_text(dynamic, into.as_ref()).await?,
+            Step::ReturnText(dynamic, types) => self.return_text(dynamic, types).await?,
             Step::Raise(raise) => self.raise(raise).await?,
             Step::Unprotect => self.unprotect().await?,
             Step::Diagnose(parts) => self.diagnose(parts).await?,

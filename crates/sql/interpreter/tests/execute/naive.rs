@@ -108,6 +108,7 @@ fn statement_queries(kind: &StatementKind, queries: &mut Numbered) {
                     formulas.extend(by);
                 }
                 Over::Rows { sql, .. } => queries.push((sql.number, sql.query.clone())),
+                Over::Dynamic(dynamic, _) => formulas.extend(dynamic.formulas()),
                 Over::Elements { array, .. } => formulas.push(array),
             }
             inside.push(body);
@@ -117,6 +118,9 @@ fn statement_queries(kind: &StatementKind, queries: &mut Numbered) {
         StatementKind::Raise(raise) => formulas.extend(&raise.values),
         StatementKind::Protected(protected) => {
             inside.extend(protected.parts().map(|statements| &statements[..]));
+        }
+        StatementKind::Execute(dynamic, _) | StatementKind::ReturnExecute(dynamic, _) => {
+            formulas.extend(dynamic.formulas());
         }
         StatementKind::GetRowCount(_)
         | StatementKind::GetDiagnostics(_)

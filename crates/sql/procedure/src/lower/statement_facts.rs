@@ -345,6 +345,14 @@ impl<'a> Finder<'a> {
             StatementKind::GetRowCount(targets) => {
                 targets.iter().for_each(|(target, _)| self.target(target));
             }
+            StatementKind::Execute(dynamic, into) => {
+                dynamic.formulas().for_each(|value| self.formula(value));
+                let targets = into.iter().flat_map(|into| &into.targets);
+                targets.for_each(|(target, _)| self.target(target));
+            }
+            StatementKind::ReturnExecute(dynamic, _) => {
+                dynamic.formulas().for_each(|value| self.formula(value));
+            }
             StatementKind::GetDiagnostics(parts) => {
                 parts.iter().for_each(|(_, target, _)| self.target(target));
             }
@@ -371,6 +379,10 @@ impl<'a> Finder<'a> {
             }
             Over::Rows { into, sql } => {
                 self.sql(sql);
+                into.targets.iter().for_each(|(target, _)| self.target(target));
+            }
+            Over::Dynamic(dynamic, into) => {
+                dynamic.formulas().for_each(|value| self.formula(value));
                 into.targets.iter().for_each(|(target, _)| self.target(target));
             }
             Over::Elements { target, array, .. } => {

@@ -264,6 +264,15 @@ impl<'p> Flow<'p> {
                     .iter()
                     .for_each(|(target, _)| self.target(target, Traced::Origin(Origin::Computed)));
             }
+            StatementKind::Execute(dynamic, into) => {
+                dynamic.formulas().for_each(|value| drop(self.formula(value)));
+                for (target, _) in into.iter().flat_map(|into| &into.targets) {
+                    self.target(target, Traced::Origin(Origin::Computed));
+                }
+            }
+            StatementKind::ReturnExecute(dynamic, _) => {
+                dynamic.formulas().for_each(|value| drop(self.formula(value)));
+            }
             StatementKind::GetDiagnostics(parts) => {
                 let computed = || Traced::Origin(Origin::Computed);
                 parts.iter().for_each(|(_, target, _)| self.target(target, computed()));
@@ -332,6 +341,13 @@ impl<'p> Flow<'p> {
                 let rows =
                     self.procedure.statements.get(at).map_or(1, |statement| statement.root.rows);
                 Count::Known(Times::Count(rows))
+            }
+            Over::Dynamic(dynamic, into) => {
+                dynamic.formulas().for_each(|value| drop(self.formula(value)));
+                for (target, _) in &into.targets {
+                    self.target(target, Traced::Origin(Origin::Computed));
+                }
+                Count::Known(Times::Unknown)
             }
             Over::Elements { target, array, .. } => {
                 let array = self.formula(array);

@@ -138,6 +138,7 @@ impl Compiler<'_> {
             "GET" => self.get_diagnostics(),
             "PERFORM" => self.perform(),
             "CALL" if self.called.is_some() => self.call_statement(),
+            "EXECUTE" if self.called.is_some() => self.execute_statement(),
             "ASSERT" if self.called.is_some() => self.assert_statement(),
             "NULL" => {
                 self.cursor.next();

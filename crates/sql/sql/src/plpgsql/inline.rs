@@ -9,8 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::errors::Findings;
 use crate::expression::{BinaryOperator, Expr, ExprKind, Test};
 use crate::procedure::{
-    Block, Called, Formula, Into, Level, Over, Parameter, ParameterMode, Raise, Returns, Sql,
-    Statement, StatementKind, Target, Volatility,
+    Block, Called, Dynamic, DynamicInto, Formula, Into, Level, Over, Parameter, ParameterMode,
+    Raise, Returns, Sql, Statement, StatementKind, Target, Volatility,
 };
 use crate::query::{From, FromKind, InsertSource, OnConflict, Query, Select};
 use crate::resolve::PendingCall;
@@ -382,6 +382,28 @@ impl<'a> Compiler<'a> {
         }
         let body = self.appended(&results, values, line);
         let over = Over::Rows { into: Into { is_strict: false, targets }, sql };
+        StatementKind::Loop { label: None, over, body }
+    }
+
+    /// `RETURN QUERY EXECUTE`
+    pub(super) fn dynamic_rows(
+        &mut self,
+        dynamic: Dynamic,
+        types: Vec<SqlType>,
+        span: Span,
+    ) -> StatementKind {
+        let Some(results) = self.inlining.results.clone() else {
+            return StatementKind::ReturnExecute(dynamic, types);
+        };
+        let line = self.line(span);
+        let (mut targets, mut values) = (Vec::new(), Vec::new());
+        for sql_type in types {
+            let variable = self.add_variable("column", sql_type.clone(), span);
+            targets.push((Target::Variable(variable), sql_type));
+            values.push(self.value_of(variable));
+        }
+        let body = self.appended(&results, values, line);
+        let over = Over::Dynamic(dynamic, DynamicInto { is_strict: false, targets });
         StatementKind::Loop { label: None, over, body }
     }
 

@@ -72,13 +72,18 @@ impl Compiler<'_> {
         self.cursor.expect_word("IN")?;
         let reverse = self.cursor.accept_word("REVERSE");
         let span = self.cursor.span();
-        if self.cursor.is_word("EXECUTE") {
+        let is_text = self.cursor.is_word("EXECUTE");
+        if is_text && self.called.is_none() {
             return Err(self.outside(span, "EXECUTE", "write the query itself"));
         }
         let tokens = self.until_word("LOOP")?;
         let body = self.cursor.position();
         self.cursor.rewind(from);
         let over = match points(&tokens) {
+            _ if is_text => {
+                let targets = self.row_targets(place)?;
+                self.dynamic_loop(targets, &tokens[1..], span)?
+            }
             Some(at) => self.range(&tokens, at, reverse, span)?,
             None if reverse => {
                 return Err(self.syntax(span, "REVERSE is only allowed for ranges of integers"));

@@ -3,9 +3,9 @@
 //! A [`Compiler`] makes one pass over the text, as PostgreSQL does, because names refer to earlier
 //! declarations. `block` and `declare` parse the structure; `control`, `loops`, `raise` and
 //! `assign` parse PL/pgSQL's statements, and `statement` SQL statements; `embed` builds the text
-//! that a planner gets; `exception` parses handlers of errors; `assigned` checks that records are
-//! assigned before use. `inline` puts the bodies of called routines before the statements that call
-//! them, and `call` parses `CALL`.
+//! that a planner gets; `exception` parses handlers of errors, and `execute` statements with
+//! computed texts; `assigned` checks that records are assigned before use. `inline` puts the bodies
+//! of called routines before the statements that call them, and `call` parses `CALL`.
 //!
 //! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
@@ -18,6 +18,7 @@ mod control;
 mod declare;
 mod embed;
 mod exception;
+mod execute;
 mod inline;
 mod loops;
 mod raise;

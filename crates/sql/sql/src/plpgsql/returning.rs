@@ -84,6 +84,9 @@ impl Compiler<'_> {
             return Err(error.advise("write RETURNS SETOF or RETURNS TABLE"));
         };
         let span = self.cursor.span();
+        if self.cursor.is_word("EXECUTE") && self.called.is_some() {
+            return self.return_execute(start);
+        }
         if self.cursor.is_word("EXECUTE") {
             return Err(self.outside(span, "EXECUTE", "write the query itself"));
         }

@@ -56,7 +56,7 @@ impl Compiler<'_> {
     }
 
     /// Parses the targets after the `INTO` at position `at`, and returns the position after them.
-    fn read_into(
+    pub(super) fn read_into(
         &mut self,
         tokens: &[TokenWithSpan],
         at: usize,

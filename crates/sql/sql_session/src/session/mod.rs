@@ -17,6 +17,7 @@
 //! copying       COPY; binary_copy: with rows of values
 //! cursors       DECLARE, FETCH, CLOSE
 //! explain       EXPLAIN
+//! dynamic       texts of EXECUTE in routines
 //! details       errors without rows that the role may not read
 //! analyze       ANALYZE
 //! advisory      advisory locks
@@ -38,6 +39,7 @@ mod cursors;
 mod definition;
 mod details;
 mod divided;
+mod dynamic;
 mod explain;
 pub(crate) mod grants;
 mod identity;
@@ -81,6 +83,7 @@ use crate::outcome::{Notice, Outcome};
 use crate::row_locks::SessionRows;
 use cache::Cache;
 use copying::Copying;
+use dynamic::DynamicPlans;
 use explain::Measured;
 use fabric::Fabric;
 use identity::Identity;
@@ -143,6 +146,7 @@ pub struct SqlSession<H: Host> {
     /// The serial numbers of the catalog and of the identity with which its role was last seen.
     role_seen: (u64, u64),
     sequences: Arc<SessionSequences<H>>,
+    texts: Arc<DynamicPlans>,
     /// Measurements of the last statement, if they are wanted.
     measured: Option<Measured>,
     cache: Cache,
@@ -169,6 +173,8 @@ impl<H: Host> SqlSession<H> {
         let sequences = SessionSequences::new(database.clone(), identity.current.clone());
         let sequences = Arc::new(sequences);
         runner.set_sequences(sequences.clone());
+        let texts = Arc::new(DynamicPlans::default());
+        runner.set_planner(texts.clone());
         runner.set_row_locker(row_locks.clone());
         let interrupt = Arc::new(Interrupt::default());
         runner.set_interrupt(interrupt.clone());
@@ -192,6 +198,7 @@ impl<H: Host> SqlSession<H> {
             identity,
             role_seen: (u64::MAX, u64::MAX),
             sequences,
+            texts,
             measured: None,
             cache: Cache::default(),
             advisory,

@@ -440,6 +440,7 @@ impl<H: Host> SqlSession<H> {
     ) -> Result<(u64, Option<Paused>), Ended> {
         if let PlannedAction::Call(call) = &planned.action {
             self.hide_rows(version, call.routine);
+            self.begin_texts(version, call.routine);
         }
         let mut transaction = transaction.statement();
         let (runner, rows, tables) = (&mut self.runner, &mut self.rows, &version.tables);

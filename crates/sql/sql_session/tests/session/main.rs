@@ -4,6 +4,7 @@ mod calls;
 mod catalog;
 mod caught;
 mod copies;
+mod dynamic;
 mod explain;
 mod grants;
 mod interrupts;

@@ -13,6 +13,7 @@ const SETS: &str = include_str!("sets.sql");
 const CALLS: &str = include_str!("calls.sql");
 const REFERENCES: &str = include_str!("references.sql");
 const EXCEPTIONS: &str = include_str!("exceptions.sql");
+const DYNAMIC: &str = include_str!("dynamic.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 5] = [
@@ -128,6 +129,11 @@ fn foreign_keys_act_as_in_postgresql() {
 #[test]
 fn errors_are_caught_as_in_postgresql() {
     compare(EXCEPTIONS);
+}
+
+#[test]
+fn computed_texts_run_as_in_postgresql() {
+    compare(DYNAMIC);
 }
 
 #[test]

@@ -177,6 +177,9 @@ impl<'a> Branches<'a> {
             Over::Rows { into, .. } => {
                 into.targets.iter().for_each(|(target, _)| self.unknown(target));
             }
+            Over::Dynamic(_, into) => {
+                into.targets.iter().for_each(|(target, _)| self.unknown(target));
+            }
             Over::Elements { target, .. } => self.unknown(target),
         }
     }

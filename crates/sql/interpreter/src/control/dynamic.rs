@@ -1,0 +1,121 @@
+//! `EXECUTE`: statements whose texts are computed.
+//!
+//! The session plans them, and keeps their plans. They run as other statements of the call, with
+//! the values behind `USING` as their variables.
+//!
+//! Decision: docs/decisions/0365-texts-of-execute-are-planned-by-the-session.md
+
+use super::{Interpreter, no_row, stopped};
+use crate::error::{Failure, Result, plain};
+use crate::frame::HeldPlanner;
+use crate::program::{Dynamic, DynamicInto};
+use crate::rows::Rows;
+use crate::run::{ALL, Run};
+use crate::single::DynamicStatement;
+use fabric::Env;
+use sql::SqlType;
+use sql_value::{Error, Value};
+use std::sync::Arc;
+
+impl<E: Env> Interpreter<'_, '_, E> {
+    /// `EXECUTE`
+    pub(super) async fn execute_text(
+        &mut self,
+        dynamic: &Dynamic,
+        into: Option<&DynamicInto>,
+    ) -> Result<()> {
+        let planned = self.run_text(dynamic, into.map(|into| &into.types[..])).await?;
+        let Some(into) = into else { return Ok(()) };
+        if planned.columns == 0 {
+            return Err(plain("42601", "INTO used with a command that cannot return data"));
+        }
+        let count = self.rows.len();
+        if into.into.is_strict && count == 0 {
+            return Err(no_row());
+        }
+        if into.into.is_strict && count > 1 {
+            return Err(plain("P0003", "query returned more than one row"));
+        }
+        if count == 0 {
+            return self.store_nothing(&into.into);
+        }
+        let mut row = self.converted(&planned, self.rows.row(0))?;
+        self.store_row(&into.into, &mut row)
+    }
+
+    /// Starts a loop over the rows of `EXECUTE`.
+    pub(super) async fn start_text(
+        &mut self,
+        dynamic: &Dynamic,
+        types: &[SqlType],
+    ) -> Result<Rows> {
+        // As in other loops, `ROW_COUNT` keeps its value.
+        let processed = self.frame.processed;
+        let planned = self.run_text(dynamic, Some(types)).await?;
+        self.frame.processed = processed;
+        if planned.columns == 0 {
+            return Err(plain("42P11", "cannot open a statement without rows as cursor"));
+        }
+        self.converted_rows(&planned, types.len())
+    }
+
+    /// `RETURN QUERY EXECUTE`
+    pub(super) async fn return_text(&mut self, dynamic: &Dynamic, types: &[SqlType]) -> Result<()> {
+        let planned = self.run_text(dynamic, Some(types)).await?;
+        let rows = self.converted_rows(&planned, types.len())?;
+        for row in rows.iter() {
+            self.result.push_row(row, None);
+        }
+        self.set_found(!rows.is_empty());
+        self.frame.processed = rows.len() as u64;
+        Ok(())
+    }
+
+    /// Runs a statement with a computed text; its rows are then in `rows`.
+    async fn run_text(
+        &mut self,
+        dynamic: &Dynamic,
+        wanted: Option<&[SqlType]>,
+    ) -> Result<Arc<DynamicStatement>> {
+        let Value::Text(text) = self.evaluate(&dynamic.text).await? else {
+            return Err(plain("22004", "query string argument of EXECUTE is null"));
+        };
+        let mut values = Vec::with_capacity(dynamic.values.len());
+        for value in &dynamic.values {
+            values.push(self.evaluate(value).await?);
+        }
+        let Some(HeldPlanner(planner)) = &self.frame.planner else {
+            return Err(Error::internal("EXECUTE without a planner").into());
+        };
+        let planned = planner.plan(&text, &dynamic.types, wanted, dynamic.is_result);
+        let planned = planned.map_err(Failure::Sql)?;
+        let own = std::mem::replace(&mut self.frame.variables, values);
+        let processed = self.frame.processed;
+        let Self { txn, tables, frame, rows, .. } = self;
+        let statement = &planned.statement.statement;
+        let ended = Run { txn, tables, frame, statement }.statement(ALL, rows).await;
+        self.frame.variables = own;
+        if let Err(failure) = ended {
+            self.frame.processed = processed;
+            return Err(failure);
+        }
+        Ok(planned)
+    }
+
+    /// A row with its columns cast for the targets.
+    fn converted(&self, planned: &DynamicStatement, row: &[Value]) -> Result<Vec<Value>> {
+        let view = self.view(row);
+        let cast = planned.casts.iter().map(|cast| cast.evaluate(&view).map_err(stopped));
+        cast.collect()
+    }
+
+    fn converted_rows(&mut self, planned: &DynamicStatement, width: usize) -> Result<Rows> {
+        let rows = std::mem::take(self.rows);
+        let mut converted = Rows::new(width);
+        for row in rows.iter() {
+            converted.push_row(&self.converted(planned, row)?, None);
+        }
+        *self.rows = rows;
+        Ok(converted)
+    }
+}

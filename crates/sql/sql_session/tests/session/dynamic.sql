@@ -1,0 +1,125 @@
+-- EXECUTE, and functions for its texts.
+CREATE TABLE item (id int PRIMARY KEY, name varchar(20), price numeric(10, 2), made date);
+CREATE TABLE "Odd name" (id int PRIMARY KEY, "select" text);
+INSERT INTO item VALUES (1, 'nut', 0.10, '2024-01-01'), (2, 'bolt', 0.25, '2024-02-01'), (3, 'it''s', 7, NULL);
+INSERT INTO "Odd name" VALUES (1, 'one'), (2, 'two');
+
+-- format, quote_ident, quote_literal, quote_nullable
+SELECT format('%s-%I-%L', 'a', 'B c', 'd''e');
+SELECT format('%2$s %1$s %s', 'a', 'b');
+SELECT format('[%5s][%-5s][%5s]', 'ab', 'cd', NULL);
+SELECT format('[%*s][%-*s][%*s]', 4, 'x', 4, 'y', -4, 'z');
+SELECT format('[%3$*1$s][%2$s]', 6, 'b', 'c');
+SELECT format('%L %L %L', NULL, 'a\b', 12);
+SELECT format('%s %s %s', true, 1.50, '2024-01-01'::date);
+SELECT format('%% done %s', 100);
+SELECT format('nothing');
+SELECT format(NULL, 1);
+SELECT format('%I', NULL);
+SELECT format('%s');
+SELECT format('%d', 1);
+SELECT format('%', 1);
+SELECT format('%0$s', 1);
+SELECT format('%1', 1);
+SELECT format('%I %I %I', 'select', 'plain', 'Mixed');
+SELECT quote_ident('abc'), quote_ident('a b'), quote_ident('user'), quote_ident('q"q'), quote_ident(''), quote_ident('1a'), quote_ident('timestamp');
+SELECT quote_literal('abc'), quote_literal('a''b'), quote_literal('a\b'), quote_literal(12), quote_literal(NULL);
+SELECT quote_nullable('abc'), quote_nullable(NULL), quote_nullable(1.5);
+SELECT quote_ident(NULL);
+
+-- EXECUTE with INTO and USING
+CREATE FUNCTION one(q text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text; BEGIN EXECUTE q INTO r; RETURN r; END $$;
+SELECT one('SELECT 1');
+SELECT one('SELECT name FROM item WHERE id = 2');
+SELECT one('SELECT name FROM item WHERE id = 99');
+SELECT one('SELECT name, price FROM item ORDER BY id');
+SELECT one('SELECT count(*) FROM item');
+SELECT one('UPDATE item SET price = price + 1 WHERE id = 1 RETURNING price');
+SELECT one('SELECT nothing FROM item');
+SELECT one('SELEC 1');
+SELECT one('SELECT 1 FROM nowhere');
+SELECT one('UPDATE item SET price = 1');
+SELECT one(NULL);
+SELECT one('COMMIT');
+CREATE FUNCTION priced(t text, k int) RETURNS numeric LANGUAGE plpgsql AS $$ DECLARE r numeric; BEGIN EXECUTE format('SELECT price FROM %I WHERE id = $1', t) INTO r USING k; RETURN r; END $$;
+SELECT priced('item', 1);
+SELECT priced('item', 3);
+SELECT priced('item', 4);
+SELECT priced('Odd name', 1);
+SELECT priced('item; DROP TABLE item', 1);
+CREATE FUNCTION counted(t text) RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN EXECUTE 'SELECT count(*) FROM ' || quote_ident(t) INTO n; RETURN n; END $$;
+SELECT counted('item');
+SELECT counted('Odd name');
+CREATE FUNCTION several(a int, b text, OUT x int, OUT y text, OUT z date) LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SELECT $1 * 2, $2 || ''!'', made FROM item WHERE id = $1' USING a, b INTO x, y, z; END $$;
+SELECT * FROM several(1, 'hi');
+SELECT * FROM several(3, NULL);
+SELECT * FROM several(8, 'no');
+CREATE FUNCTION fewer(OUT x int, OUT y text) LANGUAGE plpgsql AS $$ BEGIN x := 5; y := 'old'; EXECUTE 'SELECT 7' INTO x, y; END $$;
+SELECT * FROM fewer();
+CREATE FUNCTION strictly(q text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text := 'kept'; BEGIN EXECUTE q INTO STRICT r; RETURN r; EXCEPTION WHEN no_data_found THEN RETURN 'none ' || r; WHEN too_many_rows THEN RETURN 'many ' || r; END $$;
+SELECT strictly('SELECT name FROM item WHERE id = 1');
+SELECT strictly('SELECT name FROM item WHERE id = 7');
+SELECT strictly('SELECT name FROM item');
+CREATE FUNCTION a_row(k int) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r item%ROWTYPE; BEGIN EXECUTE 'SELECT * FROM item WHERE id = $1' INTO r USING k; RETURN concat(r.id, '/', r.name, '/', r.price, '/', r.made); END $$;
+SELECT a_row(2);
+SELECT a_row(22);
+CREATE FUNCTION field(k int) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r item%ROWTYPE; BEGIN EXECUTE 'SELECT name FROM item WHERE id = $1' INTO r.name USING k; RETURN r.name; END $$;
+SELECT field(1);
+CREATE FUNCTION cast_into(q text) RETURNS int LANGUAGE plpgsql AS $$ DECLARE n int; BEGIN EXECUTE q INTO n; RETURN n; EXCEPTION WHEN invalid_text_representation THEN RETURN -1; WHEN numeric_value_out_of_range THEN RETURN -2; END $$;
+SELECT cast_into('SELECT ''12''::text');
+SELECT cast_into('SELECT ''x''::text');
+SELECT cast_into('SELECT 3.7');
+SELECT cast_into('SELECT 99999999999');
+CREATE FUNCTION in_using2() RETURNS int LANGUAGE plpgsql AS $$ DECLARE r int; a int[] := ARRAY[1, 3]; BEGIN EXECUTE 'SELECT sum(id) FROM item WHERE id = ANY ($1) AND id > $2' INTO r USING a, 1 + 1; RETURN r; END $$;
+SELECT in_using2();
+
+-- Changes, FOUND and ROW_COUNT
+CREATE FUNCTION changes(q text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE n int; BEGIN PERFORM 1 FROM item WHERE id = 1; EXECUTE q; GET DIAGNOSTICS n = ROW_COUNT; RETURN n || ' ' || FOUND; END $$;
+SELECT changes('INSERT INTO item VALUES (10, ''ten'', 10, NULL), (11, ''eleven'', 11, NULL)');
+SELECT changes('UPDATE item SET price = price * 2 WHERE id >= 10');
+SELECT changes('DELETE FROM item WHERE id = 11');
+SELECT changes('DELETE FROM item WHERE id = 12');
+SELECT changes('SELECT * FROM item');
+SELECT changes('INSERT INTO item VALUES (1)');
+SELECT * FROM item ORDER BY id;
+CREATE FUNCTION both_ways() RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text := ''; n int; BEGIN FOR i IN 20 .. 22 LOOP EXECUTE 'INSERT INTO item (id, name) VALUES ($1, $2)' USING i, 'n' || i; SELECT count(*) INTO n FROM item WHERE id >= 20; r := r || n; END LOOP; UPDATE item SET price = 5 WHERE id = 21; EXECUTE 'SELECT price FROM item WHERE id = 21' INTO n; r := r || ' ' || n; DELETE FROM item WHERE id >= 20; EXECUTE 'SELECT count(*) FROM item WHERE id >= 20' INTO n; RETURN r || ' ' || n; END $$;
+SELECT both_ways();
+CREATE FUNCTION caught(q text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE n int; BEGIN BEGIN EXECUTE q; RETURN 'fine'; EXCEPTION WHEN OTHERS THEN SELECT count(*) INTO n FROM item; RETURN SQLSTATE || ' ' || n; END; END $$;
+SELECT caught('INSERT INTO item VALUES (1)');
+SELECT caught('SELECT 1 / 0');
+SELECT caught('SELECT * FROM nowhere');
+SELECT caught('SELEC');
+SELECT caught('DELETE FROM item WHERE 1 / (id - 2) = 5');
+SELECT caught('UPDATE item SET id = id');
+CREATE FUNCTION own_block(q text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO item (id) VALUES (50); EXECUTE q; RETURN 'fine'; EXCEPTION WHEN unique_violation THEN RETURN (SELECT count(*) FROM item WHERE id = 50); END $$;
+SELECT own_block('INSERT INTO item (id) VALUES (50)');
+
+-- Loops and results
+CREATE FUNCTION looped(q text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE a int; b text; r text := ''; BEGIN FOR a, b IN EXECUTE q LOOP r := r || a || '=' || coalesce(b, '?') || ' '; END LOOP; RETURN r || FOUND; END $$;
+SELECT looped('SELECT id, name FROM item WHERE id < 4 ORDER BY id');
+SELECT looped('SELECT id FROM item WHERE id < 3 ORDER BY id DESC');
+SELECT looped('SELECT id, name FROM item WHERE id = 99');
+SELECT looped('SELECT ''x'', 1');
+SELECT looped('DELETE FROM item WHERE id = 99');
+CREATE FUNCTION looped_rows(low int) RETURNS text LANGUAGE plpgsql AS $$ DECLARE i item%ROWTYPE; r text := ''; BEGIN FOR i IN EXECUTE 'SELECT * FROM item WHERE id >= $1 ORDER BY id' USING low LOOP CONTINUE WHEN i.id = 2; r := r || concat(i.id, i.name, ' '); EXIT WHEN i.id = 3; END LOOP; RETURN r; END $$;
+SELECT looped_rows(1);
+SELECT looped_rows(3);
+CREATE FUNCTION given(q text) RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE q; RETURN QUERY EXECUTE 'SELECT $1' USING -1; END $$;
+SELECT * FROM given('SELECT id FROM item WHERE id < 4 ORDER BY id');
+SELECT * FROM given('SELECT id FROM item WHERE id > 400');
+SELECT * FROM given('SELECT name FROM item');
+SELECT * FROM given('SELECT id, id FROM item');
+CREATE FUNCTION given_table(c text) RETURNS TABLE (k int, v text) LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE format('SELECT id, %I::text FROM item WHERE id < 4 ORDER BY id', c); IF NOT FOUND THEN k := 0; RETURN NEXT; END IF; END $$;
+SELECT * FROM given_table('price');
+SELECT * FROM given_table('made');
+
+-- Called routines
+CREATE FUNCTION total_of(t text) RETURNS numeric LANGUAGE plpgsql AS $$ DECLARE r numeric := 0; k int; BEGIN r := priced(t, 1) + priced(t, 2); FOR k IN EXECUTE format('SELECT id FROM %I ORDER BY id', t) LOOP r := r + k; END LOOP; RETURN r; END $$;
+SELECT total_of('item');
+CREATE FUNCTION sums() RETURNS text LANGUAGE plpgsql AS $$ DECLARE a int; b int; BEGIN SELECT count(*), sum(g) INTO a, b FROM given('SELECT id FROM item WHERE id < 4') g; RETURN a || ' ' || b; END $$;
+SELECT sums();
+BEGIN;
+SELECT changes('UPDATE item SET price = 0 WHERE id = 1');
+SELECT one('SELECT price FROM item WHERE id = 1');
+ROLLBACK;
+SELECT one('SELECT price FROM item WHERE id = 1');

@@ -1,10 +1,11 @@
 //! Statements with their plans.
 
-use crate::access::required::{Rights, check_call, check_query};
-use crate::catalog::Version;
+use crate::access::required::{Rights, check_body, check_call, check_query};
+use crate::catalog::{Version, VersionRoutine};
 use crate::error::SqlError;
+use crate::lexer::{Kind, tokens};
 use crate::parse_error::parse_error;
-use interpreter::{SingleStatement, Tables};
+use interpreter::{Routine, SingleStatement, Tables};
 use planner::{Knowledge, PlanError};
 use sql::query::Query;
 use sql::{Action, Call, Source, SqlType, Surroundings, read_statement};
@@ -18,6 +19,8 @@ pub(crate) struct Planned {
 pub(crate) enum PlannedAction {
     Query(Box<PlannedQuery>),
     Call(Call),
+    /// `DO`: a routine without a name.
+    Block(Box<VersionRoutine>),
 }
 
 pub(crate) struct PlannedQuery {
@@ -34,7 +37,16 @@ impl Planned {
     pub fn cost(&self) -> f64 {
         match &self.action {
             PlannedAction::Query(query) => query.cost,
-            PlannedAction::Call(_) => 0.0,
+            PlannedAction::Call(_) | PlannedAction::Block(_) => 0.0,
+        }
+    }
+
+    /// The routine that it runs.
+    pub fn routine<'p>(&'p self, version: &'p Version) -> Option<&'p VersionRoutine> {
+        match &self.action {
+            PlannedAction::Query(_) => None,
+            PlannedAction::Call(call) => Some(&version.routines[call.routine]),
+            PlannedAction::Block(routine) => Some(routine),
         }
     }
 
@@ -43,6 +55,7 @@ impl Planned {
         match &self.action {
             PlannedAction::Query(query) => check_query(rights, &query.query),
             PlannedAction::Call(call) => check_call(rights, call),
+            PlannedAction::Block(routine) => check_body(rights, &routine.signature),
         }
     }
 
@@ -50,8 +63,9 @@ impl Planned {
     pub fn writes(&self, version: &Version) -> bool {
         match &self.action {
             PlannedAction::Query(query) => query.statement.writes(),
-            PlannedAction::Call(call) => {
-                version.routines[call.routine].compiled.as_ref().is_ok_and(|one| one.writes())
+            PlannedAction::Call(_) | PlannedAction::Block(_) => {
+                let routine = self.routine(version).map(|one| one.compiled.as_ref());
+                routine.is_some_and(|compiled| compiled.is_ok_and(Routine::writes))
             }
         }
     }
@@ -60,10 +74,10 @@ impl Planned {
     pub fn shared<'p>(&'p self, version: &'p Version) -> &'p [usize] {
         match &self.action {
             PlannedAction::Query(query) => query.statement.shared(),
-            PlannedAction::Call(call) => match &version.routines[call.routine].compiled {
-                Ok(routine) => routine.shared(),
-                Err(_) => &[],
-            },
+            PlannedAction::Call(_) | PlannedAction::Block(_) => {
+                let routine = self.routine(version).and_then(|one| one.compiled.as_ref().ok());
+                routine.map_or(&[], Routine::shared)
+            }
         }
     }
 
@@ -102,6 +116,40 @@ pub(crate) fn plan_text(
         Action::Call(call) => PlannedAction::Call(call),
     };
     Ok(Planned { parameters: resolved.parameters, action })
+}
+
+/// Whether a statement is a `DO`.
+pub(crate) fn is_block(text: &str) -> bool {
+    tokens(text).is_ok_and(|tokens| tokens.first().is_some_and(|first| first.is_word("DO")))
+}
+
+/// Compiles the routine of a `DO`.
+///
+/// Decision: docs/decisions/0366-do-is-a-routine-without-a-name.md
+pub(crate) fn plan_block(version: &Version, text: &str) -> Result<Planned, SqlError> {
+    let all = tokens(text)?;
+    let (mut body, mut rest) = (None, all.iter().skip(1));
+    while let Some(token) = rest.next() {
+        if token.is_word("LANGUAGE") {
+            let language = rest.next().and_then(|name| name.name().or_else(|| name.string()));
+            let language = language.unwrap_or_default();
+            if language != "plpgsql" {
+                let message =
+                    format!("language \"{language}\" does not support inline code execution");
+                return Err(SqlError::unsupported(message).hint("Write the block in plpgsql."));
+            }
+        } else if token.kind == Kind::Text && body.is_none() {
+            body = Some(token.text);
+        } else if token.kind != Kind::Sign(';') {
+            let message = format!("syntax error at or near \"{}\"", token.text);
+            return Err(SqlError::new("42601", message));
+        }
+    }
+    let body = body.ok_or_else(|| SqlError::new("42601", "no inline code specified"))?;
+    // PostgreSQL has this name for it.
+    let created = format!("CREATE PROCEDURE inline_code_block() LANGUAGE plpgsql AS {body}");
+    let routine = version.compile_unnamed(&created)?;
+    Ok(Planned { parameters: Vec::new(), action: PlannedAction::Block(Box::new(routine)) })
 }
 
 fn plan_query(
@@ -156,6 +204,6 @@ fn plan_own(
     let planned = plan_text(knowledge, tables, surroundings, text, types)?;
     match planned.action {
         PlannedAction::Query(query) => Ok((planned.parameters, *query)),
-        PlannedAction::Call(_) => Err(SqlError::internal("a call is no query")),
+        _ => Err(SqlError::internal("a call is no query")),
     }
 }

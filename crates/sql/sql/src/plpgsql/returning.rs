@@ -31,13 +31,20 @@ impl Compiler<'_> {
                 Ok(self.return_from(Some(value), start))
             }
             (None, false) => {
-                let advice = match &self.returns {
-                    Returns::Rows(_) => {
-                        "write RETURN NEXT or RETURN QUERY for rows, and RETURN alone"
-                    }
-                    _ => "assign the output parameters, and write RETURN alone",
+                let (advice, place) = match &self.returns {
+                    Returns::Rows(_) => (
+                        "write RETURN NEXT or RETURN QUERY for rows, and RETURN alone",
+                        "returning set",
+                    ),
+                    Returns::Nothing => ("write RETURN alone", "returning void"),
+                    _ => (
+                        "assign the output parameters, and write RETURN alone",
+                        "with OUT parameters",
+                    ),
                 };
-                Err(self.syntax(span, "RETURN may not have a value here").advise(advice))
+                let message = format!("RETURN cannot have a parameter in function {place}");
+                let error = self.syntax(span, "RETURN may not have a value here").advise(advice);
+                Err(error.in_postgres("42804", message))
             }
             (Some(wanted), true) => {
                 let sentence = format!("RETURN needs a value of type {wanted} here");

@@ -241,6 +241,24 @@ impl Version {
         })
     }
 
+    /// Compiles a routine that is no part of the catalog.
+    ///
+    /// # Errors
+    /// Those of the text, without positions.
+    pub fn compile_unnamed(&self, text: &str) -> Result<VersionRoutine, SqlError> {
+        let source = Source::new("statement", text);
+        let read = sql::read_routines(&source, &self.catalog, &self.called);
+        let read = read.map_err(|errors| {
+            let mut error = parse_error(errors.first(), text);
+            error.position = None;
+            error
+        })?;
+        let signature = read.into_iter().next();
+        let signature = signature.ok_or_else(|| SqlError::internal("a text without a routine"))?;
+        let compiled = Ok(compile_routine(self.knowledge(), &self.tables, signature.clone())?);
+        Ok(VersionRoutine { id: 0, signature, compiled, fails_late: false })
+    }
+
     /// The signatures of its routines.
     pub fn signatures(&self) -> Vec<&Procedure> {
         self.routines.iter().map(|routine| &routine.signature).collect()

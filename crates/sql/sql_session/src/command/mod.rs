@@ -189,7 +189,7 @@ impl<'t> Parser<'t> {
             "VALUES" | "INSERT" | "UPDATE" | "DELETE" | "WITH" | "TABLE" => {
                 return Ok(Command::Query);
             }
-            "CALL" => return Ok(Command::Call),
+            "CALL" | "DO" => return Ok(Command::Call),
             _ => self.at += 1,
         }
         let command = match &*word {
@@ -266,8 +266,8 @@ impl<'t> Parser<'t> {
             "GRANT" | "REVOKE" => self.grant(word == "GRANT"),
             "CHECKPOINT" | "CLUSTER" | "REINDEX" => Ok(ignored(word)),
             "LOCK" => self.lock_table(),
-            "LISTEN" | "UNLISTEN" | "NOTIFY" | "MOVE" | "DO" | "MERGE" | "REFRESH" | "IMPORT"
-            | "LOAD" | "REASSIGN" | "SECURITY" => {
+            "LISTEN" | "UNLISTEN" | "NOTIFY" | "MOVE" | "MERGE" | "REFRESH" | "IMPORT" | "LOAD"
+            | "REASSIGN" | "SECURITY" => {
                 Err(SqlError::unsupported(format!("{word} is not supported")))
             }
             _ => {

@@ -6,6 +6,7 @@ use crate::access::required::{Rights, check_table};
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
+use interpreter::Routine;
 use sql::Table;
 use sql::catalog::Index;
 use sql_value::error::{quoted, without_key};
@@ -17,8 +18,7 @@ pub(super) fn has_digest(table: &Table, index: &Index) -> bool {
 
 impl<H: Host> SqlSession<H> {
     /// Hides rows that the role may not read from a routine's handlers of errors.
-    pub(super) fn hide_rows(&mut self, version: &Version, routine: usize) {
-        let Ok(routine) = &version.routines[routine].compiled else { return };
+    pub(super) fn hide_rows(&mut self, version: &Version, routine: &Routine) {
         if !routine.has_handlers() {
             return;
         }
@@ -28,7 +28,7 @@ impl<H: Host> SqlSession<H> {
         let is_hidden = |at: &&usize| check_table(rights, **at, Privileges::SELECT).is_err();
         let hidden = match granted.roles.is_superuser(role) {
             true => Vec::new(),
-            false => routine.changed().iter().filter(is_hidden).copied().collect(),
+            false => routine.shared().iter().filter(is_hidden).copied().collect(),
         };
         self.runner.hide_rows_of(hidden);
     }

@@ -14,7 +14,7 @@ use crate::command::{Command, parse};
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::planned::{PlannedAction, plan_text};
-use interpreter::{DynamicStatement, Planner};
+use interpreter::{DynamicStatement, Planner, Routine};
 use sql::{Field, SqlType, Surroundings};
 use sql_value::{Error, Formula};
 use std::collections::BTreeMap;
@@ -67,9 +67,8 @@ impl DynamicPlans {
 
 impl<H: Host> SqlSession<H> {
     /// A call of a routine begins, which may have `EXECUTE`.
-    pub(super) fn begin_texts(&self, version: &Arc<Version>, routine: usize) {
-        let routine = version.routines[routine].compiled.as_ref();
-        if routine.is_ok_and(|routine| routine.has_texts()) {
+    pub(super) fn begin_texts(&self, version: &Arc<Version>, routine: &Routine) {
+        if routine.has_texts() {
             self.texts.begin(version, &self.sequences.granted(), &self.identity);
         }
     }

@@ -7,7 +7,7 @@ use crate::command::{AdvisoryCall, Argument, Command, SleepTime, parse};
 use crate::error::SqlError;
 use crate::oid;
 use crate::outcome::ColumnDescription;
-use crate::planned::{Planned, PlannedAction, plan_text};
+use crate::planned::{Planned, PlannedAction, is_block, plan_block, plan_text};
 use sql::expression::{Expr, ExprKind};
 use sql::procedure::{ParameterMode, Procedure, Returns};
 use sql::query::{FromKind, Output, Query, SelectBody};
@@ -363,6 +363,9 @@ fn plan(
     version: &Version,
     constants: &Constants,
 ) -> Result<Planned, SqlError> {
+    if is_block(text) {
+        return plan_block(version, text);
+    }
     let routines = version.signatures();
     let surroundings = Surroundings { routines: &routines, constants };
     plan_text(version.knowledge(), &version.tables, surroundings, text, declared)
@@ -403,6 +406,7 @@ fn planned_columns(planned: &Planned, version: &Version) -> Option<Vec<ColumnDes
             let has_rows = matches!(query.query, Query::Select(_)) || !columns.is_empty();
             has_rows.then_some(columns)
         }
+        PlannedAction::Block(_) => None,
         PlannedAction::Call(call) => call_columns(call, &version.routines[call.routine].signature),
     }
 }

@@ -11,6 +11,7 @@ use crate::planned::{Planned, PlannedAction};
 use crate::waiting::Waiter;
 use fabric::{Env, Fabric};
 use interpreter::{Attempts, Paused, Retries, Rows, StatementError};
+use sql::expression::Expr;
 use sql::query::Query;
 use sql::{Call, CallForm, SqlType};
 use sql_value::Value;
@@ -438,15 +439,16 @@ impl<H: Host> SqlSession<H> {
         planned: &Planned,
         (parameters, only_looks, batch): (&[Value], bool, usize),
     ) -> Result<(u64, Option<Paused>), Ended> {
-        if let PlannedAction::Call(call) = &planned.action {
-            self.hide_rows(version, call.routine);
-            self.begin_texts(version, call.routine);
+        let routine = planned.routine(version).map(|one| &one.compiled);
+        if let Some(Ok(routine)) = routine {
+            self.hide_rows(version, routine);
+            self.begin_texts(version, routine);
         }
         let mut transaction = transaction.statement();
         let (runner, rows, tables) = (&mut self.runner, &mut self.rows, &version.tables);
         let env = transaction.env().clone();
         let before = self.measured.map(|_| (env.now_ns(), env.counters().counts()));
-        let call = match &planned.action {
+        let given: &[Expr] = match &planned.action {
             PlannedAction::Query(query) => {
                 let statement = &query.statement;
                 let given = (parameters, only_looks);
@@ -460,10 +462,12 @@ impl<H: Host> SqlSession<H> {
                 }
                 return Ok((count, ran));
             }
-            PlannedAction::Call(call) => call,
+            PlannedAction::Call(call) => &call.arguments,
+            PlannedAction::Block(_) => &[],
         };
-        let routine = version.routines[call.routine].compiled.as_ref().map_err(Clone::clone)?;
-        let arguments = runner.evaluate(transaction.env(), &call.arguments, parameters);
+        let Some(routine) = routine else { return Err(SqlError::internal("no routine").into()) };
+        let routine = routine.as_ref().map_err(Clone::clone)?;
+        let arguments = runner.evaluate(transaction.env(), given, parameters);
         let arguments = arguments.map_err(|error| SqlError::from(*error))?;
         let mut raised = Vec::new();
         let called =
@@ -483,6 +487,7 @@ impl<H: Host> SqlSession<H> {
                 return Outcome::Rows { rows, tag: "SELECT 1".to_owned() };
             }
             PlannedAction::Call(_) => format!("SELECT {count}"),
+            PlannedAction::Block(_) => "DO".to_owned(),
             PlannedAction::Query(query) => match &query.query {
                 Query::Select(_) => format!("SELECT {count}"),
                 Query::Insert(_) => format!("INSERT 0 {count}"),
@@ -550,6 +555,7 @@ fn is_void(call: &Call, prepared: &Prepared) -> bool {
 fn read_only(planned: &Planned) -> SqlError {
     let command = match &planned.action {
         PlannedAction::Call(_) => "CALL",
+        PlannedAction::Block(_) => "DO",
         PlannedAction::Query(query) => match &query.query {
             Query::Select(_) => "SELECT FOR UPDATE",
             Query::Insert(_) => "INSERT",

@@ -77,3 +77,21 @@ fn texts_follow_changes_of_the_catalog() {
         assert_eq!(client.run(&format!("SELECT one('SELECT {n}')")), format!("{n}\nSELECT 1"));
     }
 }
+
+#[test]
+fn a_block_of_do_has_the_rights_of_the_client() {
+    let (mut ada, mut bob, _) = with_roles();
+    let block =
+        "DO $$ DECLARE n int; BEGIN SELECT sum(v) INTO n FROM t; RAISE NOTICE 'sum %', n; END $$";
+    assert_eq!(ada.run(block), "DO");
+    assert_eq!(ada.session.take_notices()[0].message, "sum 30");
+    assert_eq!(bob.run(block), DENIED);
+    ada.run("GRANT SELECT ON t TO bob");
+    assert_eq!(bob.run(block), "DO");
+    let refused = bob.run("DO $$ BEGIN DELETE FROM t; EXCEPTION WHEN OTHERS THEN NULL; END $$");
+    assert_eq!(refused, DENIED, "all statements are checked before the first one");
+    ada.run("SET default_transaction_read_only = on");
+    let refused = ada.run("DO $$ BEGIN DELETE FROM t; END $$");
+    assert_eq!(refused, "25006: cannot execute DO in a read-only transaction");
+    assert_eq!(ada.run("-- a comment\nDO $$ BEGIN PERFORM 1; END $$"), "DO");
+}

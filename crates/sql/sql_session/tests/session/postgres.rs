@@ -14,6 +14,7 @@ const CALLS: &str = include_str!("calls.sql");
 const REFERENCES: &str = include_str!("references.sql");
 const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
+const BLOCKS: &str = include_str!("blocks.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 5] = [
@@ -134,6 +135,11 @@ fn errors_are_caught_as_in_postgresql() {
 #[test]
 fn computed_texts_run_as_in_postgresql() {
     compare(DYNAMIC);
+}
+
+#[test]
+fn blocks_run_as_in_postgresql() {
+    compare(BLOCKS);
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl<H: Host> SqlSession<H> {
         let plan = tree(&planned, &version);
         let costs = match &planned.action {
             PlannedAction::Query(query) => node_costs(version.knowledge(), &query.plan),
-            PlannedAction::Call(_) => Vec::new(),
+            PlannedAction::Call(_) | PlannedAction::Block(_) => Vec::new(),
         };
         let (meters, measured) = match options.analyze {
             false => (None, Measured::default()),
@@ -159,8 +159,9 @@ fn tree(planned: &Planned, version: &Version) -> Explained {
             plan.outputs.truncate(plan.types.len());
             plan
         }
-        PlannedAction::Call(call) => {
-            let name = version.routines[call.routine].signature.name.clone();
+        PlannedAction::Call(_) | PlannedAction::Block(_) => {
+            let routine = planned.routine(version);
+            let name = routine.map(|one| one.signature.name.clone()).unwrap_or_default();
             Explained {
                 title: format!("Function Call on {name}"),
                 properties: vec![

@@ -1,6 +1,7 @@
 //! Locks of rows that statements change or lock: their modes, and who grants them.
 
 use sql::query::{IfLocked, LockStrength};
+use sql_value::Error;
 use std::sync::Arc;
 
 /// The mode of a row's lock, as in PostgreSQL. Each mode conflicts with all that weaker ones
@@ -57,6 +58,9 @@ pub enum RowLockAnswer {
     MustWait,
     /// Another transaction holds it, and the request has gone.
     Busy,
+    /// The same, behind a wait that has failed in an earlier run of the statement:
+    /// [`RowLocker::refusal`] is the error.
+    Refused,
 }
 
 /// Grants the locks of a session's rows.
@@ -70,6 +74,9 @@ pub trait RowLocker: Send + Sync {
         mode: RowLockMode,
         if_locked: IfLocked,
     ) -> RowLockAnswer;
+
+    /// The error of the request that was refused last.
+    fn refusal(&self) -> Box<Error>;
 
     /// The present number of locks.
     fn mark(&self) -> usize;

@@ -91,6 +91,16 @@ impl SqlError {
         self
     }
 
+    /// The same as an error of an expression, for handlers in routines.
+    pub(crate) fn as_value(&self) -> sql_value::Error {
+        sql_value::Error {
+            sqlstate: self.sqlstate.clone(),
+            message: self.message.clone(),
+            detail: self.detail.clone(),
+            hint: self.hint.clone(),
+        }
+    }
+
     /// A bug of ours.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new("XX000", message)

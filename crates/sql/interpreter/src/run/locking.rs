@@ -93,6 +93,7 @@ impl<E: Env> Run<'_, '_, E> {
             RowLockAnswer::MayBeOutdated if renews => locks.is_outdated = true,
             RowLockAnswer::MayBeOutdated => self.frame.locked_late.push(id),
             RowLockAnswer::MustWait => return Err(Failure::Again),
+            RowLockAnswer::Refused => return Err(locker.refusal().into()),
             RowLockAnswer::Busy if if_locked == IfLocked::Skip => return Ok(false),
             RowLockAnswer::Busy => return Err(self.busy(table)),
         }
@@ -112,8 +113,10 @@ impl<E: Env> Run<'_, '_, E> {
             let renews = locker.renews_snapshots();
             let (table, key) = (self.txn.table(id), self.txn.key_words(id));
             let answer = locker.lock(table.0, key, RowLockMode::KeyShare, IfLocked::Wait);
-            if matches!(answer, RowLockAnswer::MustWait | RowLockAnswer::Busy) {
-                return Err(Failure::Again);
+            match answer {
+                RowLockAnswer::MustWait | RowLockAnswer::Busy => return Err(Failure::Again),
+                RowLockAnswer::Refused => return Err(locker.refusal().into()),
+                RowLockAnswer::Held | RowLockAnswer::MayBeOutdated => {}
             }
             let may_have_gone = answer == RowLockAnswer::MayBeOutdated || self.txn.is_outdated(id);
             let is_outdated = match is_by_key {
@@ -169,6 +172,7 @@ impl<E: Env> Run<'_, '_, E> {
         let answer = locker.lock(table.0, key, RowLockMode::KeyShare, IfLocked::Wait);
         let has_changed = match answer {
             RowLockAnswer::MustWait | RowLockAnswer::Busy => return Err(Failure::Again),
+            RowLockAnswer::Refused => return Err(locker.refusal().into()),
             RowLockAnswer::MayBeOutdated => self.txn.has_changed(id).await?,
             RowLockAnswer::Held => self.txn.is_outdated(id),
         };
@@ -201,6 +205,7 @@ impl<E: Env> Run<'_, '_, E> {
 fn lock_key(locker: &dyn RowLocker, of: u32, key: &Key) -> Result<bool> {
     match locker.lock(of, key.words(), RowLockMode::Update, IfLocked::Wait) {
         RowLockAnswer::MustWait => Err(Failure::Again),
+        RowLockAnswer::Refused => Err(locker.refusal().into()),
         answer => Ok(answer == RowLockAnswer::MayBeOutdated),
     }
 }

@@ -4,6 +4,7 @@ use super::queue::Signal;
 use super::table::Taken;
 use super::{Owner, RowKey, RowLocks};
 use interpreter::{IfLocked, RowLockAnswer, RowLockMode, RowLocker};
+use sql_value::Error;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Number of locks above which a transaction locks no keys of new rows: two transactions with the
@@ -32,6 +33,12 @@ pub(super) struct Held {
     renews: bool,
     /// The time of the locks before the statement's snapshot.
     time: u64,
+    /// Waits of the statement that have failed, in order, if handlers of errors may catch that.
+    refusals: Vec<(RowKey, Error)>,
+    /// Number of those that the present run of the statement has come to.
+    refused: usize,
+    /// Number of locks before the statement.
+    before: usize,
 }
 
 struct HeldRow {
@@ -73,6 +80,26 @@ impl SessionRows {
         self.locks.time()
     }
 
+    /// A statement begins, which may run several times.
+    pub fn begin_runs(&self) {
+        let mut held = self.held();
+        held.refusals.clear();
+        held.before = held.rows.len();
+    }
+
+    /// The row whose lock the statement waits for.
+    pub fn queued_row(&self) -> Option<RowKey> {
+        self.held().queued.as_ref().map(|queued| queued.row)
+    }
+
+    /// The wait for a row has failed: the next run of the statement gets this error there. It takes
+    /// its locks again, so that those who wait for it can go on.
+    pub fn refuse(&self, row: RowKey, error: Error) {
+        let before = self.held().before;
+        self.release_to(LockMark(before));
+        self.held().refusals.push((row, error));
+    }
+
     /// A statement begins that takes locks, before it takes its snapshot. `renews` says that it may
     /// run again on a newer one. Otherwise `since` is a time before the snapshot that the
     /// transaction keeps, if it has one.
@@ -80,6 +107,7 @@ impl SessionRows {
         let time = since.filter(|_| !renews).unwrap_or_else(|| self.locks.time());
         let mut held = self.held();
         (held.time, held.renews, held.is_active) = (time, renews, true);
+        held.refused = 0;
     }
 
     /// Statements of the session's own, which take no locks, may follow.
@@ -159,8 +187,10 @@ impl SessionRows {
         if !held.is_active {
             return RowLockAnswer::Held;
         }
-        let taken = self.locks.take(self.owner, row, mode, if_locked == IfLocked::Wait);
-        match taken {
+        let waits = if_locked == IfLocked::Wait;
+        let mut left = held.refusals.iter().skip(held.refused);
+        let is_refused = waits && left.next().is_some_and(|(refused, _)| *refused == row);
+        match self.locks.take(self.owner, row, mode, waits && !is_refused) {
             Taken::Before => RowLockAnswer::Held,
             Taken::Now(before) => {
                 held.rows.push(HeldRow { row, mode, before });
@@ -173,6 +203,10 @@ impl SessionRows {
                 self.locks.waits.begin(self.owner, row);
                 held.queued = Some(Queued { row, mode, before, signal });
                 RowLockAnswer::MustWait
+            }
+            Taken::Busy if is_refused => {
+                held.refused += 1;
+                RowLockAnswer::Refused
             }
             Taken::Busy => RowLockAnswer::Busy,
         }
@@ -188,6 +222,15 @@ impl RowLocker for SessionRows {
         if_locked: IfLocked,
     ) -> RowLockAnswer {
         self.request(RowKey::new(table, key), mode, if_locked)
+    }
+
+    fn refusal(&self) -> Box<Error> {
+        let held = self.held();
+        let refused = held.refusals.get(held.refused.saturating_sub(1));
+        refused.map_or_else(
+            || Error::internal("no refused lock"),
+            |(_, error)| Box::new(error.clone()),
+        )
     }
 
     fn mark(&self) -> usize {

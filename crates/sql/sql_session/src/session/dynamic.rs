@@ -90,7 +90,9 @@ impl Planner for DynamicPlans {
         let Some(surroundings) = &state.surroundings else {
             return Err(Error::internal("EXECUTE outside of a call"));
         };
-        let planned = surroundings.plan(text, types, wanted, is_result).map_err(boxed)?;
+        let planned = surroundings
+            .plan(text, types, wanted, is_result)
+            .map_err(|error| Box::new(error.as_value()))?;
         let planned = Arc::new(planned);
         if text.len() <= KEPT_BYTES_MAX {
             if state.plans.len() >= PLANS_MAX {
@@ -193,13 +195,4 @@ fn require_query(text: &str) -> Result<(), SqlError> {
             )
         }
     }
-}
-
-fn boxed(error: SqlError) -> Box<Error> {
-    Box::new(Error {
-        sqlstate: error.sqlstate.clone(),
-        message: error.message.clone(),
-        detail: error.detail.clone(),
-        hint: error.hint.clone(),
-    })
 }

@@ -153,6 +153,8 @@ pub struct SqlSession<H: Host> {
     interrupt: Arc<Interrupt>,
     advisory: HeldAdvisory,
     row_locks: Arc<SessionRows>,
+    /// Whether the running statement has handlers of errors.
+    has_handlers: bool,
 }
 
 impl<H: Host> SqlSession<H> {
@@ -203,6 +205,7 @@ impl<H: Host> SqlSession<H> {
             cache: Cache::default(),
             advisory,
             row_locks,
+            has_handlers: false,
         }
     }
 

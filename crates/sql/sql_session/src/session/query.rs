@@ -128,6 +128,7 @@ impl<H: Host> SqlSession<H> {
         let mut attempts: Option<Attempts> = None;
         let mut reruns = None;
         let notices = self.notices.len();
+        self.row_locks.begin_runs();
         loop {
             let mut locks = HeldLocks::default();
             let ended = self.attempt(prepared, parameters, &mut locks).await;
@@ -304,6 +305,7 @@ impl<H: Host> SqlSession<H> {
         parameters: &[Value],
     ) -> Result<Outcome, Ended> {
         let (notices, mut reruns) = (self.notices.len(), None);
+        self.row_locks.begin_runs();
         loop {
             let ran = self.step_once(block, prepared, parameters).await;
             self.row_locks.end_statement();
@@ -440,6 +442,7 @@ impl<H: Host> SqlSession<H> {
         (parameters, only_looks, batch): (&[Value], bool, usize),
     ) -> Result<(u64, Option<Paused>), Ended> {
         let routine = planned.routine(version).map(|one| &one.compiled);
+        self.has_handlers = matches!(routine, Some(Ok(routine)) if routine.has_handlers());
         if let Some(Ok(routine)) = routine {
             self.hide_rows(version, routine);
             self.begin_texts(version, routine);

@@ -14,7 +14,7 @@ use super::{Block, SqlSession};
 use crate::database::SqlDatabase;
 use crate::error::{SqlError, abort_error};
 use crate::host::Host;
-use crate::row_locks::Waited;
+use crate::row_locks::{RowKey, Waited};
 use crate::waiting::Waiter;
 use interpreter::{Attempts, StatementError};
 use std::time::Duration;
@@ -114,8 +114,14 @@ impl<H: Host> SqlSession<H> {
             return self.rerun(reruns).await;
         }
         let begun_ns = self.now_ns();
-        while self.row_locks.wait(self, begun_ns, PART)? == Waited::NotYet {}
-        self.check()
+        let row = self.row_locks.queued_row();
+        loop {
+            match self.row_locks.wait(self, begun_ns, PART) {
+                Ok(Waited::NotYet) => {}
+                Ok(Waited::Granted(_)) => return self.check(),
+                Err(error) => return self.refuse_wait(row, error),
+            }
+        }
     }
 
     /// The same in a block.
@@ -130,8 +136,13 @@ impl<H: Host> SqlSession<H> {
         let begun_ns = self.now_ns();
         let is_scarce = self.database.host().are_lanes_scarce();
         let mut part = if is_scarce { Duration::ZERO } else { LANE_KEPT };
+        let row = self.row_locks.queued_row();
         loop {
-            match self.row_locks.wait(self, begun_ns, part)? {
+            let waited = match self.row_locks.wait(self, begun_ns, part) {
+                Ok(waited) => waited,
+                Err(error) => return Ok(self.refuse_wait(row, error)?),
+            };
+            match waited {
                 Waited::Granted(grant) if grant.is_changed && !block.renews() => {
                     let message = "could not serialize access due to concurrent update";
                     return Err(SqlError::new("40001", message).into());
@@ -141,6 +152,18 @@ impl<H: Host> SqlSession<H> {
             }
             self.park_waiting(block).await;
             part = PART;
+        }
+    }
+
+    /// A wait has failed. If the statement has handlers of errors, it runs again, and gets the
+    /// error where it has waited.
+    fn refuse_wait(&self, row: Option<RowKey>, error: SqlError) -> Result<(), SqlError> {
+        match row.filter(|_| self.has_handlers && matches!(&*error.sqlstate, "55P03" | "40P01")) {
+            Some(row) => {
+                self.row_locks.refuse(row, error.as_value());
+                self.check()
+            }
+            None => Err(error),
         }
     }
 

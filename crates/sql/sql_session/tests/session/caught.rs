@@ -152,3 +152,23 @@ fn rows_that_were_read_ahead_are_those_of_their_iteration() {
                     || '! '; END LOOP; END; RETURN r; END";
     assert_eq!(call(&mut client, restarts), "10 20 30 30! 40! \nSELECT 1");
 }
+
+#[test]
+fn waits_that_fail_are_caught() {
+    let (database, mut client) = tables();
+    let mut other = Client::of(&database);
+    client.run("SET lock_timeout = '30ms'");
+    let body = "DECLARE n int := 0; BEGIN UPDATE t SET v = v + 1 WHERE id = 2; FOR i IN 1 .. 3 LOOP \
+                BEGIN UPDATE t SET v = v + 1 WHERE id = 1; n := n + 100; EXCEPTION WHEN \
+                lock_not_available THEN n := n + 1; END; END LOOP; RETURN n || ' ' || (SELECT sum(v) \
+                FROM t); END";
+    other.run("BEGIN; UPDATE t SET v = 0 WHERE id = 1");
+    assert_eq!(call(&mut client, body), "3 31\nSELECT 1");
+    client.run("BEGIN");
+    assert_eq!(client.run("SELECT f()"), "3 32\nSELECT 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    let refused = client.run("UPDATE t SET v = 0 WHERE id = 1");
+    assert_eq!(refused, "55P03: canceling statement due to lock timeout");
+    assert_eq!(other.run("COMMIT"), "COMMIT");
+    assert_eq!(client.run("SELECT f()"), "300 26\nSELECT 1");
+}

@@ -3,7 +3,7 @@
 //! ```text
 //! byte | field    | bytes | meaning
 //!    0 | magic    |     8 | "namdbCTL"
-//!    8 | format   |     4 | 1; 2 if a column has room for short values, see `Column::in_row`
+//!    8 | format   |     4 | 1; 2 if a column has `Column::in_row`; 3 if one has `Column::packed`
 //!   12 | checksum |     4 | CRC-32 of all other bytes of the file
 //!   16 | length   |     8 | bytes of the text
 //!   24 | text     |       | the fields of `Control` as JSON
@@ -27,7 +27,9 @@ pub(crate) const CONTROL_NEW_NAME: &str = "control.new";
 
 const MAGIC: [u8; 8] = *b"namdbCTL";
 /// The newest format that this version reads.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
+/// The format of a directory with room for short values in rows, and none that is packed.
+const FORMAT_ROOM: u32 = 2;
 /// The format of a directory without columns that programs of format 1 do not know.
 const FORMAT_PLAIN: u32 = 1;
 const FORMAT_AT: usize = 8;
@@ -200,8 +202,13 @@ impl Control {
 
     /// The oldest format with these columns, so that older programs open what they can read.
     fn format(&self) -> u32 {
-        let mut columns = self.tables.iter().flat_map(|table| &table.columns);
-        if columns.any(|column| column.in_row.is_some()) { FORMAT } else { FORMAT_PLAIN }
+        let columns = self.tables.iter().flat_map(|table| &table.columns);
+        let formats = columns.map(|column| match (column.packed, column.in_row) {
+            (Some(_), _) => FORMAT,
+            (None, Some(_)) => FORMAT_ROOM,
+            (None, None) => FORMAT_PLAIN,
+        });
+        formats.max().unwrap_or(FORMAT_PLAIN)
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -289,6 +296,9 @@ mod tests {
         let mut control = control();
         assert_eq!(format(&control.encode()), FORMAT_PLAIN);
         let text = Column::new("text", ColumnType::Varchar(100)).with_in_row(31);
+        control.tables[0].columns.push(text);
+        assert_eq!(format(&control.encode()), FORMAT_ROOM);
+        let text = Column::new("city", ColumnType::Varchar(100)).with_packed(30);
         control.tables[0].columns.push(text);
         let mut bytes = control.encode();
         assert_eq!(format(&bytes), FORMAT);

@@ -81,6 +81,10 @@ pub struct Column {
     /// maximal length alone decides, see [`INLINE_LENGTH_MAX`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_row: Option<u8>,
+    /// In place of `in_row`: room for exactly this many bytes, at any byte of the row. At least
+    /// the 24 bytes of a reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<u16>,
 }
 
 /// Without the room in the row where there is none: the fingerprints of generated code are made of
@@ -94,6 +98,9 @@ impl fmt::Debug for Column {
         if let Some(bytes) = self.in_row {
             column.field("in_row", &bytes);
         }
+        if let Some(bytes) = self.packed {
+            column.field("packed", &bytes);
+        }
         column.finish()
     }
 }
@@ -101,7 +108,7 @@ impl fmt::Debug for Column {
 impl Column {
     /// A column that is never null.
     pub fn new(name: &str, column_type: ColumnType) -> Self {
-        Self { name: name.to_owned(), column_type, nullable: false, in_row: None }
+        Self { name: name.to_owned(), column_type, nullable: false, in_row: None, packed: None }
     }
 
     /// A column that may be null.
@@ -115,9 +122,20 @@ impl Column {
         Self { in_row: Some(bytes), ..self }
     }
 
+    /// The same column with room for exactly this many bytes in the row: see [`Column::packed`].
+    #[must_use]
+    pub fn with_packed(self, bytes: u16) -> Self {
+        Self { packed: Some(bytes), ..self }
+    }
+
+    /// The room for short values that was declared, if any.
+    pub fn room(&self) -> Option<u32> {
+        self.packed.map(u32::from).or(self.in_row.map(u32::from))
+    }
+
     /// Whether the row has a cell that refers to a value out of line.
     pub(crate) fn is_out_of_line(&self) -> bool {
-        self.in_row.is_some() || self.column_type.length_max() > INLINE_LENGTH_MAX
+        self.room().is_some() || self.column_type.length_max() > INLINE_LENGTH_MAX
     }
 }
 

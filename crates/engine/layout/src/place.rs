@@ -3,7 +3,7 @@
 //! Decision: docs/decisions/0031-dense-placement-for-keys-that-fill-a-box.md
 
 use crate::column::{Column, ColumnType};
-use crate::long_cell::cell_words;
+use crate::long_cell::cell_bytes;
 use std::fmt;
 use std::ops::Range;
 
@@ -24,8 +24,8 @@ pub enum Place {
     OutOfLine {
         /// First byte of the cell.
         at: u32,
-        /// Words of the cell, see [`crate::long_cell`].
-        words: u32,
+        /// Bytes of the cell, see [`crate::long_cell`].
+        bytes: u32,
     },
 }
 
@@ -50,15 +50,15 @@ pub struct Slot {
     pub(crate) null_byte: u16,
     /// Number of the column among those out of line.
     pub(crate) long: u8,
-    /// Words of the cell of a column out of line.
-    pub(crate) cell_words: u8,
+    /// Bytes of the cell of a column out of line.
+    pub(crate) cell_bytes: u16,
     /// Largest length of text and bytes.
     pub(crate) length_max: u32,
     /// Whether it holds text, which is UTF-8.
     pub(crate) is_text: bool,
 }
 
-/// Without the words of the cell, which the column's place has: the fingerprints of generated code
+/// Without the bytes of the cell, which the column's place has: the fingerprints of generated code
 /// are made of this text.
 impl fmt::Debug for Slot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,7 +112,7 @@ impl Slot {
         kind: SlotKind::Payload,
         null_byte: 0,
         long: 0,
-        cell_words: 0,
+        cell_bytes: 0,
         length_max: 0,
         is_text: false,
     };
@@ -150,17 +150,17 @@ impl Slot {
         Self { null_byte, null_bit, ..self }
     }
 
-    /// The words of the payload with the cell of a column out of line.
+    /// The bytes of the payload with the cell of a column out of line.
     #[inline]
     pub(crate) fn cell(self) -> Range<usize> {
-        let word = self.at as usize / 8;
-        word..word + usize::from(self.cell_words)
+        let at = self.at as usize;
+        at..at + usize::from(self.cell_bytes)
     }
 
     pub(crate) fn new(column: &Column, place: Place, (null_byte, null_bit): (u16, u8)) -> Self {
-        let (kind, at, cell_words) = match place {
+        let (kind, at, cell_bytes) = match place {
             Place::Payload { at } => (SlotKind::Payload, at, 0),
-            Place::OutOfLine { at, words } => (SlotKind::OutOfLine, at, words as u8),
+            Place::OutOfLine { at, bytes } => (SlotKind::OutOfLine, at, bytes as u16),
             Place::Key { at } if column.column_type == ColumnType::Bool => {
                 (SlotKind::KeyBool, at + u32::from(column.nullable), 0)
             }
@@ -181,7 +181,7 @@ impl Slot {
             kind,
             null_byte,
             long: 0,
-            cell_words,
+            cell_bytes,
             length_max,
             is_text: matches!(column.column_type, ColumnType::Char(_) | ColumnType::Varchar(_)),
         }
@@ -208,7 +208,7 @@ pub(crate) fn place_null_bits(columns: &[Column], key: &[usize]) -> Vec<(u16, u8
 }
 
 /// Places all columns outside the key: null bits first, then columns by falling alignment, then
-/// text.
+/// text and packed cells.
 pub(crate) fn place_payload(columns: &[Column], key: &[usize], places: &mut [Place]) -> u32 {
     let outside_key: Vec<usize> = (0..columns.len()).filter(|index| !key.contains(index)).collect();
     let nullable = outside_key.iter().filter(|&&index| columns[index].nullable).count() as u32;
@@ -216,11 +216,11 @@ pub(crate) fn place_payload(columns: &[Column], key: &[usize], places: &mut [Pla
     for width in [8, 4, 2, 1] {
         for &index in &outside_key {
             let column_type = columns[index].column_type;
-            if columns[index].is_out_of_line() && width == 8 {
+            if columns[index].is_out_of_line() && columns[index].packed.is_none() && width == 8 {
                 at = at.next_multiple_of(8);
-                let words = cell_words(columns[index].in_row);
-                places[index] = Place::OutOfLine { at, words };
-                at += 8 * words;
+                let bytes = cell_bytes(&columns[index]);
+                places[index] = Place::OutOfLine { at, bytes };
+                at += bytes;
             } else if column_type.fixed_bytes() == Some(width) {
                 at = at.next_multiple_of(width);
                 places[index] = Place::Payload { at };
@@ -230,7 +230,11 @@ pub(crate) fn place_payload(columns: &[Column], key: &[usize], places: &mut [Pla
     }
     for &index in &outside_key {
         let column_type = columns[index].column_type;
-        if column_type.fixed_bytes().is_none() && !columns[index].is_out_of_line() {
+        if columns[index].packed.is_some() {
+            let bytes = cell_bytes(&columns[index]);
+            places[index] = Place::OutOfLine { at, bytes };
+            at += bytes;
+        } else if column_type.fixed_bytes().is_none() && !columns[index].is_out_of_line() {
             places[index] = Place::Payload { at };
             at += length_bytes(column_type.length_max()) + column_type.length_max();
         }

@@ -1,8 +1,9 @@
 //! A table's schema: its columns, its primary key, and the place of each column, computed once.
 
-use crate::column::{COLUMN_LENGTH_MAX, Column};
+use crate::column::{COLUMN_LENGTH_MAX, Column, INLINE_LENGTH_MAX};
 use crate::key::KEY_WORDS_MAX;
 use crate::key_part::key_width;
+use crate::long_cell::REFERENCE_BYTES;
 use crate::place::{Place, Slot, SlotKind, place_null_bits, place_payload};
 use crate::record::words_of;
 use crate::row::RowLayout;
@@ -16,6 +17,10 @@ pub const COLUMNS_MAX: usize = 256;
 pub const NAME_BYTES_MAX: usize = 128;
 /// Largest payload of a row in bytes; longer columns are stored out of line.
 pub const PAYLOAD_BYTES_MAX: u32 = 8 * 1024;
+/// Bytes that [`Column::packed`] can name: a reference fits, and no value of the row is longer than
+/// one without room may be.
+pub(crate) const PACKED_ROOM: std::ops::RangeInclusive<u16> =
+    REFERENCE_BYTES as u16..=INLINE_LENGTH_MAX as u16;
 /// Characters of a refused name in its error message.
 const NAME_SHOWN: usize = 32;
 /// Positions of columns fit a byte.
@@ -154,7 +159,7 @@ impl Schema {
         &self.long
     }
 
-    /// The payload words of the cell of a column out of line, see [`crate::long_cell`]; `None` for
+    /// The payload bytes of the cell of a column out of line, see [`crate::long_cell`]; `None` for
     /// other columns.
     #[inline]
     pub fn long_cell(&self, column: usize) -> Option<Range<usize>> {
@@ -198,7 +203,7 @@ impl Schema {
             let bytes = match slot.kind {
                 SlotKind::Payload if slot.width > 0 => u32::from(slot.width),
                 SlotKind::Payload => u32::from(slot.prefix) + slot.length_max,
-                SlotKind::OutOfLine => 8 * u32::from(slot.cell_words),
+                SlotKind::OutOfLine => u32::from(slot.cell_bytes),
                 SlotKind::Key | SlotKind::KeyBool => continue,
             };
             ranges.push((slot.at, slot.at + bytes));
@@ -250,9 +255,13 @@ fn check_columns(name: &str, columns: &[Column], key: &[usize]) -> Result<(), Sc
             let column = column.name.clone();
             return Err(SchemaError::ColumnLength { table: table(), column, length });
         }
-        if let Some(bytes) = column.in_row.filter(|&bytes| !(1..length).contains(&bytes.into())) {
+        if let Some(bytes) = column.room().filter(|bytes| !(1..length).contains(bytes)) {
             let column = column.name.clone();
             return Err(SchemaError::InRow { table: table(), column, bytes, length });
+        }
+        if let Some(bytes) = column.packed.filter(|&bytes| !PACKED_ROOM.contains(&bytes)) {
+            let column = column.name.clone();
+            return Err(SchemaError::Packed { table: table(), column, bytes });
         }
     }
     let twice = |(index, column): (usize, &usize)| key[..index].contains(column);

@@ -2,7 +2,7 @@
 
 use crate::column::{COLUMN_LENGTH_MAX, INLINE_LENGTH_MAX};
 use crate::key::KEY_WORDS_MAX;
-use crate::schema::{COLUMNS_MAX, NAME_BYTES_MAX, PAYLOAD_BYTES_MAX};
+use crate::schema::{COLUMNS_MAX, NAME_BYTES_MAX, PACKED_ROOM, PAYLOAD_BYTES_MAX};
 
 /// Why a schema or a row was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -50,7 +50,14 @@ pub enum SchemaError {
     #[error(
         "column {column} of table {table}: in_row is {bytes}; 1 to less than the maximal length, here {length}, is allowed for text and bytes"
     )]
-    InRow { table: String, column: String, bytes: u8, length: u32 },
+    InRow { table: String, column: String, bytes: u32, length: u32 },
+    /// The packed room for short values of a column is out of range.
+    #[error(
+        "column {column} of table {table}: packed is {bytes}; {} to {} is allowed",
+        PACKED_ROOM.start(),
+        PACKED_ROOM.end()
+    )]
+    Packed { table: String, column: String, bytes: u16 },
     /// A value does not fit its column.
     #[error("column {column} of table {table} cannot hold this value: {reason}")]
     Value { table: String, column: String, reason: String },

@@ -28,7 +28,7 @@ fn schema() -> Schema {
         Column::new("number", ColumnType::Int8),
         Column::nullable("text", ColumnType::Bytes(20)),
         Column::nullable("long", ColumnType::Bytes(5_000)),
-        Column::nullable("room", ColumnType::Bytes(5_000)).with_in_row(30),
+        Column::nullable("room", ColumnType::Bytes(5_000)).with_packed(31),
     ];
     let schema = Schema::new("t", columns, &[0]).expect("it is well formed");
     assert_eq!(schema.long_columns(), [LONG, ROOM]);

@@ -27,7 +27,7 @@ fn mix(seed: u64) -> Mix {
         storage: STORAGES[(seed % 3) as usize],
         index: [None, Some(IndexKind::Hash), Some(IndexKind::Tree)][(seed / 3 % 3) as usize],
         has_notes: seed.is_multiple_of(2),
-        notes_in_row: [None, None, Some(150), Some(40)][(seed % 4) as usize],
+        notes_in_row: [None, Some(150), None, Some(41)][(seed / 2 % 4) as usize],
         isolation: if seed % 5 == 3 { Isolation::Serializable } else { Isolation::Snapshot },
         shares_slot: seed % 7 == 3,
         transactions: 6,

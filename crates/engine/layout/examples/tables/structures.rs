@@ -108,7 +108,7 @@ fn payload(page: &mut Page) {
     page.heading(
         "Payload",
         "One bit per nullable column from byte 0 on, set for null; then fixed widths, the widest first, each at a \
-         multiple of its width; then text and bytes, a length before each. Little-endian. An example:",
+         multiple of its width; then text and bytes, a length before each, and packed cells. Little-endian. An example:",
     );
     let long = ColumnType::Varchar(INLINE_LENGTH_MAX + 1);
     let columns = vec![
@@ -119,12 +119,13 @@ fn payload(page: &mut Page) {
         Column::nullable("day", ColumnType::Date),
         Column::new("data", ColumnType::Bytes(300)),
         Column::new("remark", ColumnType::Varchar(1000)).with_in_row(31),
+        Column::new("city", ColumnType::Varchar(120)).with_packed(30),
     ];
     let schema = Schema::new("t", columns, &[0]).expect("the example is a valid schema");
     let row = |(index, column): (usize, &Column)| {
         let (place, what) = match schema.place(index) {
             Place::Key { at } => (format!("key {at:#x}"), "see keys"),
-            Place::OutOfLine { at, words: value::REFERENCE_WORDS } => {
+            Place::OutOfLine { at, .. } if column.room().is_none() => {
                 (format!("{at:#x}"), "reference to a value out of line")
             }
             Place::OutOfLine { at, .. } => (
@@ -140,7 +141,9 @@ fn payload(page: &mut Page) {
             },
         };
         let nullable = if column.nullable { ", nullable" } else { "" };
-        let in_row = column.in_row.map_or(String::new(), |bytes| format!(", {bytes} in the row"));
+        let packed = if column.packed.is_some() { ", packed" } else { "" };
+        let in_row =
+            column.room().map_or(String::new(), |bytes| format!(", {bytes} in the row{packed}"));
         let kind = format!("{:?}{nullable}{in_row}", column.column_type);
         vec![place, column.name.clone(), kind, what.to_owned()]
     };

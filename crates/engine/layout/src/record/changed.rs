@@ -1,13 +1,13 @@
 //! The columns in which two payloads of a row differ, for the redo log.
 //!
 //! A column's bytes are those of its place in the payload: a number in its width, a text with its
-//! length in front, a short value of a column out of line with its length in a byte in front. No
-//! bytes mean null.
+//! length in front, a short value of a column out of line with its length in front, which has as
+//! many bytes as in its cell. No bytes mean null.
 
-use crate::long_cell::{put_in_row, reference_in, value_in_row};
+use crate::long_cell::{put_in_row, reference_in, room, value_in_row};
 use crate::place::{Slot, SlotKind};
-use crate::schema::Schema;
-use crate::value::{OutOfLine, REFERENCE_WORDS};
+use crate::schema::{PACKED_ROOM, Schema};
+use crate::value::OutOfLine;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 /// The bytes of a column in the row.
@@ -50,7 +50,7 @@ pub(crate) fn words_of(slot: Slot) -> u64 {
         return 0;
     }
     let length = match (slot.kind, slot.width) {
-        (SlotKind::OutOfLine, _) => 8 * u32::from(slot.cell_words),
+        (SlotKind::OutOfLine, _) => u32::from(slot.cell_bytes),
         (_, 0) => u32::from(slot.prefix) + slot.length_max,
         (_, width) => u32::from(width),
     };
@@ -70,7 +70,6 @@ pub fn for_changed_columns(
     mut found: impl FnMut(u8, &[u8]),
 ) -> bool {
     let differing = differing_words(before, after);
-    let (words_before, words_after) = (before, after);
     let (before, after): (&[u8], &[u8]) = (cast_slice(before), cast_slice(after));
     for (column, &words) in schema.column_words().iter().enumerate() {
         // Most columns of most updates are as they were.
@@ -87,21 +86,22 @@ pub fn for_changed_columns(
                 }
             }
             SlotKind::OutOfLine => {
-                let (old, new) = (&words_before[slot.cell()], &words_after[slot.cell()]);
+                let (old, new) = (&before[slot.cell()], &after[slot.cell()]);
                 let is_null = |payload: &[u8]| payload[usize::from(slot.null_byte)] & slot.null_bit;
                 if old == new && is_null(before) == is_null(after) {
                     continue;
                 }
-                if slot.cell_words == REFERENCE_WORDS as u8 || reference_in(new) != OutOfLine::EMPTY
-                {
+                let room = room(new.len());
+                if room == 0 || reference_in(new) != OutOfLine::EMPTY {
                     return false;
                 }
                 let value = value_in_row(new).unwrap_or_default();
-                let mut bytes = [0; LENGTH_BYTES + VALUE_BYTES_MAX];
-                bytes[0] = value.len() as u8;
-                bytes[LENGTH_BYTES..][..value.len()].copy_from_slice(value);
-                let length = if is_null(after) == 0 { LENGTH_BYTES + value.len() } else { 0 };
-                found(column as u8, &bytes[..length]);
+                let mut bytes = [0; LENGTH_BYTES_MAX + VALUE_BYTES_MAX];
+                let (length, rest) = bytes.split_at_mut(new.len() - room);
+                length.copy_from_slice(&(value.len() as u16).to_le_bytes()[..length.len()]);
+                rest[..value.len()].copy_from_slice(value);
+                let count = if is_null(after) == 0 { length.len() + value.len() } else { 0 };
+                found(column as u8, &bytes[..count]);
             }
         }
     }
@@ -142,19 +142,23 @@ fn set_null_flag(slot: Slot, payload: &mut [u64], is_null: bool) {
     *flag = if is_null { *flag | slot.null_bit } else { *flag & !slot.null_bit };
 }
 
-/// Bytes of the length in front of a short value.
-const LENGTH_BYTES: usize = 1;
+/// Most bytes of the length in front of a short value.
+const LENGTH_BYTES_MAX: usize = 2;
 /// Longest value in a cell.
-const VALUE_BYTES_MAX: usize = u8::MAX as usize;
+const VALUE_BYTES_MAX: usize = *PACKED_ROOM.end() as usize;
 
 /// Stores a short value in the cell of a column out of line.
 fn set_changed_cell(slot: Slot, payload: &mut [u64], bytes: &[u8]) -> bool {
-    let (&length, value) = bytes.split_first().unwrap_or((&0, &[]));
-    let is_fitting = slot.cell_words > REFERENCE_WORDS as u8
-        && usize::from(length) == value.len()
+    let cell = &mut cast_slice_mut::<u64, u8>(payload)[slot.cell()];
+    let room = room(cell.len());
+    let (length, value) = bytes.split_at(bytes.len().min(cell.len() - room));
+    let told = length.iter().rev().fold(0, |told, &byte| told << 8 | usize::from(byte));
+    let is_whole = length.len() == cell.len() - room;
+    let is_fitting = room > 0
+        && told == value.len()
         && value.len() <= slot.length_max as usize
-        && (!bytes.is_empty() || slot.null_bit != 0)
-        && put_in_row(&mut payload[slot.cell()], value);
+        && if bytes.is_empty() { slot.null_bit != 0 } else { is_whole }
+        && put_in_row(cell, value);
     if is_fitting {
         set_null_flag(slot, payload, bytes.is_empty());
     }

@@ -126,14 +126,11 @@ impl<'a> RecordRef<'a> {
     fn bytes_elsewhere(&self, slot: Slot) -> &'a [u8] {
         match (slot.kind, self.long) {
             (SlotKind::OutOfLine, values) => {
-                match (value_in_row(&self.payload[slot.cell()]), values) {
+                let cell = &self.payload_bytes()[slot.cell()];
+                match (value_in_row(cell), values) {
                     (Some(value), _) => value,
                     (None, Some(values)) => values.get(usize::from(slot.long)).unwrap_or_default(),
-                    (None, None)
-                        if reference_in(&self.payload[slot.cell()]) == OutOfLine::EMPTY =>
-                    {
-                        &[]
-                    }
+                    (None, None) if reference_in(cell) == OutOfLine::EMPTY => &[],
                     (None, None) => panic!("a value out of line is read with read_long"),
                 }
             }
@@ -189,13 +186,13 @@ impl<'a> RecordRef<'a> {
     /// in the row; `None` for other columns.
     pub fn out_of_line(&self, column: usize) -> Option<OutOfLine> {
         let cell = self.schema.long_cell(column)?;
-        Some(reference_in(&self.payload[cell]))
+        Some(reference_in(&self.payload_bytes()[cell]))
     }
 
     /// The value of a column out of line, if it is so short that it is in the row.
     pub fn in_row(&self, column: usize) -> Option<&'a [u8]> {
         let cell = self.schema.long_cell(column)?;
-        value_in_row(&self.payload[cell])
+        value_in_row(&self.payload_bytes()[cell])
     }
 
     /// Whether a value of the row is out of line, and must be fetched to read its column.

@@ -1,6 +1,7 @@
 //! Tests of reading and writing columns.
 
 use super::*;
+use super::{for_changed_columns, set_changed_column};
 use crate::column::{Column, ColumnType, Value};
 use crate::key::KeyBuilder;
 use crate::place::Slot;
@@ -182,6 +183,49 @@ fn short_values_are_in_the_row() {
         (row.is_null(1), row.out_of_line(1), row.in_row(1)),
         (true, Some(OutOfLine::EMPTY), None)
     );
+}
+
+#[test]
+fn packed_cells_are_beside_each_other() {
+    let text = |name: &str, room| {
+        Column::nullable(name, ColumnType::Varchar(4 * u32::from(room))).with_packed(room)
+    };
+    let columns = vec![
+        Column::new("k", ColumnType::Int8),
+        text("one", 24),
+        Column::new("flag", ColumnType::Bool),
+        text("two", 300),
+    ];
+    let schema = Schema::new("t", columns, &[0]).expect("the schema is fine");
+    // Null flags, the flag, 24 bytes and a length of one byte, 300 and one of two.
+    assert_eq!(schema.payload_ranges(&[3])[0], (27, 27 + 302));
+    let words = schema.row_layout(false).payload_words as usize;
+    assert_eq!(words, (1 + 1 + 25 + 302_usize).div_ceil(8));
+    let (mut payload, mut stage) = (vec![0; words], LongStage::default());
+    for (one, two) in [(24, 300), (25, 301), (1, 256), (0, 0), (96, 1200), (23, 255)] {
+        let (first, second) = ("x".repeat(one), "y".repeat(two));
+        let before = payload.clone();
+        let mut row = RecordMut::new(&schema, &mut payload).with_stage(&mut stage);
+        row.set(2, &Value::Int(1)).expect("fits");
+        row.set(1, &Value::Text(first.clone())).expect("fits");
+        row.set(3, &Value::Text(second.clone())).expect("fits");
+        let row = RecordRef::new(&schema, &[0], &payload);
+        let in_row = |column, text: &str, room: usize| match text.len() <= room {
+            true => assert_eq!(row.bytes(column), text.as_bytes()),
+            false => assert!(row.out_of_line(column).is_some_and(|it| it.bytes > 0)),
+        };
+        in_row(1, &first, 24);
+        in_row(3, &second, 300);
+        assert_eq!((row.int(2), row.refers_to_values()), (1, one > 24));
+        let mut changed = before.clone();
+        let is_whole = for_changed_columns(&schema, &before, &payload, |column, bytes| {
+            assert!(set_changed_column(&schema, &mut changed, column, bytes));
+        });
+        assert_eq!(is_whole, one <= 24);
+        assert!(!is_whole || changed == payload, "{one} and {two} bytes");
+    }
+    let refused = Schema::new("t", vec![text("c", 23)], &[0]).expect_err("a reference is longer");
+    assert_eq!(refused.to_string(), "column c of table t: packed is 23; 24 to 1024 is allowed");
 }
 
 #[test]

@@ -40,7 +40,8 @@ impl<'a> RecordMut<'a> {
     pub fn copy_payload(&mut self, payload: &[u64]) {
         self.payload.copy_from_slice(payload);
         for &column in self.schema.long_columns() {
-            let cell = &mut self.payload[self.schema.slot(column).cell()];
+            let cell = self.schema.slot(column).cell();
+            let cell = &mut cast_slice_mut::<u64, u8>(self.payload)[cell];
             if value_in_row(cell).is_none() {
                 put_reference(cell, OutOfLine::EMPTY);
             }
@@ -122,7 +123,7 @@ impl<'a> RecordMut<'a> {
     fn set_long(&mut self, column: usize, value: &[u8]) {
         check_bytes(self.schema.slot(column), value);
         let cell = self.schema.long_cell(column).expect("a key column cannot be changed in place");
-        let cell = &mut self.payload[cell];
+        let cell = &mut cast_slice_mut::<u64, u8>(self.payload)[cell];
         let before = reference_in(cell);
         if !put_in_row(cell, value) {
             let stage = self.stage.as_mut();
@@ -136,7 +137,7 @@ impl<'a> RecordMut<'a> {
     pub fn set_out_of_line(&mut self, column: usize, value: OutOfLine) {
         self.mark_null(column, false);
         let cell = self.schema.long_cell(column).expect("the column is kept out of line");
-        put_reference(&mut self.payload[cell], value);
+        put_reference(&mut cast_slice_mut::<u64, u8>(self.payload)[cell], value);
     }
 
     /// Sets the column to null.

@@ -24,7 +24,7 @@ use crate::database::Placed;
 use index::hash::HashTable;
 use index::tree::Tree;
 use layout::row::{BUFFER_SLOTS_MAX, BufferLayout};
-use layout::{Column, IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
+use layout::{IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
 use memory::Label;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -499,14 +499,15 @@ pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogEr
     let long = |&&column: &&usize| schema.long_columns().contains(&column);
     let bytes = schema.index_key_bytes(&index.columns);
     if let Some(&column) = index.columns.iter().find(long) {
-        let Column { name, in_row, .. } = &schema.columns()[column];
-        match in_row {
+        let described = &schema.columns()[column];
+        let name = &described.name;
+        match described.room() {
             None => {
                 return refuse(format!("column {name} is kept out of line, and cannot be indexed"));
             }
-            Some(in_row) if bytes <= layout::KEY_WORDS_MAX as u32 * 8 => {
+            Some(room) if bytes <= layout::KEY_WORDS_MAX as u32 * 8 => {
                 return refuse(format!(
-                    "column {name} may be out of line, and cannot be indexed; create it without in_row, which is {in_row}"
+                    "column {name} may be out of line, and cannot be indexed; create it without in_row, which is {room}"
                 ));
             }
             Some(_) => {} // Its maximal length is too long for a key, which says more.

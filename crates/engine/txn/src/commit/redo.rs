@@ -98,7 +98,7 @@ impl<E: Env> LaneInner<E> {
         image.clear();
         image.extend_from_slice(self.payload(access.table, access.fresh));
         for position in 0..self.open.info(access.table).schema.long_columns().len() {
-            let reference = self.reference(self.long_cell(access, access.fresh, position));
+            let reference = self.reference(&self.long_cell(access, access.fresh, position));
             if reference.version != timestamp {
                 continue;
             }

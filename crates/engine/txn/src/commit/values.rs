@@ -12,11 +12,13 @@ use crate::lane::LaneInner;
 use crate::read::ARENA_WORDS_MAX;
 use crate::read::access::{Access, State};
 use crate::read::value::value_layout;
+use bytemuck::{cast_slice, cast_slice_mut};
 use fabric::{Batch, Env, Span};
 use layout::long_cell::{put_reference, reference_in};
 use layout::row::{Cover, LINK};
 use layout::value::{BYTES, DATA, VERSION};
 use layout::{GlobalPtr, OutOfLine, VersionWord};
+use std::ops::Range;
 
 /// A value that this commit stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +27,13 @@ pub(crate) struct PlacedValue {
     pub(super) number: usize,
     table: TableId,
     pub(super) stored: OutOfLine,
+}
+
+/// The cell of a column out of line in a row's image.
+pub(super) struct LongCell {
+    payload: Span,
+    /// Its bytes of the payload.
+    bytes: Range<usize>,
 }
 
 impl<E: Env> LaneInner<E> {
@@ -43,7 +52,7 @@ impl<E: Env> LaneInner<E> {
             let columns = self.open.info(access.table).schema.long_columns().len();
             for position in 0..columns {
                 let cell = self.long_cell(&access, access.fresh, position);
-                let reference = self.reference(cell);
+                let reference = self.reference(&cell);
                 let Some(number) = reference.staged_number() else { continue };
                 let bytes = reference.bytes;
                 let stored = match access.state {
@@ -51,7 +60,8 @@ impl<E: Env> LaneInner<E> {
                     State::Deleted => OutOfLine::EMPTY,
                     _ => self.place_value(&access, bytes, timestamp).await?,
                 };
-                put_reference(self.txn.batch.words_mut(cell), stored);
+                let payload = self.txn.batch.words_mut(cell.payload);
+                put_reference(&mut cast_slice_mut(payload)[cell.bytes], stored);
                 if stored != OutOfLine::EMPTY {
                     self.writes.placed.push(PlacedValue { number, table: access.table, stored });
                 }
@@ -83,18 +93,19 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The words of `image` with the cell of a column out of line, by its position among these.
-    pub(super) fn long_cell(&self, access: &Access, image: Span, position: usize) -> Span {
+    /// The place in `image` of the cell of a column out of line, by its position among these.
+    pub(super) fn long_cell(&self, access: &Access, image: Span, position: usize) -> LongCell {
         let info = self.open.info(access.table);
         let column = info.schema.long_columns()[position];
-        let cell = info.schema.long_cell(column).expect("the column is kept out of line");
-        let at = image.at + info.row.payload() + cell.start as u32;
-        Span { at, words: cell.len() as u32 }
+        let bytes = info.schema.long_cell(column).expect("the column is kept out of line");
+        let (at, words) = (image.at + info.row.payload(), info.row.payload_words);
+        LongCell { payload: Span { at, words }, bytes }
     }
 
     /// The reference of a cell, that of an empty value if its value is in the row.
-    pub(super) fn reference(&self, cell: Span) -> OutOfLine {
-        reference_in(self.txn.batch.words(cell))
+    pub(super) fn reference(&self, cell: &LongCell) -> OutOfLine {
+        let payload: &[u8] = cast_slice(self.txn.batch.words(cell.payload));
+        reference_in(&payload[cell.bytes.clone()])
     }
 
     /// Posts the values: before the rows, in batch 2.
@@ -128,9 +139,9 @@ impl<E: Env> LaneInner<E> {
             return;
         }
         for position in 0..self.open.info(access.table).schema.long_columns().len() {
-            let old = self.reference(self.long_cell(access, access.image, position));
+            let old = self.reference(&self.long_cell(access, access.image, position));
             let is_kept = access.state == State::Updated
-                && self.reference(self.long_cell(access, access.fresh, position)) == old;
+                && self.reference(&self.long_cell(access, access.fresh, position)) == old;
             if old.stored().is_some() && !is_kept {
                 self.garbage.retired.push_back(Retired::value(access, successor, old));
             }

@@ -17,6 +17,7 @@ use crate::lane::{LaneInner, OpenCatalog};
 use crate::read::access::{Absence, AccessId, State};
 use crate::transaction::Isolation;
 use crate::write::Owner;
+use bytemuck::{cast_slice, cast_slice_mut};
 use fabric::{Env, Mutant, Span};
 use layout::key::hash_words;
 use layout::{Key, RecordRef, row};
@@ -92,30 +93,31 @@ impl<E: Env> LaneInner<E> {
         let shape = self.open.info(own.table).row;
         let stay = self.unchanged_values(twin.own);
         let batch = &mut *self.txn.batch;
-        for word in 0..shape.payload_words {
-            if !stay.iter().any(|words| words.contains(&word)) {
-                let value = batch.word(own.fresh.at + shape.payload() + word);
-                batch.set_word(other.fresh.at + shape.payload() + word, value);
-            }
+        let payload =
+            |image: Span| Span { at: image.at + shape.payload(), words: shape.payload_words };
+        let mut copied = batch.words(payload(own.fresh)).to_vec();
+        let kept: &[u8] = cast_slice(batch.words(payload(other.fresh)));
+        for cell in stay {
+            cast_slice_mut::<u64, u8>(&mut copied)[cell.clone()].copy_from_slice(&kept[cell]);
         }
+        batch.words_mut(payload(other.fresh)).copy_from_slice(&copied);
     }
 
     /// The cells of the payload for long values which the transaction has not changed.
-    fn unchanged_values(&self, access: AccessId) -> Vec<Range<u32>> {
+    fn unchanged_values(&self, access: AccessId) -> Vec<Range<usize>> {
         let entry = self.txn.accesses[access];
         let info = self.open.info(entry.table);
         if entry.absence != Absence::None {
             return Vec::new();
         }
-        let batch = &*self.txn.batch;
-        let words = |image: Span, cell: &Range<u32>| {
-            let at = image.at + info.row.payload() + cell.start;
-            batch.words(Span { at, words: cell.len() as u32 })
+        let payload = |image: Span| -> &[u8] {
+            let (at, words) = (image.at + info.row.payload(), info.row.payload_words);
+            cast_slice(self.txn.batch.words(Span { at, words }))
         };
+        let (before, after) = (payload(entry.image), payload(entry.fresh));
         let cells = info.schema.long_columns().iter().filter_map(|&column| {
             let cell = info.schema.long_cell(column)?;
-            let cell = cell.start as u32..cell.end as u32;
-            (words(entry.image, &cell) == words(entry.fresh, &cell)).then_some(cell)
+            (before[cell.clone()] == after[cell.clone()]).then_some(cell)
         });
         cells.collect()
     }
@@ -137,6 +139,9 @@ impl OpenCatalog {
     }
 }
 
+/// Bytes of the address in a reference.
+const POINTER_BYTES: usize = 8;
+
 /// A hash that is the same for a row in all copies.
 fn fingerprint(row: RecordRef<'_>) -> u64 {
     let mut words = [row.key(), row.payload()].concat();
@@ -144,7 +149,8 @@ fn fingerprint(row: RecordRef<'_>) -> u64 {
         let cell = row.schema().long_cell(column).expect("the column is kept out of line");
         // Copies differ in the address of a value; its length and version are the same.
         if row.in_row(column).is_none() {
-            words[row.key().len() + cell.start] = 0;
+            let payload = cast_slice_mut::<u64, u8>(&mut words[row.key().len()..]);
+            payload[cell][..POINTER_BYTES].fill(0);
         }
     }
     hash_words(&words)

@@ -29,7 +29,8 @@ fn growth_and_collection_of_copies_hide_nothing() {
     check_all(COPIED_TIGHT, 0..200);
     let with_notes = Mix { keys: 3, has_notes: true, ..COPIED_TIGHT };
     check_all(with_notes, 0..100);
-    check_all(Mix { notes_in_row: Some(150), ..with_notes }, 0..100);
+    check_all(Mix { notes_in_row: Some(150), ..with_notes }, 0..50);
+    check_all(Mix { notes_in_row: Some(41), ..with_notes }, 50..100);
 }
 
 #[test]

@@ -91,7 +91,8 @@ fn values_out_of_line_are_those_of_their_rows() {
 /// Updates make a value of the row one out of line and back.
 #[test]
 fn values_in_and_out_of_line_are_those_of_their_rows() {
-    check_all(SHORT_NOTES, 0..300);
+    check_all(SHORT_NOTES, 0..200);
+    check_all(Mix { notes_in_row: Some(41), ..SHORT_NOTES }, 200..300);
     let tight =
         Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..SHORT_NOTES };
     check_all(tight, 0..300);

@@ -229,7 +229,8 @@ fn tombstones_that_were_collected_do_not_come_back() {
 #[test]
 fn long_values_are_replayed_with_their_rows() {
     check_all(Mix { has_notes: true, ..TIGHT }, 200);
-    check_all(Mix { has_notes: true, notes_in_row: Some(150), ..TIGHT }, 200);
+    check_all(Mix { has_notes: true, notes_in_row: Some(150), ..TIGHT }, 100);
+    check_all(Mix { has_notes: true, notes_in_row: Some(41), ..TIGHT }, 100);
 }
 
 #[test]

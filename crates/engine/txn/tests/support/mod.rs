@@ -64,11 +64,15 @@ pub fn table(name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableSp
     TableSpec { schema, design, indexes }
 }
 
-/// The same table with notes. Those of up to `in_row` bytes are stored in the row.
+/// The same table with notes. Those of up to `in_row` bytes are stored in the row, and their cells
+/// are packed if that is less than 100.
 pub fn with_notes(plain: TableSpec, in_row: Option<u8>) -> TableSpec {
     let mut columns = plain.schema.columns().to_vec();
     columns.push(Column::new("seed", ColumnType::Int8));
-    columns.push(Column { in_row, ..Column::nullable("note", ColumnType::Varchar(2000)) });
+    let packed = in_row.filter(|&bytes| bytes < 100);
+    let in_row = in_row.xor(packed);
+    let packed = packed.map(u16::from);
+    columns.push(Column { in_row, packed, ..Column::nullable("note", ColumnType::Varchar(2000)) });
     let schema = Schema::new(plain.schema.name(), columns, &[0]).expect("a valid schema");
     TableSpec { schema, ..plain }
 }

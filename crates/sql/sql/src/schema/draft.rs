@@ -122,6 +122,7 @@ impl Draft {
                 column_type,
                 nullable: column.nullable,
                 in_row: None,
+                packed: None,
             });
         }
         if self.primary.is_none() {
@@ -181,7 +182,7 @@ impl Draft {
             digests.push(Digest { column, at: stored.len(), bytes });
             let column_type = ColumnType::Bytes(bytes.into());
             let nullable = self.columns[column].nullable;
-            stored.push(Column { name, column_type, nullable, in_row: None });
+            stored.push(Column { name, column_type, nullable, in_row: None, packed: None });
         }
         Ok(digests)
     }
@@ -202,7 +203,7 @@ impl Draft {
             _ => ColumnType::Varchar(COLUMN_LENGTH_MAX),
         };
         let room = if self.is_indexed(at) { KEY_BYTES_IN_ROW } else { LONG_BYTES_IN_ROW };
-        Column { name, column_type, nullable, in_row: Some(room) }
+        Column { name, column_type, nullable, in_row: Some(room), packed: None }
     }
 }
 

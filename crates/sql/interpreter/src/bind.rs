@@ -179,8 +179,7 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
     let id = database.table(table.schema.name()).ok_or_else(no_table)?;
     let schema = database.schema(id).ok_or_else(no_table)?;
     if *schema != table.schema {
-        let what = format!("table {} with these columns, types and key", table.name);
-        return Err(missing(what));
+        return Err(OpenError::Different { table: table.name.clone() });
     }
     let mut columns = Vec::with_capacity(table.columns.len());
     for (at, (field, column)) in table.fields().into_iter().zip(&table.columns).enumerate() {

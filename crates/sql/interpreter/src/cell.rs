@@ -57,21 +57,19 @@ impl BoundColumn {
         let Field { name, sql_type } = field;
         let is_key = matches!(schema.place(at), Place::Key { .. });
         let key_bytes = schema.key_part_bytes(at) - u32::from(nullable);
-        let text = |length| if is_key { Cell::KeyText(length) } else { Cell::Text(length) };
+        let length = schema.columns()[at].column_type.length_max();
+        let text = if is_key { Cell::KeyText(length) } else { Cell::Text(length) };
         let cell = match &sql_type {
             SqlType::Bool => Cell::Bool,
             SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => Cell::Int,
             SqlType::Numeric(Numeric::Declared { scale, .. }) => Cell::Decimal(*scale),
             SqlType::Float4 | SqlType::Float8 => Cell::Float,
-            SqlType::Bytes => Cell::Bytes(schema.columns()[at].column_type.length_max()),
+            SqlType::Bytes => Cell::Bytes(length),
             SqlType::Uuid => Cell::Uuid,
             SqlType::Interval => Cell::Interval,
-            SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
-            SqlType::Array(_) => Cell::Array(schema.columns()[at].column_type.length_max()),
-            SqlType::Jsonb => Cell::Json(schema.columns()[at].column_type.length_max()),
-            SqlType::Text | SqlType::Varchar(None) | SqlType::Json => {
-                text(schema.columns()[at].column_type.length_max())
-            }
+            SqlType::Array(_) => Cell::Array(length),
+            SqlType::Jsonb => Cell::Json(length),
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(Some(_)) | SqlType::Json => text,
             SqlType::Date => Cell::Date,
             SqlType::Timestamp | SqlType::TimestampTz => Cell::Timestamp,
             _ => return None,
@@ -253,7 +251,7 @@ impl BoundColumn {
             }
             (Cell::Text(length), Value::Text(text)) => {
                 if text.len() > length as usize {
-                    return Err(too_long(&self.sql_type));
+                    return Err(too_long(&self.sql_type, text, length));
                 }
                 record.set_bytes(at, text.as_bytes());
                 self.write_digest(record, Some(text.as_bytes()));
@@ -349,9 +347,22 @@ pub(crate) fn rescaled(decimal: Decimal, scale: u8) -> Option<(i128, bool)> {
     Some((units.div_euclid(divisor), units.rem_euclid(divisor) == 0))
 }
 
-/// The text is too long for its column.
-pub(crate) fn too_long(sql_type: &SqlType) -> Box<Error> {
-    Error::new("22001", format!("value too long for type {sql_type}"))
+/// The text is too long for its column, which holds `length` bytes.
+pub(crate) fn too_long(sql_type: &SqlType, text: &str, length: u32) -> Box<Error> {
+    let bytes = text.len();
+    match sql_type {
+        SqlType::Varchar(Some(characters)) | SqlType::Char(Some(characters))
+            if text.chars().count() <= *characters as usize =>
+        {
+            Error::new("22001", format!("value too long for type {sql_type}"))
+                .detail(format!("The column holds {length} bytes, and the value has {bytes}."))
+                .hint("Declare a longer type: each character of the value takes up to 4 bytes.")
+        }
+        SqlType::Varchar(Some(_)) | SqlType::Char(Some(_)) => {
+            Error::new("22001", format!("value too long for type {sql_type}"))
+        }
+        _ => too_many_bytes(length),
+    }
 }
 
 /// The bytes are too many for their column.

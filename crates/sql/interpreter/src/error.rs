@@ -31,6 +31,11 @@ pub enum OpenError {
         /// The table or index.
         what: String,
     },
+    /// The database stores a table in another way than its definition says.
+    #[error(
+        "the database has no table {table} with these columns, types and key; create the schema first"
+    )]
+    Different { table: String },
     /// The physical design of a table does not support a statement.
     #[error("procedure {procedure}, statement {statement}: {reason}")]
     Design {

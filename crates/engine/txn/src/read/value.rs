@@ -70,7 +70,14 @@ impl<E: Env> LaneInner<E> {
         }
         match visitor {
             Visitor::Plain(visit) => visit(self.record(access.table, access.image)),
-            Visitor::Long { rows, .. } => rows.push(access.image),
+            Visitor::Long { visit, rows } => {
+                let record = self.record(access.table, access.image);
+                // Rows are shown in their order.
+                match rows.is_empty() && !record.refers_to_values() {
+                    true => visit(record),
+                    false => rows.push(access.image),
+                }
+            }
         }
     }
 

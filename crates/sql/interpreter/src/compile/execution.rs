@@ -16,9 +16,7 @@ pub(super) fn execution(root: &Node, tables: &[BoundTable]) -> Execution {
     }
     match &root.operator {
         Operator::Scan(scan) if is_plain(scan, root) => Execution::Keyed,
-        Operator::Update(update) if changes_in_place(update, &tables[update.table]) => {
-            Execution::Keyed
-        }
+        Operator::Update(update) if changes_in_place(update) => Execution::Keyed,
         Operator::Delete(delete) => {
             let is_read = root.width > 0 || !tables[delete.table].referrers.is_empty();
             match is_read || !is_input(&delete.input) {
@@ -35,12 +33,11 @@ fn uses_sub_plans(outputs: &Outputs) -> bool {
     matches!(outputs, Outputs::List(List { uses_sub_plans: true, .. }))
 }
 
-/// Whether a scan finds its row by a key, and neither uses sub plans nor reads values out of line.
+/// Whether a scan finds its row by a key, and uses no sub plans.
 fn is_plain(scan: &Scan, node: &Node) -> bool {
     let Some((_, key)) = scan_by_key(node) else { return false };
     let filter_uses_sub_plans = scan.filter.as_ref().is_some_and(|filter| filter.uses_sub_plans);
     !filter_uses_sub_plans
-        && !scan.reads_long
         && node.correlated.is_empty()
         && !key.iter().any(|term| term.uses_sub_plans)
 }
@@ -96,8 +93,8 @@ fn is_input(input: &Node) -> bool {
     input.width == 0 && is_plain(scan, input)
 }
 
-fn changes_in_place(update: &Update, table: &BoundTable) -> bool {
-    !update.is_whole && !update.values.uses_sub_plans && !table.has_long && is_input(&update.input)
+fn changes_in_place(update: &Update) -> bool {
+    !update.is_whole && !update.values.uses_sub_plans && is_input(&update.input)
 }
 
 fn adds_one(insert: &Insert, table: &BoundTable) -> bool {

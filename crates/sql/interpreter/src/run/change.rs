@@ -4,7 +4,7 @@ use super::keyed::write_columns;
 use super::referential::KeyChanges;
 use super::{NodeContext, Run, State, append_all};
 use crate::bind::{BoundIndex, BoundTable};
-use crate::cell::too_long;
+use crate::cell::{Cell, too_long};
 use crate::error::{Result, plain};
 use crate::key::{self, Fit};
 use crate::plan::{Access, Delete, Insert, List, Node, Operator, Update};
@@ -205,9 +205,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
         let (mut processed, mut changes) = (0, KeyChanges::new());
-        let has_long = self.tables[update.table].has_long;
-        let is_in_place =
-            !(update.is_whole || update.values.uses_sub_plans || has_long || node_asks(node));
+        let is_in_place = !(update.is_whole || update.values.uses_sub_plans || node_asks(node));
         let early = match update.values.uses_sub_plans {
             true => Box::pin(self.early_values(update, node, &found, under.outer)).await?,
             false => Vec::new(),
@@ -221,7 +219,8 @@ impl<E: Env> Run<'_, '_, E> {
             }
             processed += 1;
             if is_in_place {
-                self.update_in_place(update, node, (id, found.row(at)), under.outer, rows)?;
+                let row = (id, found.row(at));
+                self.update_in_place(update, node, row, under.outer, rows).await?;
                 continue;
             }
             let early = early.get(at).map(|values| &values[..]);
@@ -380,10 +379,12 @@ pub(super) fn key_of(table: &BoundTable, columns: &[usize], values: &[Value]) ->
         }
         match key::append(builder, column, &values[at]) {
             Fit::Exact(key) => builder = key,
-            _ if matches!(values[at], Value::Text(_)) => {
-                return Err(too_long(&column.sql_type).into());
-            }
             _ => {
+                if let (Value::Text(text), Cell::KeyText(length) | Cell::Text(length)) =
+                    (&values[at], column.cell)
+                {
+                    return Err(too_long(&column.sql_type, text, length).into());
+                }
                 let message = format!("{} out of range", column.sql_type.base());
                 return Err(plain("22003", message));
             }

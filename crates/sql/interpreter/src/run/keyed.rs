@@ -12,7 +12,7 @@ use crate::row_lock::RowLockMode;
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
-use layout::{Key, KeyBuilder};
+use layout::{Key, KeyBuilder, LongValues};
 use sql_value::{Scope, Value};
 use txn::{RowId, Transaction, TxnError};
 
@@ -30,9 +30,13 @@ impl<E: Env> Run<'_, '_, E> {
             Some(found) => found,
             None => self.row_by_key(scan, key).await?,
         };
-        let Some(id) = self.keyed_row(scan, found)? else { return Ok(()) };
+        let mut long = self.values_of(scan.table, found).await?;
+        let Some(id) = self.keyed_row(scan, found, &long)? else { return Ok(()) };
         if wanted > 0 && self.statement.root.width > 0 {
-            let record = self.txn.row(id);
+            if self.statement.writes {
+                long = self.values_of(scan.table, found).await?;
+            }
+            let record = self.txn.row(id).with_long(&long);
             let record = Source::Record(&record, &self.tables[scan.table].columns);
             let view = self.view([record, NOTHING], None);
             match &self.statement.root.outputs {
@@ -74,7 +78,8 @@ impl<E: Env> Run<'_, '_, E> {
             Some(found) => found,
             None => self.row_by_key(scan, key).await?,
         };
-        self.row_into(scan, found, targets)
+        let long = self.values_of(scan.table, found).await?;
+        self.row_into(scan, found, &long, targets)
     }
 
     #[inline]
@@ -82,16 +87,17 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         scan: &Scan,
         found: Option<RowId>,
+        long: &LongValues,
         targets: &[(usize, usize)],
     ) -> Result<bool> {
-        let Some(id) = self.keyed_row(scan, found)? else {
+        let Some(id) = self.keyed_row(scan, found, long)? else {
             for (variable, _) in targets {
                 self.frame.variables[*variable] = Value::Null;
             }
             return Ok(false);
         };
         let Outputs::List(list) = &self.statement.root.outputs else { return Ok(false) };
-        let record = self.txn.row(id);
+        let record = self.txn.row(id).with_long(long);
         let columns = &self.tables[scan.table].columns;
         for &(variable, column) in targets {
             if let Output::Column(at) = list.outputs[column] {
@@ -108,16 +114,21 @@ impl<E: Env> Run<'_, '_, E> {
     /// Applies the statement to the row of a key; `None` if there is no such row, or if the filter
     /// rejects it.
     #[inline]
-    fn keyed_row(&mut self, scan: &Scan, found: Option<RowId>) -> Result<Option<RowId>> {
+    fn keyed_row(
+        &mut self,
+        scan: &Scan,
+        found: Option<RowId>,
+        long: &LongValues,
+    ) -> Result<Option<RowId>> {
         self.frame.processed = 0;
         let Some(id) = found else { return Ok(None) };
-        if !self.passes(scan, id)? {
+        if !self.passes(scan, id, long)? {
             return Ok(None);
         }
         match &self.statement.root.operator {
             Operator::Update(update) => {
                 self.lock_one(id, update.mode)?;
-                self.change_in_place(update, id, &[], None)?;
+                self.change_in_place(update, (id, &[], long), None)?;
             }
             Operator::Delete(_) => {
                 self.lock_one(id, RowLockMode::Update)?;
@@ -142,9 +153,9 @@ impl<E: Env> Run<'_, '_, E> {
 
     /// Whether a row passes the filter of a scan, which does not use sub plans.
     #[inline]
-    fn passes(&self, scan: &Scan, id: RowId) -> Result<bool> {
+    fn passes(&self, scan: &Scan, id: RowId, long: &LongValues) -> Result<bool> {
         let Some(filter) = &scan.filter else { return Ok(true) };
-        let record = self.txn.row(id);
+        let record = self.txn.row(id).with_long(long);
         let record = Source::Record(&record, &self.tables[scan.table].columns);
         is_true(filter, &self.view([record, NOTHING], None))
     }
@@ -168,7 +179,7 @@ impl<E: Env> Run<'_, '_, E> {
 
     /// Updates a row in place, and delivers the `RETURNING` outputs.
     #[inline]
-    pub(super) fn update_in_place(
+    pub(super) async fn update_in_place(
         &mut self,
         update: &Update,
         node: &Node,
@@ -176,9 +187,11 @@ impl<E: Env> Run<'_, '_, E> {
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
-        self.change_in_place(update, id, row, outer)?;
+        let long = self.values_of(update.table, Some(id)).await?;
+        self.change_in_place(update, (id, row, &long), outer)?;
         if node.width > 0 {
-            let record = self.txn.row(id);
+            let long = self.values_of(update.table, Some(id)).await?;
+            let record = self.txn.row(id).with_long(&long);
             let record = Source::Record(&record, &self.tables[update.table].columns);
             let view = self.view([record, Source::Values(row)], outer);
             if let Outputs::List(list) = &node.outputs {
@@ -194,15 +207,14 @@ impl<E: Env> Run<'_, '_, E> {
     fn change_in_place(
         &mut self,
         update: &Update,
-        id: RowId,
-        row: &[Value],
+        (id, row, long): (RowId, &[Value], &LongValues),
         outer: Option<&Outer<'_>>,
     ) -> Result<()> {
         let tables = self.tables;
         let table = &tables[update.table];
         let mut values = std::mem::take(&mut self.frame.scratch.values);
         values.clear();
-        let record = self.txn.row(id);
+        let record = self.txn.row(id).with_long(long);
         let record = Source::Record(&record, &table.columns);
         let view = self.view([record, Source::Values(row)], outer);
         append_all(&update.values, &view, &mut values)?;

@@ -11,6 +11,7 @@ use crate::plan::{Join, KeyedInner, Node, Outputs, Scan, Term};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
+use layout::LongValues;
 use procedure::node::JoinKind;
 use sql_value::Value;
 use std::ops::Range;
@@ -87,7 +88,9 @@ impl<E: Env> Run<'_, '_, E> {
         for place in places.start..end {
             let id = inner.next_if(|(of, _)| *of == place).and_then(|(_, id)| id);
             if rows.len() < most {
-                self.pair_with((join, keyed), (outer, place), (scan, id), (node, under), rows)?;
+                let long = self.values_of(scan.table, id.filter(|_| scan.reads_long)).await?;
+                let inner = (scan, id, &long);
+                self.pair_with((join, keyed), (outer, place), inner, (node, under), rows)?;
             }
         }
         self.frame.scratch.reads = reads;
@@ -105,7 +108,7 @@ impl<E: Env> Run<'_, '_, E> {
         &self,
         (join, keyed): (&Join, &KeyedInner),
         (outer, at): (&Rows, usize),
-        (scan, id): (&Scan, Option<RowId>),
+        (scan, id, long): (&Scan, Option<RowId>, &LongValues),
         (node, under): (&Node, NodeContext<'_>),
         rows: &mut Rows,
     ) -> Result<()> {
@@ -115,7 +118,7 @@ impl<E: Env> Run<'_, '_, E> {
             return self.pair_with_nulls(join, (outer, at), (node, under), rows);
         };
         let columns = &self.tables[scan.table].columns;
-        let record = self.txn.row(id);
+        let record = self.txn.row(id).with_long(long);
         if let Some(filter) = &scan.filter {
             let view = self.view([Source::Record(&record, columns), NOTHING], Some(&around));
             if !is_true(filter, &view)? {

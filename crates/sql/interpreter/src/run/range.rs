@@ -83,7 +83,7 @@ impl<E: Env> Run<'_, '_, E> {
                 self.check_interrupt()?;
                 let id = reading.found.ids[reading.found.at];
                 reading.found.at += 1;
-                match needs_copy {
+                match needs_copy && !self.is_at_hand(scan, node, id) {
                     true => self.deliver_row(scan, node, id, under.outer, rows).await?,
                     false => self.deliver_record(scan, node, id, under.outer, rows)?,
                 }

@@ -82,7 +82,7 @@ impl<E: Env> Run<'_, '_, E> {
             self.check_interrupt()?;
             let id = ids[at];
             at += 1;
-            match needs_copy {
+            match needs_copy && !self.is_at_hand(scan, node, id) {
                 true => self.deliver_row(scan, node, id, under.outer, rows).await?,
                 false => self.deliver_record(scan, node, id, under.outer, rows)?,
             }
@@ -106,7 +106,7 @@ impl<E: Env> Run<'_, '_, E> {
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
-        if needs_copy(scan, node) {
+        if needs_copy(scan, node) && !self.is_at_hand(scan, node, id) {
             return Box::pin(self.deliver_copy(scan, node, id, outer, rows)).await;
         }
         self.deliver_record(scan, node, id, outer, rows)
@@ -127,13 +127,32 @@ impl<E: Env> Run<'_, '_, E> {
         self.deliver(filtered, [&copy, &[]], changed, outer, rows).await
     }
 
-    /// Returns all columns of a row that are visible to SQL.
-    pub(super) async fn copy_of(&mut self, table: usize, id: RowId) -> Result<Vec<Value>> {
-        let table = &self.tables[table];
-        let mut long = LongValues::default();
-        if table.has_long {
-            self.txn.read_long_row(id, &mut long).await?;
+    /// Whether a row's record has all that outputs need, although they may need values out of line.
+    pub(super) fn is_at_hand(&self, scan: &Scan, node: &Node, id: RowId) -> bool {
+        !uses_sub_plans(scan, node) && !self.txn.row(id).refers_to_values()
+    }
+
+    /// The values of a row that are out of line, to be read with its record.
+    #[inline]
+    pub(super) async fn values_of(
+        &mut self,
+        table: usize,
+        id: Option<RowId>,
+    ) -> Result<LongValues> {
+        match id {
+            Some(id) if self.tables[table].has_long && self.txn.row(id).refers_to_values() => {
+                let mut long = LongValues::default();
+                Box::pin(self.txn.read_long_row(id, &mut long)).await?;
+                Ok(long)
+            }
+            _ => Ok(LongValues::default()),
         }
+    }
+
+    /// Returns all columns of a row that are visible to SQL.
+    pub(super) async fn copy_of(&mut self, at: usize, id: RowId) -> Result<Vec<Value>> {
+        let long = self.values_of(at, Some(id)).await?;
+        let table = &self.tables[at];
         let record = self.txn.row(id).with_long(&long);
         let columns = table.columns.iter().enumerate();
         let values: sql_value::Result<Vec<Value>> =
@@ -332,8 +351,8 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// Whether outputs need a copy of the row: they use sub plans, which may move the record, or values
-/// out of line.
+/// Whether outputs may need a copy of the row: they use sub plans, which may move the record, or
+/// values that may be out of line.
 pub(super) fn needs_copy(scan: &Scan, node: &Node) -> bool {
     scan.reads_long || uses_sub_plans(scan, node)
 }

@@ -1,12 +1,12 @@
 //! A parsed table whose keys may be added by later statements.
 
-use super::key_room::digest_bytes;
+use super::key_room::{CHARACTER_BYTES, KeyRoom};
 use crate::catalog::{Check, Digest, ForeignKey, HIDDEN_KEY, Index, Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::Expr;
 use crate::source::Source;
 use crate::types::SqlType;
-use layout::column::COLUMN_LENGTH_MAX;
+use layout::column::{COLUMN_LENGTH_MAX, INLINE_LENGTH_MAX};
 use layout::{Column, ColumnType, Schema};
 use sqlparser::tokenizer::Span;
 
@@ -14,6 +14,8 @@ use sqlparser::tokenizer::Span;
 const LONG_BYTES_IN_ROW: u8 = 28;
 /// The same for columns in keys, whose accesses read the value.
 const KEY_BYTES_IN_ROW: u8 = 39;
+/// Fewest bytes of room for short values: those of a reference.
+const ROOM_BYTES_MIN: u32 = 24;
 
 /// A parsed table without its row layout.
 pub(super) struct Draft {
@@ -98,6 +100,10 @@ impl Draft {
     ) -> Result<Table> {
         // PostgreSQL checks them in this order and reports the first violation.
         self.checks.sort_by(|one, other| one.name.cmp(&other.name));
+        let room = match is_session {
+            true => Some(self.key_room(source)?),
+            false => None,
+        };
         let mut stored = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
             if !column.sql_type.is_key() && self.is_indexed(at) {
@@ -108,8 +114,9 @@ impl Draft {
                 let error = Error::at(source, self.place, ErrorKind::Outside, sentence);
                 return Err(error.advise("index a column that has the value you look for"));
             }
-            if is_session && column.sql_type.is_long() {
-                stored.push(self.stored_long(at, column));
+            let of_session = room.as_ref().and_then(|room| self.stored_text(at, room));
+            if let Some(column) = of_session {
+                stored.push(column);
                 continue;
             }
             let stand_in = has_errors.then_some(ColumnType::Int8);
@@ -117,21 +124,13 @@ impl Draft {
                 let sentence = format!("a column cannot have the type {}", column.sql_type);
                 return Err(Error::at(source, self.place, ErrorKind::Outside, sentence));
             };
-            stored.push(Column {
-                name: self.stored_names[at].clone(),
-                column_type,
-                nullable: column.nullable,
-                in_row: None,
-                packed: None,
-            });
+            let new = Column::new(&self.stored_names[at], column_type);
+            stored.push(Column { nullable: column.nullable, ..new });
         }
         if self.primary.is_none() {
             stored.push(Column::new(HIDDEN_KEY, ColumnType::Int8));
         }
-        let digests = match is_session {
-            true => self.add_digests(source, &mut stored)?,
-            false => Vec::new(),
-        };
+        let digests = room.map_or_else(Vec::new, |room| self.add_digests(&room, &mut stored));
         let (primary_key_name, primary_key) = match self.primary {
             Some(key) => (key.name, key.columns),
             None => (String::new(), Vec::new()),
@@ -160,20 +159,24 @@ impl Draft {
         })
     }
 
-    /// Adds a column for the digests of each column that does not fit a key.
-    fn add_digests(&self, source: &Source, stored: &mut Vec<Column>) -> Result<Vec<Digest>> {
+    /// Divides the bytes of keys among their columns.
+    fn key_room(&self, source: &Source) -> Result<KeyRoom> {
         let primary = self.primary.as_ref().map(|key| &key.columns[..]);
         let indexes = self.indexes.iter().map(|index| &index.columns[..]);
-        let Some(bytes) = digest_bytes(&self.columns, primary, indexes) else {
+        KeyRoom::of(&self.columns, primary, indexes).ok_or_else(|| {
             let sentence = format!(
                 "a key or index of the table `{}` has too many columns of text or bytes",
                 self.name
             );
             let error = Error::at(source, self.place, ErrorKind::Outside, sentence);
-            return Err(error.advise("index fewer columns, or declare short lengths: `varchar(8)`"));
-        };
+            error.advise("index fewer columns, or declare short lengths: `varchar(8)`")
+        })
+    }
+
+    /// Adds a column for the digests of each column that does not fit a key.
+    fn add_digests(&self, room: &KeyRoom, stored: &mut Vec<Column>) -> Vec<Digest> {
         let mut digests = Vec::new();
-        for (column, bytes) in bytes.into_iter().enumerate() {
+        for (column, &bytes) in room.digests.iter().enumerate() {
             let Some(bytes) = bytes else { continue };
             let mut name = format!("{} digest", self.stored_names[column]);
             while stored.iter().any(|other| other.name == name) {
@@ -182,9 +185,9 @@ impl Draft {
             digests.push(Digest { column, at: stored.len(), bytes });
             let column_type = ColumnType::Bytes(bytes.into());
             let nullable = self.columns[column].nullable;
-            stored.push(Column { name, column_type, nullable, in_row: None, packed: None });
+            stored.push(Column { nullable, ..Column::new(&name, column_type) });
         }
-        Ok(digests)
+        digests
     }
 }
 
@@ -195,15 +198,36 @@ impl Draft {
             || self.indexes.iter().any(|index| index.columns.contains(&at))
     }
 
-    /// How values without a declared length are stored: short ones in the row.
-    fn stored_long(&self, at: usize, column: &TableColumn) -> Column {
-        let (name, nullable) = (self.stored_names[at].clone(), column.nullable);
-        let column_type = match column.sql_type {
-            SqlType::Bytes => ColumnType::Bytes(COLUMN_LENGTH_MAX),
-            _ => ColumnType::Varchar(COLUMN_LENGTH_MAX),
+    /// How a session's table stores texts and other values of any length; `None` for other types.
+    fn stored_text(&self, at: usize, room: &KeyRoom) -> Option<Column> {
+        let TableColumn { sql_type, nullable, .. } = &self.columns[at];
+        let new = |column_type| Column {
+            nullable: *nullable,
+            ..Column::new(&self.stored_names[at], column_type)
         };
-        let room = if self.is_indexed(at) { KEY_BYTES_IN_ROW } else { LONG_BYTES_IN_ROW };
-        Column { name, column_type, nullable, in_row: Some(room), packed: None }
+        let long = |column_type| {
+            let room = if self.is_indexed(at) { KEY_BYTES_IN_ROW } else { LONG_BYTES_IN_ROW };
+            new(column_type).with_in_row(room)
+        };
+        let text = |characters: u32, column_type: fn(u32) -> ColumnType| {
+            let bytes = characters.saturating_mul(CHARACTER_BYTES).min(COLUMN_LENGTH_MAX);
+            let is_whole_in_keys = self.is_indexed(at) && room.digests[at].is_none();
+            // Texts of ASCII letters are always in the row.
+            let in_row = characters.max(ROOM_BYTES_MIN);
+            match in_row < bytes {
+                _ if is_whole_in_keys => new(column_type(characters * room.character_bytes)),
+                false => new(column_type(bytes)),
+                true if characters > INLINE_LENGTH_MAX => long(column_type(bytes)),
+                true => new(column_type(bytes)).with_packed(in_row as u16),
+            }
+        };
+        match sql_type {
+            SqlType::Varchar(Some(characters)) => Some(text(*characters, ColumnType::Varchar)),
+            SqlType::Char(Some(characters)) => Some(text(*characters, ColumnType::Char)),
+            SqlType::Bytes => Some(long(ColumnType::Bytes(COLUMN_LENGTH_MAX))),
+            other if other.is_long() => Some(long(ColumnType::Varchar(COLUMN_LENGTH_MAX))),
+            _ => None,
+        }
     }
 }
 

@@ -1,10 +1,15 @@
 //! Divides the bytes of keys among columns whose values may not fit.
 //!
-//! Decision: docs/decisions/0359-keys-have-digests-of-long-values.md
+//! Decisions:
+//! - docs/decisions/0359-keys-have-digests-of-long-values.md
+//! - docs/decisions/0367-columns-of-sessions-hold-as-many-characters-as-declared.md
 
 use crate::catalog::TableColumn;
 use crate::types::SqlType;
 use layout::{ColumnType, KEY_WORDS_MAX};
+
+/// Most bytes of a character in UTF-8.
+pub(super) const CHARACTER_BYTES: u32 = 4;
 
 /// Bytes of a key.
 const KEY_BYTES: u32 = 8 * KEY_WORDS_MAX as u32;
@@ -19,17 +24,43 @@ const DIGEST_BYTES_MIN: u32 = 11;
 /// Bytes of the length behind a digest in a key.
 const LENGTH_BYTES: u32 = 2;
 
+/// How keys of a table have its columns.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct KeyRoom {
+    /// For each column, the bytes of its digests if keys do not have its values.
+    pub(super) digests: Vec<Option<u8>>,
+    /// Bytes for each character of a text that keys have.
+    pub(super) character_bytes: u32,
+}
+
+impl KeyRoom {
+    /// Divides the bytes of keys; `None` if a key has no room for its columns. If the texts of a
+    /// key do not fit with all bytes of their characters, keys have a byte for each.
+    pub(super) fn of<'k>(
+        columns: &[TableColumn],
+        primary: Option<&[usize]>,
+        indexes: impl Iterator<Item = &'k [usize]> + Clone,
+    ) -> Option<Self> {
+        [CHARACTER_BYTES, 1].into_iter().find_map(|character_bytes| {
+            let digests = digest_bytes(columns, primary, indexes.clone(), character_bytes)?;
+            Some(Self { digests, character_bytes })
+        })
+    }
+}
+
 /// Returns, for each column, the bytes of its digests if keys do not have its values; `None` if a
 /// key has no room for the digests of its columns.
 ///
 /// Columns without a declared length have digests, and those that do not fit alone. Others have
 /// them only if a key is too long otherwise: the columns outside the primary key first, because
 /// those of the primary key are behind those of every index, and the widest first.
-pub(super) fn digest_bytes<'k>(
+fn digest_bytes<'k>(
     columns: &[TableColumn],
     primary: Option<&[usize]>,
     indexes: impl Iterator<Item = &'k [usize]>,
+    character_bytes: u32,
 ) -> Option<Vec<Option<u8>>> {
+    let whole = |column: &TableColumn| whole(column, character_bytes);
     let primary_columns = primary.unwrap_or_default();
     let behind = |index: &[usize]| {
         let lacking = primary_columns.iter().filter(|column| !index.contains(column));
@@ -53,7 +84,7 @@ pub(super) fn digest_bytes<'k>(
                 true => overhead(&columns[at]) + HASH_BYTES,
                 false => whole(&columns[at]),
             };
-            key.iter().map(part).sum::<u32>() + hidden
+            key.iter().map(part).fold(hidden, u32::saturating_add)
         };
         while bytes(&has_digest) > KEY_BYTES {
             let shrinks = |&&at: &&usize| {
@@ -65,8 +96,8 @@ pub(super) fn digest_bytes<'k>(
             has_digest[widest] = true;
         }
     }
-    let mut found: Vec<Option<u32>> =
-        has_digest.iter().map(|has| has.then_some(DIGEST_BYTES_MAX)).collect();
+    let wanted = columns.iter().map(digest_bytes_max).zip(&has_digest);
+    let mut found: Vec<Option<u32>> = wanted.map(|(bytes, has)| has.then_some(bytes)).collect();
     for key in &keys {
         let fixed: u32 = key
             .iter()
@@ -74,7 +105,8 @@ pub(super) fn digest_bytes<'k>(
             .sum();
         let count = key.iter().filter(|&&at| has_digest[at]).count() as u32;
         let room = KEY_BYTES.checked_sub(fixed + hidden);
-        if count == 0 {
+        // The schema refuses a key that is too long even so.
+        if count == 0 && (room.is_some() || character_bytes == 1) {
             continue;
         }
         let share = room? / count;
@@ -88,17 +120,33 @@ pub(super) fn digest_bytes<'k>(
 }
 
 fn is_text(column: &TableColumn) -> bool {
-    matches!(column.sql_type, SqlType::Varchar(Some(_)) | SqlType::Char(Some(_)))
+    length(column).is_some()
+}
+
+/// The declared characters of a text.
+fn length(column: &TableColumn) -> Option<u32> {
+    match column.sql_type {
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(length),
+        _ => None,
+    }
+}
+
+/// Most bytes of the column's digests. Texts of ASCII letters are ordered by all their bytes.
+fn digest_bytes_max(column: &TableColumn) -> u32 {
+    length(column).map_or(DIGEST_BYTES_MAX, |length| DIGEST_BYTES_MAX.min(length + HASH_BYTES))
 }
 
 /// Bytes of the column's values in a key.
-fn whole(column: &TableColumn) -> u32 {
+fn whole(column: &TableColumn, character_bytes: u32) -> u32 {
     let bytes = match column.sql_type.column_type() {
+        Some(ColumnType::Varchar(length) | ColumnType::Char(length)) => {
+            length.saturating_mul(character_bytes)
+        }
         Some(ColumnType::Bytes(length)) => length + LENGTH_BYTES,
         Some(other) => other.raw_bytes(),
         None => 0,
     };
-    bytes + u32::from(column.nullable)
+    bytes.saturating_add(u32::from(column.nullable))
 }
 
 /// Bytes of a key beside a digest of the column.
@@ -121,26 +169,29 @@ mod tests {
 
     /// The bytes of each column's digest in a table whose key is the first column.
     fn bytes(columns: &[TableColumn], indexes: &[&[usize]]) -> Option<Vec<Option<u8>>> {
-        digest_bytes(columns, Some(&[0]), indexes.iter().copied())
+        let room = KeyRoom::of(columns, Some(&[0]), indexes.iter().copied())?;
+        assert_eq!(room.character_bytes, CHARACTER_BYTES);
+        Some(room.digests)
     }
 
     #[test]
     fn columns_that_fit_have_no_digests() {
         let number = || column(SqlType::Int8, false);
-        assert_eq!(bytes(&[number(), varchar(55)], &[&[1]]), Some(vec![None, None]));
-        assert_eq!(bytes(&[number(), varchar(56)], &[&[1]]), Some(vec![None, Some(38)]));
+        assert_eq!(bytes(&[number(), varchar(13)], &[&[1]]), Some(vec![None, None]));
+        assert_eq!(bytes(&[number(), varchar(14)], &[&[1]]), Some(vec![None, Some(30)]));
+        assert_eq!(bytes(&[number(), varchar(55)], &[&[1]]), Some(vec![None, Some(38)]));
         assert_eq!(bytes(&[number(), varchar(255)], &[]), Some(vec![None, None]));
-        let key = column(SqlType::Varchar(Some(64)), false);
+        let key = column(SqlType::Varchar(Some(16)), false);
         assert_eq!(bytes(&[key], &[]), Some(vec![None]));
     }
 
     #[test]
     fn the_columns_of_an_index_are_cut_before_those_of_the_primary_key() {
-        let key = column(SqlType::Varchar(Some(40)), false);
-        let columns = [key, varchar(30)];
+        let key = column(SqlType::Varchar(Some(10)), false);
+        let columns = [key, varchar(9)];
         assert_eq!(bytes(&columns, &[&[1]]), Some(vec![None, Some(21)]));
         let wide = column(SqlType::Varchar(Some(255)), false);
-        let columns = [wide, varchar(20)];
+        let columns = [wide, varchar(5)];
         assert_eq!(bytes(&columns, &[&[1]]), Some(vec![Some(38), None]));
     }
 
@@ -157,5 +208,14 @@ mod tests {
         let four = Some(11);
         assert_eq!(of(&[1, 2, 3, 4]), Some(vec![None, four, four, four, four, None]));
         assert_eq!(of(&[1, 2, 3, 4, 5]), None);
+    }
+
+    #[test]
+    fn many_short_columns_have_a_byte_for_each_character() {
+        let number = column(SqlType::Int8, false);
+        let table = [number, varchar(9), varchar(9), varchar(9), varchar(9), varchar(9)];
+        let index: &[usize] = &[1, 2, 3, 4, 5];
+        let room = KeyRoom::of(&table, Some(&[0]), [index].into_iter());
+        assert_eq!(room, Some(KeyRoom { digests: vec![None; 6], character_bytes: 1 }));
     }
 }

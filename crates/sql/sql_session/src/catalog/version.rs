@@ -8,7 +8,7 @@ use crate::access::roles::Roles;
 use crate::error::SqlError;
 use crate::parse_error::{parse_error, schema_error};
 use fabric::Env;
-use interpreter::{Routine, Tables};
+use interpreter::{OpenError, Routine, Tables};
 use layout::Schema;
 use planner::{Costs, Knowledge, Statistics, TableOrder, TableStatistics, plan_program};
 use sql::catalog::ForeignKey;
@@ -167,8 +167,7 @@ impl Version {
     ) -> Result<Self, SqlError> {
         static SERIAL: AtomicU64 = AtomicU64::new(1);
         let Parsed { catalog, table_definitions } = parsed;
-        let tables = Tables::bind(database, &catalog)
-            .map_err(|error| SqlError::new("XX000", error.to_string()))?;
+        let tables = Tables::bind(database, &catalog).map_err(open_error)?;
         let statistics = (0..catalog.tables.len()).map(|at| {
             let known = analyzed.get(&definitions[table_definitions[at]].id);
             let order = TableOrder::Stored(tables.named_by_ranges(at));
@@ -268,6 +267,16 @@ impl Version {
     pub fn next_id(&self) -> i64 {
         super::numbers::next_id(&self.definitions)
     }
+}
+
+/// A definition was valid when it was stored, and its table was made from it.
+fn open_error(error: OpenError) -> SqlError {
+    let OpenError::Different { table } = error else {
+        return SqlError::new("XX000", error.to_string());
+    };
+    let message = format!("table \"{table}\" was stored by a version with another row layout");
+    SqlError::new("XX000", message)
+        .hint("Dump the database with the version that wrote it, and load it into an empty one.")
 }
 
 /// A routine with plans for a catalog. A definition was valid when it was stored.

@@ -17,7 +17,8 @@ const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
-const TYPES: [&str; 5] = [
+const TYPES: [&str; 6] = [
+    include_str!("types/characters.sql"),
     include_str!("types/bytes.sql"),
     include_str!("types/json.sql"),
     include_str!("types/arrays.sql"),

@@ -243,6 +243,7 @@ impl Compiler<'_> {
             Function::ArrayToText => self.printed_elements(arguments),
             Function::Concat
             | Function::Format
+            | Function::OctetLength
             | Function::QuoteLiteral
             | Function::QuoteNullable => {
                 arguments.iter().map(|argument| self.printed(argument)).collect()
@@ -298,8 +299,8 @@ impl Compiler<'_> {
         arguments.iter().enumerate().map(convert).collect()
     }
 
-    /// Compiles an argument of `concat`, which takes values as they are printed: booleans as `t`
-    /// and `f`, `character` with its trailing blanks.
+    /// Compiles an argument of `concat` or `octet_length`, which take values as they are printed:
+    /// booleans as `t` and `f`, `character` with its trailing blanks.
     fn printed(&mut self, argument: &Expr) -> Node {
         match &argument.kind {
             ExprKind::Cast { operand, kind: CastKind::Assignment | CastKind::Implicit }

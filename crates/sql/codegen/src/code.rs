@@ -37,7 +37,11 @@ impl Kind {
         Ok(match sql_type {
             SqlType::Bool => Self::Bool,
             SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => Self::Int,
-            SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => Self::Int,
+            SqlType::Date => Self::Int,
+            // Casts to fewer digits round, which generated code does not.
+            SqlType::Timestamp(None | Some(6..)) | SqlType::TimestampTz(None | Some(6..)) => {
+                Self::Int
+            }
             SqlType::Numeric(Numeric::Declared { scale, .. } | Numeric::Exact { scale }) => {
                 Self::Decimal(*scale)
             }

@@ -133,6 +133,7 @@ fn concerns(condition: &Expr, changed: Option<&[usize]>) -> bool {
                     | Called::LocalTimestamp
                     | Called::ClockTimestamp
                     | Called::CurrentDate
+                    | Called::LocalTime
                     | Called::Random,
                 ..
             }

@@ -316,7 +316,7 @@ fn typed(value: layout::Value, sql_type: &SqlType) -> Value {
             Value::Numeric(Decimal { units, scale })
         }
         (layout::Value::Int(days), SqlType::Date) => Value::Date(days as i32),
-        (layout::Value::Int(time), SqlType::Timestamp | SqlType::TimestampTz) => {
+        (layout::Value::Int(time), SqlType::Timestamp(_) | SqlType::TimestampTz(_)) => {
             Value::Timestamp(time)
         }
         (layout::Value::Int(number), _) => Value::Int(number),

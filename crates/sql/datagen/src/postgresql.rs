@@ -144,7 +144,7 @@ mod tests {
             SqlType::Text,
             SqlType::Int4,
             SqlType::Numeric(scale),
-            SqlType::Timestamp,
+            SqlType::Timestamp(None),
             SqlType::Bool,
         ];
         let mut line = String::new();

@@ -85,7 +85,10 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
         | (SqlType::Json, Value::Text(_))
         | (SqlType::Jsonb, Value::Json(_))
         | (SqlType::Date, Value::Date(_))
-        | (SqlType::Timestamp | SqlType::TimestampTz, Value::Timestamp(_))
+        | (
+            SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_),
+            Value::Timestamp(_),
+        )
         | (SqlType::Interval, Value::Interval(_)) => Ok(value.clone()),
         _ => return None,
     })

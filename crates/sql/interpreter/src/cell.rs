@@ -71,7 +71,7 @@ impl BoundColumn {
             SqlType::Jsonb => Cell::Json(length),
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(Some(_)) | SqlType::Json => text,
             SqlType::Date => Cell::Date,
-            SqlType::Timestamp | SqlType::TimestampTz => Cell::Timestamp,
+            SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) => Cell::Timestamp,
             _ => return None,
         };
         let slot = schema.slot(at);

@@ -444,6 +444,10 @@ pub fn format_type(oid: i64, modifier: Option<i64>) -> Option<String> {
     {
         return format_type(element, modifier).map(|name| name + "[]");
     }
+    let with_digits = |name: &str, with: &str| match modifier.filter(|digits| *digits >= 0) {
+        Some(digits) => format!("{name}({digits}) {with} time zone"),
+        None => format!("{name} {with} time zone"),
+    };
     let modifier = modifier.filter(|modifier| *modifier >= 4).map(|modifier| modifier - 4);
     let with_length = |name: &str| match modifier {
         Some(length) => format!("{name}({length})"),
@@ -462,9 +466,9 @@ pub fn format_type(oid: i64, modifier: Option<i64>) -> Option<String> {
             Some(both) => format!("numeric({},{})", both >> 16, both & 0xffff),
             None => "numeric".to_owned(),
         },
-        "timestamp" => "timestamp without time zone".to_owned(),
-        "timestamptz" => "timestamp with time zone".to_owned(),
-        "time" => "time without time zone".to_owned(),
+        "timestamp" => with_digits("timestamp", "without"),
+        "timestamptz" => with_digits("timestamp", "with"),
+        "time" => with_digits("time", "without"),
         "char" => "\"char\"".to_owned(),
         name => name.to_owned(),
     })

@@ -94,9 +94,10 @@ fn sizes(sql_type: &SqlType) -> Vec<(&'static str, i64)> {
         ],
         SqlType::Numeric(_) => vec![("numeric_precision_radix", 10)],
         SqlType::Date => vec![("datetime_precision", 0)],
-        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => {
-            vec![("datetime_precision", 6)]
+        SqlType::Time(digits) | SqlType::Timestamp(digits) | SqlType::TimestampTz(digits) => {
+            vec![("datetime_precision", digits.map_or(6, i64::from))]
         }
+        SqlType::Interval => vec![("datetime_precision", 6)],
         _ => Vec::new(),
     }
 }

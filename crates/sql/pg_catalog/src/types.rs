@@ -39,6 +39,7 @@ pub fn by_name(name: &str) -> Option<u32> {
         "date" => 1082,
         "timestamp" => 1114,
         "timestamptz" | "timestamp with time zone" => 1184,
+        "time" | "time without time zone" => 1083,
         "interval" => 1186,
         "numeric" | "decimal" => 1700,
         "uuid" => 2950,

@@ -422,7 +422,7 @@ fn value(argument: &Argument<'_>, of: &SqlType) -> Value {
 fn whole(number: i64, of: &SqlType) -> Value {
     match of {
         SqlType::Date => i32::try_from(number).map_or(Value::Int(number), Value::Date),
-        SqlType::Timestamp | SqlType::TimestampTz => Value::Timestamp(number),
+        SqlType::Timestamp(_) | SqlType::TimestampTz(_) => Value::Timestamp(number),
         _ => Value::Int(number),
     }
 }

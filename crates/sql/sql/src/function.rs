@@ -83,6 +83,8 @@ pub enum Function {
     LocalTimestamp,
     /// Date of the transaction's start.
     CurrentDate,
+    /// Time of day of the transaction's start.
+    LocalTime,
     /// `extract(field FROM time)`; the first argument is the field's name.
     Extract,
     /// Truncates a time to a unit.
@@ -173,6 +175,7 @@ pub(crate) enum Gives {
     Timestamp,
     TimestampTz,
     Date,
+    Time,
     /// A decimal with an unknown number of decimal places.
     Numeric,
     /// A decimal without decimal places.
@@ -276,6 +279,7 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("current_timestamp", Function::Now, &[], Gives::TimestampTz),
     of("localtimestamp", Function::LocalTimestamp, &[], Gives::Timestamp),
     of("current_date", Function::CurrentDate, &[], Gives::Date),
+    of("localtime", Function::LocalTime, &[], Gives::Time),
     of("clock_timestamp", Function::ClockTimestamp, &[], Gives::TimestampTz),
     of("date_trunc", Function::DateTrunc, &[Takes::Text, Takes::Timestamp], Gives::Timestamp),
     of("date_trunc", Function::DateTrunc, &[Takes::Text, Takes::TimestampTz], Gives::TimestampTz),
@@ -306,8 +310,8 @@ pub(crate) const SIGNATURES: &[Signature] = &[
 ];
 
 /// Functions that are called without parentheses.
-pub(crate) const WITHOUT_PARENTHESES: [&str; 3] =
-    ["current_timestamp", "localtimestamp", "current_date"];
+pub(crate) const WITHOUT_PARENTHESES: [&str; 4] =
+    ["current_timestamp", "localtimestamp", "current_date", "localtime"];
 
 impl Function {
     /// Whether only SQL sessions have it, which have sequences and the kernel's random numbers.
@@ -357,8 +361,8 @@ impl Takes {
             Self::Float => SqlType::Float8,
             Self::Bytes => SqlType::Bytes,
             Self::Text => SqlType::Text,
-            Self::Timestamp => SqlType::Timestamp,
-            Self::TimestampTz => SqlType::TimestampTz,
+            Self::Timestamp => SqlType::Timestamp(None),
+            Self::TimestampTz => SqlType::TimestampTz(None),
             Self::Array | Self::Element => return None,
         })
     }
@@ -374,9 +378,10 @@ impl Gives {
             Self::Bytes => SqlType::Bytes,
             Self::Uuid => SqlType::Uuid,
             Self::Text => SqlType::Text,
-            Self::Timestamp => SqlType::Timestamp,
-            Self::TimestampTz => SqlType::TimestampTz,
+            Self::Timestamp => SqlType::Timestamp(None),
+            Self::TimestampTz => SqlType::TimestampTz(None),
             Self::Date => SqlType::Date,
+            Self::Time => SqlType::Time(None),
             Self::Numeric => SqlType::Numeric(Numeric::Open),
             Self::Whole => SqlType::Numeric(Numeric::Exact { scale: 0 }),
             Self::First => match first {

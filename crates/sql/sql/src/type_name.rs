@@ -8,6 +8,9 @@ use sqlparser::tokenizer::{Span, Token};
 
 /// Maximum length of `char(n)` and `varchar(n)`, as in PostgreSQL.
 const LENGTH_MAX: u32 = 10_485_760;
+/// Most digits after the second, as in PostgreSQL.
+pub(crate) const FRACTION_DIGITS_MAX: u32 = 6;
+const INSTEAD_OF_TIMETZ: &str = "write `time`, or `timestamptz` for a time of a day in a zone";
 
 /// Takes the name of a type, with its parameters in parentheses and its array brackets.
 pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
@@ -47,10 +50,8 @@ pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
         "jsonb" => SqlType::Jsonb,
         "date" => SqlType::Date,
         "timestamp" => parse_timestamp(cursor)?,
-        "timestamptz" => {
-            parse_microseconds(cursor)?;
-            SqlType::TimestampTz
-        }
+        "timestamptz" => SqlType::TimestampTz(parse_precision(cursor)?),
+        "time" => parse_time(cursor)?,
         "interval" => SqlType::Interval,
         "void" => SqlType::Void,
         "record" => SqlType::Record(Vec::new()),
@@ -67,22 +68,32 @@ fn parse_character(cursor: &mut Cursor<'_>) -> Result<SqlType> {
 }
 
 fn parse_timestamp(cursor: &mut Cursor<'_>) -> Result<SqlType> {
-    parse_microseconds(cursor)?;
+    let digits = parse_precision(cursor)?;
     if cursor.accept_words(&["WITH", "TIME", "ZONE"]) {
-        return Ok(SqlType::TimestampTz);
+        return Ok(SqlType::TimestampTz(digits));
     }
     cursor.accept_words(&["WITHOUT", "TIME", "ZONE"]);
-    Ok(SqlType::Timestamp)
+    Ok(SqlType::Timestamp(digits))
 }
 
-/// Takes the precision of a timestamp, which is 6 digits of a second if it is given.
-fn parse_microseconds(cursor: &mut Cursor<'_>) -> Result<()> {
+fn parse_time(cursor: &mut Cursor<'_>) -> Result<SqlType> {
+    let (span, digits) = (cursor.span(), parse_precision(cursor)?);
+    if cursor.accept_words(&["WITH", "TIME", "ZONE"]) {
+        return Err(cursor.outside(span, "the type `time with time zone`", INSTEAD_OF_TIMETZ));
+    }
+    cursor.accept_words(&["WITHOUT", "TIME", "ZONE"]);
+    Ok(SqlType::Time(digits))
+}
+
+/// Takes the digits of a second's fraction. PostgreSQL reduces larger numbers to 6.
+fn parse_precision(cursor: &mut Cursor<'_>) -> Result<Option<u8>> {
     let span = cursor.span();
     match parse_digits(cursor)?.as_slice() {
-        [] | [6] => Ok(()),
+        [] => Ok(None),
+        [digits] => Ok(Some((*digits).min(FRACTION_DIGITS_MAX) as u8)),
         _ => {
-            let advice = "write `timestamp`, which has microseconds";
-            Err(cursor.outside(span, "a precision of timestamps other than 6", advice))
+            let sentence = "a time has one precision, the digits of a second's fraction";
+            Err(cursor.error(span, ErrorKind::Type, sentence))
         }
     }
 }
@@ -181,7 +192,7 @@ fn parse_array(cursor: &mut Cursor<'_>, base: SqlType, from: usize) -> Result<Sq
 }
 
 /// Type names that are suggested for misspelled ones.
-pub(crate) const TYPES: [&str; 19] = [
+pub(crate) const TYPES: [&str; 20] = [
     "bigint",
     "boolean",
     "bytea",
@@ -197,6 +208,7 @@ pub(crate) const TYPES: [&str; 19] = [
     "numeric",
     "real",
     "smallint",
+    "time",
     "timestamp",
     "timestamptz",
     "uuid",
@@ -208,7 +220,7 @@ fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
         "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" => {
             "write `bigint` and let the procedures count in a column of a parent row"
         }
-        "time" | "timetz" => "write `timestamp`",
+        "timetz" => INSTEAD_OF_TIMETZ,
         "xml" | "inet" => "write `varchar(n)`",
         "money" => "write `numeric(p,s)`",
         "bit" | "oid" => "write `integer` or `bigint`",

@@ -7,7 +7,10 @@ use std::fmt;
 pub const DECIMAL_DIGITS_MAX: u8 = 18;
 
 /// The type of an expression, a variable or a column, as PostgreSQL sees it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+///
+/// Its `Debug` leaves out precisions that are not declared: the fingerprints of generated code are
+/// made of this text.
+#[derive(Clone, PartialEq, Eq)]
 pub enum SqlType {
     /// A literal whose type follows from its use.
     Unknown,
@@ -41,10 +44,12 @@ pub enum SqlType {
     Jsonb,
     /// `date`.
     Date,
-    /// `timestamp without time zone`.
-    Timestamp,
-    /// `timestamp with time zone`.
-    TimestampTz,
+    /// `time without time zone`, with its digits after the second if declared.
+    Time(Option<u8>),
+    /// `timestamp without time zone`, with its digits after the second if declared.
+    Timestamp(Option<u8>),
+    /// `timestamp with time zone`, with its digits after the second if declared.
+    TimestampTz(Option<u8>),
     /// `interval`.
     Interval,
     /// A one-dimensional array.
@@ -104,7 +109,7 @@ impl SqlType {
             Self::Char(Some(length)) => ColumnType::Char(*length),
             Self::Uuid | Self::Interval => ColumnType::Bytes(16),
             Self::Date => ColumnType::Date,
-            Self::Timestamp | Self::TimestampTz => ColumnType::Timestamp,
+            Self::Time(_) | Self::Timestamp(_) | Self::TimestampTz(_) => ColumnType::Timestamp,
             _ => return None,
         })
     }
@@ -150,9 +155,28 @@ impl SqlType {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
     }
 
-    /// Whether values are dates or times.
+    /// Whether values are dates, or times of a date.
     pub fn is_time(&self) -> bool {
-        matches!(self, Self::Date | Self::Timestamp | Self::TimestampTz)
+        matches!(self, Self::Date | Self::Timestamp(_) | Self::TimestampTz(_))
+    }
+
+    /// A time of this type with digits after the second.
+    #[must_use]
+    pub fn with_digits(self, digits: u8) -> Self {
+        match self {
+            Self::Time(_) => Self::Time(Some(digits)),
+            Self::Timestamp(_) => Self::Timestamp(Some(digits)),
+            Self::TimestampTz(_) => Self::TimestampTz(Some(digits)),
+            other => other,
+        }
+    }
+
+    /// The declared digits after the second.
+    pub fn digits(&self) -> Option<u8> {
+        match self {
+            Self::Time(digits) | Self::Timestamp(digits) | Self::TimestampTz(digits) => *digits,
+            _ => None,
+        }
     }
 
     /// The type without length and precision; PostgreSQL chooses operators by it.
@@ -161,9 +185,60 @@ impl SqlType {
             Self::Numeric(_) => Self::Numeric(Numeric::Open),
             Self::Varchar(_) => Self::Varchar(None),
             Self::Char(_) => Self::Char(None),
+            Self::Time(_) => Self::Time(None),
+            Self::Timestamp(_) => Self::Timestamp(None),
+            Self::TimestampTz(_) => Self::TimestampTz(None),
             Self::Array(element) => Self::Array(Box::new(element.base())),
             other => other.clone(),
         }
+    }
+}
+
+fn time_name(
+    formatter: &mut fmt::Formatter<'_>,
+    name: &str,
+    digits: Option<u8>,
+    with: &str,
+) -> fmt::Result {
+    match digits {
+        Some(digits) => write!(formatter, "{name}({digits}) {with} time zone"),
+        None => write!(formatter, "{name} {with} time zone"),
+    }
+}
+
+impl fmt::Debug for SqlType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Varchar(length) => {
+                return formatter.debug_tuple("Varchar").field(length).finish();
+            }
+            Self::Char(length) => return formatter.debug_tuple("Char").field(length).finish(),
+            Self::Numeric(of) => return formatter.debug_tuple("Numeric").field(of).finish(),
+            Self::Array(of) => return formatter.debug_tuple("Array").field(of).finish(),
+            Self::Record(of) => return formatter.debug_tuple("Record").field(of).finish(),
+            Self::Time(Some(digits)) => return write!(formatter, "Time({digits})"),
+            Self::Timestamp(Some(digits)) => return write!(formatter, "Timestamp({digits})"),
+            Self::TimestampTz(Some(digits)) => return write!(formatter, "TimestampTz({digits})"),
+            Self::Unknown => "Unknown",
+            Self::Bool => "Bool",
+            Self::Int2 => "Int2",
+            Self::Int4 => "Int4",
+            Self::Int8 => "Int8",
+            Self::Float4 => "Float4",
+            Self::Float8 => "Float8",
+            Self::Text => "Text",
+            Self::Bytes => "Bytes",
+            Self::Uuid => "Uuid",
+            Self::Json => "Json",
+            Self::Jsonb => "Jsonb",
+            Self::Date => "Date",
+            Self::Time(None) => "Time",
+            Self::Timestamp(None) => "Timestamp",
+            Self::TimestampTz(None) => "TimestampTz",
+            Self::Interval => "Interval",
+            Self::Void => "Void",
+        };
+        formatter.write_str(name)
     }
 }
 
@@ -191,8 +266,9 @@ impl fmt::Display for SqlType {
             Self::Json => formatter.write_str("json"),
             Self::Jsonb => formatter.write_str("jsonb"),
             Self::Date => formatter.write_str("date"),
-            Self::Timestamp => formatter.write_str("timestamp without time zone"),
-            Self::TimestampTz => formatter.write_str("timestamp with time zone"),
+            Self::Time(digits) => time_name(formatter, "time", *digits, "without"),
+            Self::Timestamp(digits) => time_name(formatter, "timestamp", *digits, "without"),
+            Self::TimestampTz(digits) => time_name(formatter, "timestamp", *digits, "with"),
             Self::Interval => formatter.write_str("interval"),
             Self::Array(element) => write!(formatter, "{element}[]"),
             Self::Record(_) => formatter.write_str("record"),

@@ -17,8 +17,9 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
         SqlType::Char(_) => 1042,
         SqlType::Varchar(_) => 1043,
         SqlType::Date => 1082,
-        SqlType::Timestamp => 1114,
-        SqlType::TimestampTz => 1184,
+        SqlType::Time(_) => 1083,
+        SqlType::Timestamp(_) => 1114,
+        SqlType::TimestampTz(_) => 1184,
         SqlType::Interval => 1186,
         SqlType::Numeric(_) => 1700,
         SqlType::Uuid => 2950,
@@ -40,9 +41,10 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
             SqlType::Uuid => 2951,
             SqlType::Json => 199,
             SqlType::Jsonb => 3807,
-            SqlType::Timestamp => 1115,
+            SqlType::Timestamp(_) => 1115,
             SqlType::Date => 1182,
-            SqlType::TimestampTz => 1185,
+            SqlType::Time(_) => 1183,
+            SqlType::TimestampTz(_) => 1185,
             SqlType::Interval => 1187,
             SqlType::Numeric(_) => 1231,
             _ => 2277,
@@ -72,8 +74,9 @@ pub fn to_type(oid: u32) -> Option<SqlType> {
         1042 => SqlType::Char(None),
         1043 => SqlType::Varchar(None),
         1082 => SqlType::Date,
-        1114 => SqlType::Timestamp,
-        1184 => SqlType::TimestampTz,
+        1083 => SqlType::Time(None),
+        1114 => SqlType::Timestamp(None),
+        1184 => SqlType::TimestampTz(None),
         1186 => SqlType::Interval,
         1700 => SqlType::Numeric(Numeric::Open),
         1000 => return array(SqlType::Bool),
@@ -85,9 +88,10 @@ pub fn to_type(oid: u32) -> Option<SqlType> {
         1016 => return array(SqlType::Int8),
         1021 => return array(SqlType::Float4),
         1022 => return array(SqlType::Float8),
-        1115 => return array(SqlType::Timestamp),
+        1115 => return array(SqlType::Timestamp(None)),
         1182 => return array(SqlType::Date),
-        1185 => return array(SqlType::TimestampTz),
+        1183 => return array(SqlType::Time(None)),
+        1185 => return array(SqlType::TimestampTz(None)),
         1187 => return array(SqlType::Interval),
         2951 => return array(SqlType::Uuid),
         199 => return array(SqlType::Json),
@@ -103,7 +107,11 @@ pub fn length(sql_type: &SqlType) -> i16 {
         SqlType::Bool => 1,
         SqlType::Int2 => 2,
         SqlType::Int4 | SqlType::Float4 | SqlType::Date | SqlType::Void => 4,
-        SqlType::Int8 | SqlType::Float8 | SqlType::Timestamp | SqlType::TimestampTz => 8,
+        SqlType::Int8
+        | SqlType::Float8
+        | SqlType::Time(_)
+        | SqlType::Timestamp(_)
+        | SqlType::TimestampTz(_) => 8,
         SqlType::Interval | SqlType::Uuid => 16,
         SqlType::Unknown => -2,
         _ => -1,
@@ -118,7 +126,7 @@ pub fn modifier(sql_type: &SqlType) -> i32 {
             (i32::from(*precision) << 16 | i32::from(*scale)) + 4
         }
         SqlType::Array(element) => modifier(element),
-        _ => -1,
+        other => other.digits().map_or(-1, i32::from),
     }
 }
 

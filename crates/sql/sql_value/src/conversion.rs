@@ -6,6 +6,7 @@ use crate::integer::{self, Width};
 use crate::numeric;
 use crate::output;
 use crate::text;
+use crate::time_of_day;
 use crate::timestamp;
 use crate::value::{Decimal, Value};
 use crate::zone;
@@ -59,6 +60,11 @@ pub enum Conversion {
     /// Midnight at the beginning of the day.
     DateToTimestamp,
     TimestampToDate,
+    TimestampToTime,
+    TimeToInterval,
+    IntervalToTime,
+    /// Rounds to this number of digits after the second.
+    FitTime(u8),
     /// From a timestamp with a zone to the local time of the session, and back.
     ZonedToLocal,
     LocalToZoned,
@@ -113,6 +119,9 @@ impl Conversion {
             }
             SqlType::Varchar(Some(length)) => Self::FitVarchar { length, explicit },
             SqlType::Char(length) => Self::FitChar { length, explicit },
+            SqlType::Time(Some(digits))
+            | SqlType::Timestamp(Some(digits))
+            | SqlType::TimestampTz(Some(digits)) => Self::FitTime(digits),
             _ => Self::Nothing,
         }
     }
@@ -154,16 +163,22 @@ impl Conversion {
             (from, SqlType::Numeric(_)) if from.is_integer() => Self::IntToNumeric,
             (SqlType::Numeric(_), SqlType::Float8) => Self::NumericToFloat,
             (SqlType::Float8, SqlType::Numeric(_)) => Self::FloatToNumeric,
-            (SqlType::Date, SqlType::Timestamp) => Self::DateToTimestamp,
-            (SqlType::Timestamp, SqlType::Date) => Self::TimestampToDate,
-            (SqlType::Date, SqlType::TimestampTz) => {
+            (SqlType::Date, SqlType::Timestamp(_)) => Self::DateToTimestamp,
+            (SqlType::Timestamp(_), SqlType::Date) => Self::TimestampToDate,
+            (SqlType::Date, SqlType::TimestampTz(_)) => {
                 Self::Steps(Box::new([Self::DateToTimestamp, Self::LocalToZoned]))
             }
-            (SqlType::TimestampTz, SqlType::Date) => {
+            (SqlType::TimestampTz(_), SqlType::Date) => {
                 Self::Steps(Box::new([Self::ZonedToLocal, Self::TimestampToDate]))
             }
-            (SqlType::TimestampTz, SqlType::Timestamp) => Self::ZonedToLocal,
-            (SqlType::Timestamp, SqlType::TimestampTz) => Self::LocalToZoned,
+            (SqlType::Timestamp(_), SqlType::Time(_)) => Self::TimestampToTime,
+            (SqlType::TimestampTz(_), SqlType::Time(_)) => {
+                Self::Steps(Box::new([Self::ZonedToLocal, Self::TimestampToTime]))
+            }
+            (SqlType::Time(_), SqlType::Interval) => Self::TimeToInterval,
+            (SqlType::Interval, SqlType::Time(_)) => Self::IntervalToTime,
+            (SqlType::TimestampTz(_), SqlType::Timestamp(_)) => Self::ZonedToLocal,
+            (SqlType::Timestamp(_), SqlType::TimestampTz(_)) => Self::LocalToZoned,
             (from, to) => match (width(from), from, width(to)) {
                 (Some(from), _, Some(to)) if from <= to => Self::Nothing,
                 (Some(_), _, Some(width)) => Self::IntToInt(width),
@@ -180,6 +195,11 @@ impl Conversion {
     /// 22003 and 22008 if the value is out of range, 22001 if text is too long, 22P02 and 22007 if
     /// text is not a value of the target type.
     pub fn apply(&self, value: Value) -> Result<Value> {
+        if let Value::Timestamp(time) = value
+            && let Some(converted) = self.of_time(time)?
+        {
+            return Ok(converted);
+        }
         Ok(match (self, value) {
             (_, Value::Null) => Value::Null,
             (Self::IntToInt(width), Value::Int(number)) => Value::Int(width.fit(number)?),
@@ -210,20 +230,17 @@ impl Conversion {
             (Self::FitNumeric { precision, scale }, Value::Numeric(number)) => {
                 Value::Numeric(numeric::fit(number, *precision, *scale)?)
             }
-            (fit @ (Self::FitVarchar { .. } | Self::FitChar { .. }), Value::Text(text)) => {
+            (fit @ (Self::FitVarchar { .. } | Self::FitChar { .. }), Value::Text(mut text)) => {
                 let fitting = fit.fit_text(&text)?.len();
-                let mut text = text;
                 text.truncate(fitting);
                 Value::Text(text)
             }
             (Self::DateToTimestamp, Value::Date(days)) => {
                 Value::Timestamp(date::to_timestamp(days)?)
             }
-            (Self::TimestampToDate, Value::Timestamp(time)) => {
-                Value::Date(timestamp::to_date(time))
+            (Self::IntervalToTime, Value::Interval(interval)) => {
+                Value::Timestamp(time_of_day::of_interval(interval))
             }
-            (Self::ZonedToLocal, Value::Timestamp(time)) => Value::Timestamp(zone::to_local(time)?),
-            (Self::LocalToZoned, Value::Timestamp(time)) => Value::Timestamp(zone::to_utc(time)?),
             (Self::ToText(_), Value::Bool(truth)) => {
                 Value::text(if truth { "true" } else { "false" })
             }
@@ -246,6 +263,19 @@ impl Conversion {
             }
             (_, value) => value,
         })
+    }
+
+    /// Converts a time; `None` if this is no conversion of times alone.
+    fn of_time(&self, time: i64) -> Result<Option<Value>> {
+        Ok(Some(match self {
+            Self::TimestampToDate => Value::Date(timestamp::to_date(time)),
+            Self::TimestampToTime => time_of_day::of_timestamp(time),
+            Self::TimeToInterval => Value::Interval(time_of_day::to_interval(time)),
+            Self::FitTime(digits) => Value::Timestamp(timestamp::rounded(time, *digits)?),
+            Self::ZonedToLocal => Value::Timestamp(zone::to_local(time)?),
+            Self::LocalToZoned => Value::Timestamp(zone::to_utc(time)?),
+            _ => return Ok(None),
+        }))
     }
 
     /// Returns the text truncated to the length, or fails if the cast may not truncate.

@@ -31,8 +31,9 @@ pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
         SqlType::Jsonb => Value::from(json::parse(text)?),
         SqlType::Uuid => Value::Uuid(uuid::parse(text)?),
         SqlType::Date => Value::Date(time_input::date(text)?),
-        SqlType::Timestamp => Value::Timestamp(time_input::timestamp(text, false)?),
-        SqlType::TimestampTz => Value::Timestamp(time_input::timestamp(text, true)?),
+        SqlType::Timestamp(_) => Value::Timestamp(time_input::timestamp(text, false)?),
+        SqlType::TimestampTz(_) => Value::Timestamp(time_input::timestamp(text, true)?),
+        SqlType::Time(_) => Value::Timestamp(time_input::time_of_day(text)?),
         SqlType::Interval => Value::Interval(interval_input::interval(text)?),
         SqlType::Array(element) => array(text, element)?,
         SqlType::Record(_) | SqlType::Void => {

@@ -38,6 +38,7 @@ pub mod scope;
 pub mod style;
 pub mod text;
 mod time_input;
+pub mod time_of_day;
 pub mod timestamp;
 pub mod uuid;
 pub mod value;

@@ -2,7 +2,8 @@
 
 use crate::value::Value;
 use crate::{
-    bytes, date, float, integer, interval, json, numeric, real, style, text, timestamp, uuid,
+    bytes, date, float, integer, interval, json, numeric, real, style, text, time_of_day,
+    timestamp, uuid,
 };
 use compact_str::CompactString;
 use sql::types::SqlType;
@@ -31,8 +32,9 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
         (Value::Json(json), _) => json::text(json),
         (Value::Uuid(uuid), _) => uuid::text(uuid),
         (Value::Date(days), _) => date::text(*days),
+        (Value::Timestamp(time), SqlType::Time(_)) => time_of_day::text(*time),
         (Value::Timestamp(time), sql_type) => {
-            timestamp::text(*time, *sql_type == SqlType::TimestampTz)
+            timestamp::text(*time, matches!(sql_type, SqlType::TimestampTz(_)))
         }
         (Value::Interval(interval), _) => interval::text(*interval),
         (Value::Array(values), SqlType::Array(element)) => array(values, element),

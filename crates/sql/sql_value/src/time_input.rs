@@ -12,6 +12,9 @@ use crate::error::{Error, Result, sqlstate};
 use crate::timestamp::{self, DAY, EPOCH_DAYS, Fields, HOUR, SECOND, days_of, month_days};
 use crate::zone::{self, Zone};
 
+/// Most digits of a time without colons: `130506`.
+const TIME_DIGITS_MAX: usize = 6;
+
 /// Why the text is not a time.
 enum Fault {
     /// The syntax is wrong.
@@ -66,7 +69,12 @@ enum Written {
     Infinity,
     MinusInfinity,
     Epoch,
-    Time { fields: Fields, zone: WrittenZone },
+    /// `time` is that of the day, if it is written.
+    Time {
+        fields: Fields,
+        time: Option<i64>,
+        zone: WrittenZone,
+    },
 }
 
 /// Parses a date; a time after it is ignored.
@@ -78,8 +86,11 @@ pub fn date(text: &str) -> Result<i32> {
         Written::Infinity => Ok(date::INFINITY),
         Written::MinusInfinity => Ok(date::MINUS_INFINITY),
         Written::Epoch => Ok(-(EPOCH_DAYS as i32)),
-        Written::Time { fields, .. } => {
-            date::of_days(days_of(fields.year, fields.month, fields.day)).ok_or_else(|| {
+        Written::Time { fields, time, .. } => {
+            // A time of 24:00 has made it the next day.
+            let more = i64::from(time == Some(DAY));
+            let days = days_of(fields.year, fields.month, fields.day) - more;
+            date::of_days(days).ok_or_else(|| {
                 let message = format!("date out of range: \"{text}\"");
                 Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, message)
             })
@@ -97,7 +108,7 @@ pub fn timestamp(text: &str, zoned: bool) -> Result<i64> {
         Written::Infinity => Ok(timestamp::INFINITY),
         Written::MinusInfinity => Ok(timestamp::MINUS_INFINITY),
         Written::Epoch => Ok(-EPOCH_DAYS * DAY),
-        Written::Time { fields, zone } => {
+        Written::Time { fields, zone, .. } => {
             let time = fields.timestamp().and_then(|time| match zone {
                 _ if !zoned => Some(time),
                 WrittenZone::None => zone::to_utc(time).ok(),
@@ -112,6 +123,27 @@ pub fn timestamp(text: &str, zoned: bool) -> Result<i64> {
             })
         }
     }
+}
+
+/// Parses a time of day. A date before it and a zone behind it are ignored.
+///
+/// # Errors
+/// 22007 if the text is not a time, 22008 if a field is out of range.
+pub fn time_of_day(text: &str) -> Result<i64> {
+    let lower = text.trim().to_ascii_lowercase();
+    let found = match (&*lower, date_part(&lower)) {
+        ("allballs", _) => Ok(0),
+        // Digits without separators may be a time: `130506`.
+        (lower, Ok((.., rest))) if lower.len() > TIME_DIGITS_MAX => match written(lower) {
+            // PostgreSQL takes this letter in front of a time alone.
+            Ok(_) if rest.starts_with('t') => Err(Fault::Syntax),
+            Ok(Written::Time { time, .. }) => time.ok_or(Fault::Syntax),
+            Ok(_) => Err(Fault::Syntax),
+            Err(fault) => Err(fault),
+        },
+        (lower, _) => clock(lower.strip_prefix('t').unwrap_or(lower)).map(|(time, _)| time),
+    };
+    found.map_err(|fault| fault.error(text, "time"))
 }
 
 fn written(text: &str) -> Parsed<Written> {
@@ -138,13 +170,14 @@ fn written(text: &str) -> Parsed<Written> {
     if day > month_days(year, month) {
         return Err(Fault::Field);
     }
-    let (time, zone) = time_part(rest)?;
+    let (written, zone) = time_part(rest)?;
+    let time = written.unwrap_or(0);
     let mut fields = Fields { year, month, day, time: time % DAY };
     if time >= DAY {
         // 24:00 is the beginning of the next day.
         (fields.year, fields.month, fields.day) = timestamp::date_of(days_of(year, month, day) + 1);
     }
-    Ok(Written::Time { fields, zone })
+    Ok(Written::Time { fields, time: written, zone })
 }
 
 /// Returns the leading digits, and the rest.
@@ -180,11 +213,11 @@ fn date_part(text: &str) -> Parsed<(&str, i64, i64, &str)> {
     Ok((year, month, day, rest))
 }
 
-/// Returns microseconds of the day, and of the zone.
-fn time_part(text: &str) -> Parsed<(i64, WrittenZone)> {
+/// Returns microseconds of the day if they are written, and of the zone.
+fn time_part(text: &str) -> Parsed<(Option<i64>, WrittenZone)> {
     let trimmed = text.trim_start();
     if trimmed.is_empty() {
-        return Ok((0, WrittenZone::None));
+        return Ok((None, WrittenZone::None));
     }
     let marked = trimmed.strip_prefix('t');
     if marked.is_none() && trimmed.len() == text.len() && !trimmed.starts_with(['+', 'z']) {
@@ -192,8 +225,13 @@ fn time_part(text: &str) -> Parsed<(i64, WrittenZone)> {
     }
     let trimmed = marked.unwrap_or(trimmed);
     if marked.is_none() && !trimmed.starts_with(|c: char| c.is_ascii_digit()) {
-        return Ok((0, zone_part(trimmed)?));
+        return Ok((None, zone_part(trimmed)?));
     }
+    clock(trimmed).map(|(time, zone)| (Some(time), zone))
+}
+
+/// Returns microseconds of the day, and of the zone behind it.
+fn clock(trimmed: &str) -> Parsed<(i64, WrittenZone)> {
     let (hours, minutes, seconds, rest) = clock_part(trimmed)?;
     let rest = rest.trim_start();
     let half = |word| {

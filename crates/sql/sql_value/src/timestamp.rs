@@ -97,6 +97,20 @@ pub fn is_infinite(time: i64) -> bool {
     time == INFINITY || time == MINUS_INFINITY
 }
 
+/// Rounds to `digits` digits after the second, half away from zero.
+///
+/// # Errors
+/// 22008 if the result is out of range.
+pub fn rounded(time: i64, digits: u8) -> Result<i64> {
+    let unit = 10_i64.pow(6_u32.saturating_sub(digits.into()));
+    if is_infinite(time) || unit == 1 {
+        return Ok(time);
+    }
+    let half = if time < 0 { -unit / 2 } else { unit / 2 };
+    let rounded = time.saturating_add(half) / unit * unit;
+    if is_valid(rounded) { Ok(rounded) } else { Err(out_of_range()) }
+}
+
 /// Returns the day; an infinite date for an infinite timestamp.
 pub fn to_date(time: i64) -> i32 {
     match time {

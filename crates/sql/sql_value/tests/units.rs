@@ -152,8 +152,8 @@ fn expressions_read_clock_random_and_element_from_the_scope() {
     assert_eq!(call(Function::Random, SqlType::Float8), Ok(Value::Float(0.25)));
     assert_eq!(call(Function::CurrentDate, SqlType::Date), Ok(Value::Date(366)));
     let now = Value::Timestamp(86_400_000_000 * 366);
-    assert_eq!(call(Function::Now, SqlType::TimestampTz), Ok(now));
-    assert_eq!(call(Function::ClockTimestamp, SqlType::TimestampTz), Ok(Value::Timestamp(1)));
+    assert_eq!(call(Function::Now, SqlType::TimestampTz(None)), Ok(now));
+    assert_eq!(call(Function::ClockTimestamp, SqlType::TimestampTz(None)), Ok(Value::Timestamp(1)));
     let element = Formula::compile(&expr(ExprKind::Element, SqlType::Int4));
     assert_eq!(element.int(&Rows::default()), Ok(Some(7)));
 }

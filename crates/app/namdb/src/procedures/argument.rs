@@ -99,7 +99,7 @@ impl Argument {
             }
             Self::Text(_) => is_text(of),
             Self::Date(_) => *of == SqlType::Date,
-            Self::Timestamp(_) => matches!(of, SqlType::Timestamp | SqlType::TimestampTz),
+            Self::Timestamp(_) => matches!(of, SqlType::Timestamp(_) | SqlType::TimestampTz(_)),
             Self::Ints(_) => element(of).is_some_and(is_int),
             Self::Bools(_) => element(of) == Some(&SqlType::Bool),
             Self::Texts(_) => element(of).is_some_and(is_text),
@@ -225,7 +225,7 @@ mod tests {
         assert!(fits(7.into(), &SqlType::Int2) && fits(7.into(), &numeric));
         assert!(fits(7_i64.into(), &SqlType::Float8) && !fits(7.into(), &SqlType::Date));
         assert!(fits(Date(7).into(), &SqlType::Date) && !fits(Date(7).into(), &SqlType::Int4));
-        assert!(fits(Timestamp(7).into(), &SqlType::TimestampTz));
+        assert!(fits(Timestamp(7).into(), &SqlType::TimestampTz(None)));
         assert!(fits("x".into(), &SqlType::Char(Some(3))) && !fits("7".into(), &SqlType::Int4));
         assert!(fits([1_i64, 2].into(), &ints) && !fits([1_i64].into(), &texts));
         assert!(fits(["a"].into(), &texts) && !fits(["a"].into(), &SqlType::Text));

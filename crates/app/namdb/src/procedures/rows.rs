@@ -208,7 +208,7 @@ impl<'c> Rows<'c> {
             Cell::Int(number) => match of.sql_type {
                 SqlType::Bool => Value::Bool(number != 0),
                 SqlType::Date => Value::Date(number as i32),
-                SqlType::Timestamp | SqlType::TimestampTz => Value::Timestamp(number),
+                SqlType::Timestamp(_) | SqlType::TimestampTz(_) => Value::Timestamp(number),
                 _ => Value::Int(number),
             },
         };

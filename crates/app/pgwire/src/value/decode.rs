@@ -5,7 +5,7 @@ use super::{Format, JSONB_VERSION, numeric};
 use crate::error::{Result, error, error_with_hint, sqlstate};
 use crate::message::reader::Reader;
 use sql::types::SqlType;
-use sql_value::{Interval, Value, date, input, timestamp};
+use sql_value::{Interval, Value, date, input, time_of_day, timestamp};
 
 /// Reads a value of the type with this OID; `None` is null.
 #[inline]
@@ -86,6 +86,13 @@ fn binary(bytes: &[u8], oid: u32) -> Result<Value> {
                 date::to_timestamp(days).map_err(|error| *error)?;
             }
             Value::Date(days)
+        }
+        types::TIME => {
+            let time = i64::from_be_bytes(fixed(bytes)?);
+            if !time_of_day::is_valid(time) {
+                return Err(error("22008", "time out of range"));
+            }
+            Value::Timestamp(time)
         }
         types::TIMESTAMP | types::TIMESTAMPTZ => {
             let time = i64::from_be_bytes(fixed(bytes)?);

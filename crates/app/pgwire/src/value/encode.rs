@@ -48,7 +48,7 @@ fn text(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) {
 fn printed_type(oid: u32, modifier: i32) -> SqlType {
     match oid {
         types::BPCHAR => SqlType::Char(u32::try_from(modifier - 4).ok()),
-        types::TIMESTAMPTZ => SqlType::TimestampTz,
+        types::TIMESTAMPTZ => SqlType::TimestampTz(None),
         oid => types::sql_type_of(oid).unwrap_or(SqlType::Unknown),
     }
 }
@@ -73,7 +73,7 @@ fn binary(value: &Value, oid: u32, modifier: i32, buffer: &mut Vec<u8>) -> Resul
         (Value::Uuid(uuid), types::UUID) => buffer.extend_from_slice(uuid),
         (Value::Bytes(bytes), types::BYTEA) => buffer.extend_from_slice(bytes),
         (Value::Date(days), types::DATE) => buffer.extend_from_slice(&days.to_be_bytes()),
-        (Value::Timestamp(time), types::TIMESTAMP | types::TIMESTAMPTZ) => {
+        (Value::Timestamp(time), types::TIME | types::TIMESTAMP | types::TIMESTAMPTZ) => {
             buffer.extend_from_slice(&time.to_be_bytes());
         }
         (Value::Interval(interval), types::INTERVAL) => {

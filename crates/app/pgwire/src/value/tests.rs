@@ -55,6 +55,7 @@ fn both_formats_are_postgresqls() {
     check(Value::Bytes([0, 255].as_slice().into()), types::BYTEA, "\\x00ff", "00ff");
     check(Value::Date(1), types::DATE, "2000-01-02", "00000001");
     check(Value::Timestamp(1_000_000), types::TIMESTAMP, "2000-01-01 00:00:01", "00000000000f4240");
+    check(Value::Timestamp(3_600_500_000), types::TIME, "01:00:00.5", "00000000d69b4520");
     check(Value::Timestamp(0), types::TIMESTAMPTZ, "2000-01-01 00:00:00+00", "0000000000000000");
     let interval = Interval { months: 1, days: 2, microseconds: 3_000_000 };
     let binary = "00000000002dc6c00000000200000001";

@@ -20,6 +20,7 @@ pub const UNKNOWN: u32 = 705;
 pub const BPCHAR: u32 = 1042;
 pub const VARCHAR: u32 = 1043;
 pub const DATE: u32 = 1082;
+pub const TIME: u32 = 1083;
 pub const TIMESTAMP: u32 = 1114;
 pub const TIMESTAMPTZ: u32 = 1184;
 pub const INTERVAL: u32 = 1186;
@@ -31,7 +32,7 @@ pub const JSON: u32 = 114;
 pub const JSONB: u32 = 3802;
 
 /// Type, its array type, and its length in bytes; negative if it varies.
-const TYPES: [(u32, u32, i16); 24] = [
+const TYPES: [(u32, u32, i16); 25] = [
     (BOOL, 1000, 1),
     (BYTEA, 1001, -1),
     (CHAR, 1002, 1),
@@ -47,6 +48,7 @@ const TYPES: [(u32, u32, i16); 24] = [
     (BPCHAR, 1014, -1),
     (VARCHAR, 1015, -1),
     (DATE, 1182, 4),
+    (TIME, 1183, 8),
     (TIMESTAMP, 1115, 8),
     (TIMESTAMPTZ, 1185, 8),
     (INTERVAL, 1187, 16),
@@ -103,8 +105,9 @@ pub fn oid_of(sql_type: &SqlType) -> u32 {
         SqlType::Json => JSON,
         SqlType::Jsonb => JSONB,
         SqlType::Date => DATE,
-        SqlType::Timestamp => TIMESTAMP,
-        SqlType::TimestampTz => TIMESTAMPTZ,
+        SqlType::Time(_) => TIME,
+        SqlType::Timestamp(_) => TIMESTAMP,
+        SqlType::TimestampTz(_) => TIMESTAMPTZ,
         SqlType::Interval => INTERVAL,
         SqlType::Array(element) => array_of(oid_of(element)),
         SqlType::Record(_) => RECORD,
@@ -129,8 +132,9 @@ pub fn sql_type_of(oid: u32) -> Option<SqlType> {
         BPCHAR => SqlType::Char(None),
         VARCHAR => SqlType::Varchar(None),
         DATE => SqlType::Date,
-        TIMESTAMP => SqlType::Timestamp,
-        TIMESTAMPTZ => SqlType::TimestampTz,
+        TIME => SqlType::Time(None),
+        TIMESTAMP => SqlType::Timestamp(None),
+        TIMESTAMPTZ => SqlType::TimestampTz(None),
         INTERVAL => SqlType::Interval,
         NUMERIC => SqlType::Numeric(Numeric::Open),
         VOID => SqlType::Void,
@@ -146,6 +150,6 @@ pub fn modifier_of(sql_type: &SqlType) -> i32 {
             (i32::from(*precision) << 16 | i32::from(*scale)) + 4
         }
         SqlType::Array(element) => modifier_of(element),
-        _ => -1,
+        other => other.digits().map_or(-1, i32::from),
     }
 }

@@ -106,7 +106,7 @@ fn told(failure: Option<CallError>, results: &Results, returns: &Returns) -> Str
     };
     let cells = results.cells().zip(types.into_iter().cycle());
     let cells: Vec<Cell<'_>> =
-        cells.filter(|(_, of)| **of != SqlType::Timestamp).map(|(cell, _)| cell).collect();
+        cells.filter(|(_, of)| **of != SqlType::Timestamp(None)).map(|(cell, _)| cell).collect();
     match failure {
         None => format!("{} rows: {cells:?}", results.rows()),
         Some(failure) => format!("{failure:?}"),

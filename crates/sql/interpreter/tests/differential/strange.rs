@@ -56,7 +56,7 @@ fn strange(sql_type: &SqlType, random: &mut Random) -> Value {
                 (0..length).map(|_| strange(element, random)).collect::<Vec<_>>(),
             ))
         }
-        SqlType::Timestamp => Value::Timestamp(pick(&[0, -1, 1_000_001], random)),
+        SqlType::Timestamp(_) => Value::Timestamp(pick(&[0, -1, 1_000_001], random)),
         SqlType::Date => Value::Date(pick(&[0, -1, 59, 36_584, -36_466, -730_119], random)),
         SqlType::Float8 => {
             Value::Float(pick(&[0.0, -0.5, 1.5, 0.1, 1e15, 2e-9, 600_000_000_000_000.2], random))

@@ -32,6 +32,12 @@ pub fn key(value: Expr, column: &SqlType, purpose: Use) -> Option<Key> {
     match (&value.sql_type, column) {
         (SqlType::Text | SqlType::Varchar(_), SqlType::Text | SqlType::Varchar(_))
         | (SqlType::Char(_), SqlType::Char(_)) => exact(value),
+        // Precisions round values when they are stored, and no value that is compared.
+        (from, to)
+            if from.base() == to.base() && (to.digits().is_some() || from.digits().is_some()) =>
+        {
+            exact(value)
+        }
         (from, to) if from == to => exact(value),
         (
             SqlType::Int2 | SqlType::Int4 | SqlType::Int8,
@@ -41,7 +47,7 @@ pub fn key(value: Expr, column: &SqlType, purpose: Use) -> Option<Key> {
             decimal(value, column, purpose, (*precision, *scale))
         }
         (SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric(_), SqlType::Float8)
-        | (SqlType::Date, SqlType::Timestamp) => exact(cast(value, column)),
+        | (SqlType::Date, SqlType::Timestamp(_)) => exact(cast(value, column)),
         _ => None,
     }
 }
@@ -155,7 +161,7 @@ mod tests {
 
     #[test]
     fn other_types_are_left_to_the_filter() {
-        assert!(key(variable(SqlType::Timestamp), &SqlType::Date, Use::Low).is_none());
+        assert!(key(variable(SqlType::Timestamp(None)), &SqlType::Date, Use::Low).is_none());
         assert!(key(variable(SqlType::Text), &SqlType::Char(Some(3)), Use::Equal).is_none());
     }
 }

@@ -158,6 +158,9 @@ impl Resolver<'_> {
             (Aggregate::Avg, SqlType::Numeric(_)) => (open.clone(), open),
             (Aggregate::Sum, SqlType::Float4) => (SqlType::Float4, SqlType::Float4),
             (Aggregate::Avg, SqlType::Float4) => (SqlType::Float8, SqlType::Float8),
+            (Aggregate::Sum | Aggregate::Avg, SqlType::Time(_)) => {
+                (SqlType::Interval, SqlType::Interval)
+            }
             (Aggregate::Sum | Aggregate::Avg, same @ (SqlType::Float8 | SqlType::Interval)) => {
                 (same.clone(), same)
             }
@@ -176,6 +179,7 @@ impl Resolver<'_> {
                 | SqlType::Float4
                 | SqlType::Float8
                 | SqlType::Interval
+                | SqlType::Time(_)
                 | SqlType::Array(_)
                 | SqlType::Char(_)),
             ) => (any.clone(), any),

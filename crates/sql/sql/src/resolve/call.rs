@@ -10,6 +10,7 @@ use crate::expression::{Expr, ExprKind};
 use crate::function::{Function, SIGNATURES, Signature, Takes, WITHOUT_PARENTHESES};
 use crate::json_function::JsonFunction;
 use crate::near::meant;
+use crate::type_name::FRACTION_DIGITS_MAX;
 use crate::types::SqlType;
 use crate::window::WindowFunction;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
@@ -60,6 +61,11 @@ impl Resolver<'_> {
             return Err(self.unknown_call(scope, &name, &function.args, span)?);
         }
         self.check_function(&name, span)?;
+        if let Some(digits) = precision(&name, &function.args) {
+            let time = self.call_named(scope, &name, &[], span)?;
+            let target = time.sql_type.clone().with_digits(digits);
+            return self.convert(time, &target, Context::Explicit, span);
+        }
         let nodes = self.plain_arguments(&name, &function.args, span)?;
         self.call_named(scope, &name, &nodes, span)
     }
@@ -85,11 +91,6 @@ impl Resolver<'_> {
         let list = match arguments {
             FunctionArguments::None if is_bare => return Ok(Vec::new()),
             FunctionArguments::List(list) if !is_bare => list,
-            FunctionArguments::List(list) if list.args.len() == 1 && name != "current_date" => {
-                let what = format!("{name} with a precision");
-                let advice = "leave out the precision, or truncate the value with date_trunc";
-                return Err(self.outside(span, &what, advice));
-            }
             _ => {
                 return Err(self.error(
                     span,
@@ -329,6 +330,22 @@ impl Resolver<'_> {
     }
 }
 
+/// The precision of a time of the transaction: `current_timestamp(0)`.
+fn precision(name: &str, arguments: &FunctionArguments) -> Option<u8> {
+    let FunctionArguments::List(list) = arguments else { return None };
+    let is_time = WITHOUT_PARENTHESES.contains(&name) && name != "current_date";
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Value(digits)))] = &list.args[..]
+    else {
+        return None;
+    };
+    match &digits.value {
+        ast::Value::Number(digits, _) if is_time => {
+            digits.parse::<u32>().ok().map(|digits| digits.min(FRACTION_DIGITS_MAX) as u8)
+        }
+        _ => None,
+    }
+}
+
 /// Whether a call has no argument, and may have no parentheses.
 fn has_no_argument(function: &ast::Function) -> bool {
     match &function.args {
@@ -351,13 +368,12 @@ const ANY_TYPES: [&str; 8] = [
 ];
 
 /// Functions that PostgreSQL calls without parentheses and namdb does not support.
-const NO_PARENTHESES_YET: [&str; 8] = [
+const NO_PARENTHESES_YET: [&str; 7] = [
     "current_catalog",
     "current_role",
     "current_schema",
     "current_time",
     "current_user",
-    "localtime",
     "session_user",
     "user",
 ];
@@ -380,7 +396,8 @@ fn instead_of(name: &str) -> &'static str {
         "current_user" | "session_user" | "current_role" | "user" => {
             "namdb has no users in SQL: pass the name as an argument"
         }
-        "current_time" | "localtime" | "timeofday" => "use current_timestamp or localtimestamp",
+        "current_time" => "write localtime, or current_timestamp",
+        "timeofday" => "use current_timestamp or localtimestamp",
         "statement_timestamp" => "use clock_timestamp()",
         "current_catalog" | "current_schema" | "current_database" | "version" => {
             "pass it as an argument"

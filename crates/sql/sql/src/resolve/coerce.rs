@@ -41,7 +41,10 @@ fn is_same(from: &SqlType, target: &SqlType) -> bool {
     match (from, target) {
         (SqlType::Numeric(_), SqlType::Numeric(Numeric::Open | Numeric::Exact { .. }))
         | (SqlType::Text | SqlType::Varchar(_), SqlType::Text | SqlType::Varchar(None))
-        | (SqlType::Char(_), SqlType::Char(None)) => true,
+        | (SqlType::Char(_), SqlType::Char(None))
+        | (SqlType::Time(_), SqlType::Time(None))
+        | (SqlType::Timestamp(_), SqlType::Timestamp(None))
+        | (SqlType::TimestampTz(_), SqlType::TimestampTz(None)) => true,
         (SqlType::Array(from), SqlType::Array(target)) => is_same(from, target),
         (SqlType::Record(from), SqlType::Record(target)) => {
             from.len() == target.len()
@@ -174,8 +177,8 @@ fn number_rank(sql_type: &SqlType) -> Option<u8> {
 fn time_rank(sql_type: &SqlType) -> Option<u8> {
     Some(match sql_type {
         SqlType::Date => 0,
-        SqlType::Timestamp => 1,
-        SqlType::TimestampTz => 2,
+        SqlType::Timestamp(_) => 1,
+        SqlType::TimestampTz(_) => 2,
         _ => return None,
     })
 }
@@ -195,12 +198,19 @@ pub(crate) fn converts_implicitly(from: &SqlType, target: &SqlType) -> bool {
         || rises(number_rank)
         || rises(time_rank)
         || from.is_text() && target.is_text()
+        || matches!((from, target), (SqlType::Time(_), SqlType::Interval))
 }
 
 fn converts_on_assignment(from: &SqlType, target: &SqlType) -> bool {
     let falls = number_rank(from).is_some() && number_rank(target).is_some()
         || time_rank(from).is_some() && time_rank(target).is_some();
-    falls || target.is_text() || from.is_json() && target.is_json()
+    let is_time_of = |from: &SqlType| {
+        matches!(from, SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval)
+    };
+    falls
+        || target.is_text()
+        || from.is_json() && target.is_json()
+        || is_time_of(from) && matches!(target, SqlType::Time(_))
 }
 
 fn converts_explicitly(from: &SqlType, target: &SqlType) -> bool {
@@ -250,7 +260,7 @@ mod tests {
             Some("character varying")
         );
         assert_eq!(
-            common(&[SqlType::Date, SqlType::TimestampTz]).as_deref(),
+            common(&[SqlType::Date, SqlType::TimestampTz(None)]).as_deref(),
             Some("timestamp with time zone")
         );
         assert_eq!(common(&[SqlType::Unknown]).as_deref(), Some("text"));

@@ -93,6 +93,10 @@ impl Resolver<'_> {
         if left.sql_type.is_time() || right.sql_type.is_time() {
             return self.time_arithmetic(operator, left, right, span);
         }
+        let is_time = |one: &Expr| matches!(one.sql_type, SqlType::Time(_));
+        if is_time(&left) || is_time(&right) {
+            return self.time_of_day_arithmetic(operator, left, right, span);
+        }
         if left.sql_type == SqlType::Interval || right.sql_type == SqlType::Interval {
             return self.interval_arithmetic(operator, left, right, span);
         }
@@ -133,8 +137,9 @@ impl Resolver<'_> {
         let both = |left: &SqlType, right: &SqlType, result: SqlType| {
             Some((left.clone(), right.clone(), result))
         };
-        let day =
-            |date: &SqlType| if *date == SqlType::Date { SqlType::Timestamp } else { date.clone() };
+        let day = |date: &SqlType| {
+            if *date == SqlType::Date { SqlType::Timestamp(None) } else { date.base() }
+        };
         let plan = match (&left.sql_type, &right.sql_type) {
             (SqlType::Date, SqlType::Int2 | SqlType::Int4) => {
                 both(&SqlType::Date, &SqlType::Int4, SqlType::Date)
@@ -145,14 +150,17 @@ impl Resolver<'_> {
             (SqlType::Date, SqlType::Date | SqlType::Unknown) if !adds => {
                 both(&SqlType::Date, &SqlType::Date, SqlType::Int4)
             }
-            (time, SqlType::Unknown) if !adds => both(time, time, SqlType::Interval),
-            (time, SqlType::Interval) if time.is_time() => {
+            (time, SqlType::Unknown) if !adds => {
+                both(&time.base(), &time.base(), SqlType::Interval)
+            }
+            // PostgreSQL takes a time of day as an interval, too.
+            (time, SqlType::Interval | SqlType::Time(_)) if time.is_time() => {
                 both(&day(time), &SqlType::Interval, day(time))
             }
-            (SqlType::Timestamp | SqlType::TimestampTz, SqlType::Unknown) => {
-                both(&left.sql_type, &SqlType::Interval, left.sql_type.clone())
+            (SqlType::Timestamp(_) | SqlType::TimestampTz(_), SqlType::Unknown) => {
+                both(&left.sql_type.base(), &SqlType::Interval, left.sql_type.base())
             }
-            (SqlType::Interval, time) if adds && time.is_time() => {
+            (SqlType::Interval | SqlType::Time(_), time) if adds && time.is_time() => {
                 both(&SqlType::Interval, &day(time), day(time))
             }
             (left, right) if left.is_time() && right.is_time() && !adds => {
@@ -163,6 +171,47 @@ impl Resolver<'_> {
         };
         let Some((left_type, right_type, result)) = plan else {
             return Err(self.no_operator(operator, &left.sql_type, &right.sql_type, span));
+        };
+        let left = self.convert(left, &left_type, Context::Implicit, span)?;
+        let right = self.convert(right, &right_type, Context::Implicit, span)?;
+        Ok(pair(operator, left, right, result))
+    }
+
+    /// Arithmetic with times of day, which stay within a day.
+    fn time_of_day_arithmetic(
+        &self,
+        operator: BinaryOperator,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        use BinaryOperator as Operator;
+        let time = SqlType::Time(None);
+        let (left_type, right_type, result) = match (operator, &left.sql_type, &right.sql_type) {
+            (Operator::Add | Operator::Subtract, SqlType::Time(_), SqlType::Interval) => {
+                (time.clone(), SqlType::Interval, time)
+            }
+            (Operator::Add, SqlType::Interval, SqlType::Time(_)) => {
+                (SqlType::Interval, time.clone(), time)
+            }
+            (Operator::Subtract, SqlType::Time(_) | SqlType::Unknown, SqlType::Time(_))
+            | (Operator::Subtract, SqlType::Time(_), SqlType::Unknown) => {
+                (time.clone(), time, SqlType::Interval)
+            }
+            (Operator::Multiply | Operator::Divide, SqlType::Time(_), number)
+                if number.is_number() =>
+            {
+                (SqlType::Interval, SqlType::Float8, SqlType::Interval)
+            }
+            (Operator::Multiply, number, SqlType::Time(_)) if number.is_number() => {
+                (SqlType::Float8, SqlType::Interval, SqlType::Interval)
+            }
+            (Operator::Add, SqlType::Time(_), SqlType::Time(_)) => {
+                let refused = self.no_operator(operator, &left.sql_type, &right.sql_type, span);
+                let message = format!("operator is not unique: {time} + {time}");
+                return Err(refused.in_postgres("42725", message));
+            }
+            _ => return Err(self.no_operator(operator, &left.sql_type, &right.sql_type, span)),
         };
         let left = self.convert(left, &left_type, Context::Implicit, span)?;
         let right = self.convert(right, &right_type, Context::Implicit, span)?;

@@ -185,7 +185,8 @@ impl Resolver<'_> {
             }
         };
         let value = self.expr(scope, node)?;
-        if !value.sql_type.is_time() && value.sql_type != SqlType::Interval {
+        let has_fields = matches!(value.sql_type, SqlType::Interval | SqlType::Time(_));
+        if !value.sql_type.is_time() && !has_fields {
             let sentence = format!("{} has no date or time fields", value.sql_type);
             return Err(self.type_error(span, sentence));
         }

@@ -247,8 +247,14 @@ pub(super) fn refusal(sql_type: &SqlType, is_session: bool) -> Option<(String, &
         }
         SqlType::Uuid | SqlType::Json | SqlType::Jsonb if !is_session => "write `varchar(n)`",
         SqlType::Float4 if !is_session => "write `double precision`",
+        // Generated code does not round.
+        SqlType::Timestamp(Some(0..=5)) | SqlType::TimestampTz(Some(0..=5)) if !is_session => {
+            "write `timestamp`, which has microseconds, and round with date_trunc"
+        }
         SqlType::Array(_) => "write a second table with a row for each element",
-        SqlType::Interval if !is_session => "write bigint, and count microseconds",
+        SqlType::Time(_) | SqlType::Interval if !is_session => {
+            "write bigint, and count microseconds"
+        }
         _ => return None,
     };
     Some((format!("a column of type {sql_type}"), advice))

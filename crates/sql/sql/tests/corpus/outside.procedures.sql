@@ -122,8 +122,8 @@ CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r re
 CREATE FUNCTION f(a integer) RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RETURN now() + make_interval(days => a); END $$;
 -- case: the user
 CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN current_user; END $$;
--- case: a precision of the time
-CREATE FUNCTION f() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RETURN current_timestamp(0); END $$;
+-- case: a time with a zone
+CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN current_time; END $$;
 -- case: a function of the file as rows
 CREATE FUNCTION g() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;
 CREATE FUNCTION f() RETURNS integer LANGUAGE plpgsql AS $$ DECLARE n integer; BEGIN SELECT count(*) INTO n FROM g(); RETURN n; END $$;

@@ -78,13 +78,14 @@ fn assigned(values: Vec<Value>, types: &[SqlType]) -> Result<Vec<Value>, SqlErro
         return Err(SqlError::new("22P04", message));
     }
     let assign = |(value, sql_type): (Value, &SqlType)| {
-        let is_limited = matches!(
-            sql_type,
-            SqlType::Varchar(Some(_))
-                | SqlType::Char(Some(_))
-                | SqlType::Numeric(_)
-                | SqlType::Array(_)
-        );
+        let is_limited = sql_type.digits().is_some()
+            || matches!(
+                sql_type,
+                SqlType::Varchar(Some(_))
+                    | SqlType::Char(Some(_))
+                    | SqlType::Numeric(_)
+                    | SqlType::Array(_)
+            );
         if value.is_null() || !is_limited {
             return Ok(value);
         }

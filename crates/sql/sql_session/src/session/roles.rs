@@ -393,7 +393,7 @@ fn verifier(password: &str) -> Result<String, SqlError> {
 
 /// The time of `VALID UNTIL`; `None` for no limit.
 fn time(text: &str) -> Result<Option<i64>, SqlError> {
-    match sql_value::input::read(text, &SqlType::TimestampTz)
+    match sql_value::input::read(text, &SqlType::TimestampTz(None))
         .map_err(|error| SqlError::from(*error))?
     {
         Value::Timestamp(i64::MAX) => Ok(None),

@@ -2,7 +2,9 @@
 
 use crate::support::{Client, new_database};
 use fabric::run_now;
+use layout::{Column, ColumnType, PhysicalDesign, Schema};
 use sql_session::{Host, LocalHost, SqlDatabase};
+use txn::TableSpec;
 use txn::local::{OpenConfig, open};
 
 #[test]
@@ -95,6 +97,28 @@ fn changes_take_effect_with_their_transaction() {
     let tables = run_now(host.handle().memory_usage()).expect("it answers");
     let of_t = tables.iter().filter(|table| table.name.starts_with("t.")).count();
     assert_eq!(of_t, 1, "replaced storage is dropped");
+}
+
+/// A column of earlier versions had a byte for each character.
+#[test]
+fn tables_of_another_row_layout_are_refused() {
+    let config = OpenConfig { server_bytes: 128 << 20, ..OpenConfig::default() };
+    let engine = open(&config).expect("the memory is there");
+    let reopened = || run_now(SqlDatabase::open(LocalHost::new(engine.for_thread())));
+    let database = reopened().expect("it is empty");
+    Client::of(&database).run("CREATE TABLE t (id int PRIMARY KEY, v varchar(16))");
+    assert!(reopened().is_ok());
+    let tables = run_now(engine.memory_usage()).expect("it answers");
+    let stored = tables.iter().find(|table| table.name.starts_with("t.")).expect("it is there");
+    run_now(engine.drop_table(&stored.name)).expect("nobody uses it");
+    let columns =
+        vec![Column::new("id", ColumnType::Int4), Column::nullable("v", ColumnType::Varchar(16))];
+    let schema = Schema::new(&stored.name, columns, &[0]).expect("the columns are fine");
+    let (design, indexes) = (PhysicalDesign::default(), Vec::new());
+    run_now(engine.create_table(TableSpec { schema, design, indexes })).expect("there is room");
+    let error = reopened().err().expect("the table has another layout");
+    assert_eq!(error.message, "table \"t\" was stored by a version with another row layout");
+    assert!(error.hint.as_deref().is_some_and(|hint| hint.starts_with("Dump the database")));
 }
 
 #[test]

@@ -98,6 +98,31 @@ fn copies_have_the_zone_of_the_session_and_fill_identity_columns() {
 }
 
 #[test]
+fn copies_count_characters_and_round_times() {
+    let mut client = Client::of(&new_database());
+    client.run(
+        "CREATE TABLE t (a int PRIMARY KEY, b varchar(3), c char(8), d time(0), e timestamp(0))",
+    );
+    let row = "1\t\u{65e5}\u{672c}\u{8a9e}\t\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\t10:00:00.5\t2024-01-01 00:00:00.5\n";
+    assert_eq!(copy_in(&mut client, "COPY t FROM STDIN", row), "COPY 1");
+    let copied = row.replace("\u{e9}\t", "\u{e9} \t").replace("00.5", "01");
+    assert_eq!(copy_out(&mut client, "COPY t TO STDOUT"), copied + "COPY 1");
+    let refused = copy_in(&mut client, "COPY t (a, b) FROM STDIN", "2\t\u{e9}\u{e9}\u{e9}\u{e9}\n");
+    assert_eq!(refused, "22001: value too long for type character varying(3)");
+    // Texts out of line, in new storage.
+    client.run("BEGIN");
+    client.run("CREATE TABLE u (a int PRIMARY KEY, b varchar(30) UNIQUE)");
+    let text = |id: u32| format!("{id}\t{}{id}\n", "\u{8a9e}".repeat(20));
+    let rows: String = (1..=3000).map(text).collect();
+    assert_eq!(copy_in(&mut client, "COPY u FROM STDIN", &rows), "COPY 3000");
+    client.run("COMMIT");
+    let found = client.run("SELECT count(*), min(length(b)), max(octet_length(b)) FROM u");
+    assert_eq!(found, "3000|21|64\nSELECT 1");
+    let found = client.run("SELECT a FROM u WHERE b = repeat('\u{8a9e}', 20) || '77'");
+    assert_eq!(found, "77\nSELECT 1");
+}
+
+#[test]
 fn many_rows_are_copied_into_new_storage() {
     let database = new_database();
     let (mut client, mut other) = (Client::of(&database), Client::of(&database));

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The tables of Django's `auth`, `sessions` and `contenttypes`, as `sqlmigrate` prints them,
 /// without `DEFERRABLE`.
 const DJANGO: &str = include_str!("keys/django.sql");
-/// Tables of Rails, as its migrations make them, without the precision of `timestamp`.
+/// Tables of Rails, as its migrations make them.
 const RAILS: &str = include_str!("keys/rails.sql");
 
 /// Values that share prefixes around the lengths at which digests change.
@@ -327,6 +327,23 @@ fn one_of_several_inserts_of_a_long_key_wins() {
         }
         assert_eq!(client.run("SELECT count(*), count(DISTINCT v) FROM t"), "100|100\nSELECT 1");
     }
+}
+
+#[test]
+fn a_key_of_many_texts_says_how_many_bytes_it_holds() {
+    let mut client = Client::of(&new_database());
+    let columns = ["a", "b", "c", "d", "e"].map(|name| format!("{name} varchar(9)")).join(", ");
+    client.run(&format!("CREATE TABLE t ({columns}, PRIMARY KEY (a, b, c, d, e))"));
+    assert_eq!(client.run("INSERT INTO t VALUES ('a', '', '', '', '123456789')"), "INSERT 0 1");
+    let refused =
+        client.query("INSERT INTO t VALUES ('a', '', '', '', '\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}')");
+    let error = refused.expect_err("it has ten bytes");
+    assert_eq!(
+        (&*error.sqlstate, &*error.message),
+        ("22001", "value too long for type character varying(9)")
+    );
+    assert_eq!(error.detail.as_deref(), Some("The column holds 9 bytes, and the value has 10."));
+    assert!(error.hint.is_some());
 }
 
 #[test]

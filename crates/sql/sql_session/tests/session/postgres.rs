@@ -17,13 +17,14 @@ const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
-const TYPES: [&str; 6] = [
+const TYPES: [&str; 7] = [
     include_str!("types/characters.sql"),
     include_str!("types/bytes.sql"),
     include_str!("types/json.sql"),
     include_str!("types/arrays.sql"),
     include_str!("types/intervals.sql"),
     include_str!("types/keys.sql"),
+    include_str!("types/times.sql"),
 ];
 /// Ends the output of a statement.
 const MARK: &str = "-- end of statement:";

@@ -4,7 +4,7 @@ use super::{Binary, Unary};
 use crate::error::{Error, Result};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Interval, Value};
-use crate::{array, bytes, date, float, interval, numeric, real, text, timestamp};
+use crate::{array, bytes, date, float, interval, numeric, real, text, time_of_day, timestamp};
 use sql::expression::BinaryOperator;
 use sql::types::SqlType;
 
@@ -94,6 +94,7 @@ pub(super) fn arithmetic(
             Some(|a, b| Ok(Value::Bytes(bytes::concatenate(bytes_of(a)?, bytes_of(b)?).into())))
         }
         (SqlType::Interval, _) | (_, SqlType::Interval) => with_interval(operator, left, right),
+        (SqlType::Time(_), SqlType::Time(_)) => of_times(operator, left, right),
         (left, right) if left.is_time() || right.is_time() => of_times(operator, left, right),
         (left, right) if operator == BinaryOperator::Concatenate => {
             let are_texts = left.is_text() && right.is_text();
@@ -163,6 +164,9 @@ fn of_times(operator: BinaryOperator, left: &SqlType, right: &SqlType) -> Option
         (BinaryOperator::Subtract, SqlType::Date, SqlType::Date) => {
             |a, b| Ok(Value::Int(date::subtract(date_of(a)?, date_of(b)?)?))
         }
+        (BinaryOperator::Subtract, SqlType::Time(_), _) => {
+            |a, b| Ok(Value::Interval(time_of_day::subtract(time_of(a)?, time_of(b)?)))
+        }
         (BinaryOperator::Subtract, _, _) => {
             |a, b| Ok(Value::Interval(timestamp::subtract(time_of(a)?, time_of(b)?)?))
         }
@@ -187,13 +191,22 @@ fn with_interval(operator: BinaryOperator, left: &SqlType, right: &SqlType) -> O
         (BinaryOperator::Divide, SqlType::Interval, SqlType::Float8) => {
             |a, b| Ok(Value::Interval(interval::divide(interval_of(a)?, float_of(b)?)?))
         }
-        (BinaryOperator::Add, SqlType::Interval, SqlType::TimestampTz) => {
+        (BinaryOperator::Add, SqlType::Interval, SqlType::Time(_)) => {
+            |a, b| Ok(Value::Timestamp(time_of_day::add(time_of(b)?, interval_of(a)?)))
+        }
+        (BinaryOperator::Add, SqlType::Time(_), SqlType::Interval) => {
+            |a, b| Ok(Value::Timestamp(time_of_day::add(time_of(a)?, interval_of(b)?)))
+        }
+        (BinaryOperator::Subtract, SqlType::Time(_), SqlType::Interval) => |a, b| {
+            Ok(Value::Timestamp(time_of_day::subtract_interval(time_of(a)?, interval_of(b)?)))
+        },
+        (BinaryOperator::Add, SqlType::Interval, SqlType::TimestampTz(_)) => {
             |a, b| Ok(Value::Timestamp(timestamp::add_zoned(time_of(b)?, interval_of(a)?)?))
         }
-        (BinaryOperator::Add, SqlType::TimestampTz, SqlType::Interval) => {
+        (BinaryOperator::Add, SqlType::TimestampTz(_), SqlType::Interval) => {
             |a, b| Ok(Value::Timestamp(timestamp::add_zoned(time_of(a)?, interval_of(b)?)?))
         }
-        (BinaryOperator::Subtract, SqlType::TimestampTz, SqlType::Interval) => |a, b| {
+        (BinaryOperator::Subtract, SqlType::TimestampTz(_), SqlType::Interval) => |a, b| {
             let moved = timestamp::add_zoned(time_of(a)?, interval::negate(interval_of(b)?)?)?;
             Ok(Value::Timestamp(moved))
         },

@@ -7,7 +7,8 @@ use super::{Binary, Many, Unary};
 use crate::error::{Error, Result, sqlstate};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Value};
-use crate::{array, bytes, date, float, format, interval, numeric, quoting, text, timestamp, zone};
+use crate::{array, bytes, date, float, format, interval, numeric, quoting, text, time_of_day};
+use crate::{timestamp, zone};
 use compact_str::CompactString;
 use sql::function::Function;
 use sql::types::SqlType;
@@ -192,24 +193,27 @@ fn concatenated(values: &[Value]) -> Result<Value> {
 
 fn of_times(function: Function, types: &[SqlType]) -> Option<Chosen> {
     const PLAIN: &str = "timestamp without time zone";
-    let of = |sql_type: &SqlType| types.get(1) == Some(sql_type);
+    let of = |sql_type: &SqlType| types.get(1).is_some_and(|own| own.base() == *sql_type);
     Some(Two(match function {
         Function::Extract if of(&SqlType::Date) => {
             |unit, value| Ok(date::extract(text_of(unit)?, date_of(value)?)?.into())
         }
+        Function::Extract if of(&SqlType::Time(None)) => {
+            |unit, value| Ok(time_of_day::extract(text_of(unit)?, time_of(value)?)?.into())
+        }
         Function::Extract if of(&SqlType::Interval) => {
             |unit, value| Ok(interval::extract(text_of(unit)?, interval_of(value)?)?.into())
         }
-        Function::Extract if of(&SqlType::TimestampTz) => {
+        Function::Extract if of(&SqlType::TimestampTz(None)) => {
             |unit, value| Ok(timestamp::extract_zoned(text_of(unit)?, time_of(value)?)?.into())
         }
         Function::Extract => {
             |unit, value| Ok(timestamp::extract(text_of(unit)?, time_of(value)?, PLAIN)?.into())
         }
-        Function::DateTrunc if of(&SqlType::TimestampTz) => |unit, value| {
+        Function::DateTrunc if of(&SqlType::TimestampTz(None)) => |unit, value| {
             Ok(Value::Timestamp(timestamp::trunc_zoned(text_of(unit)?, time_of(value)?)?))
         },
-        Function::AtTimeZone if of(&SqlType::TimestampTz) => |zone, value| {
+        Function::AtTimeZone if of(&SqlType::TimestampTz(None)) => |zone, value| {
             Ok(Value::Timestamp(zone::find(text_of(zone)?)?.to_local(time_of(value)?)?))
         },
         Function::AtTimeZone => {

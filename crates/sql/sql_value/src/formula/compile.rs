@@ -226,6 +226,7 @@ impl Compiler<'_> {
             Function::Now => return Node::Moment(Moment::Transaction),
             Function::LocalTimestamp => return Node::Moment(Moment::Local),
             Function::ClockTimestamp => return Node::Moment(Moment::Clock),
+            Function::LocalTime => return Node::Moment(Moment::TimeOfDay),
             Function::CurrentDate => return Node::Moment(Moment::Today),
             Function::Random => return Node::Moment(Moment::Random),
             function if function.is_of_session() => {

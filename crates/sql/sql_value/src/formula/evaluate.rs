@@ -223,6 +223,7 @@ fn moment_in<S: Scope + ?Sized>(scope: &S, moment: Moment) -> Value {
         Moment::Transaction => Value::Timestamp(scope.now()),
         Moment::Clock => Value::Timestamp(scope.clock()),
         Moment::Local => Value::Timestamp(local(scope.now())),
+        Moment::TimeOfDay => Value::Timestamp(local(scope.now()).rem_euclid(timestamp::DAY)),
         Moment::Today => Value::Date(timestamp::to_date(local(scope.now()))),
         Moment::Random => Value::Float(scope.random()),
     }

@@ -284,5 +284,7 @@ enum Moment {
     /// The transaction's start, as the local time of the session.
     Local,
     Today,
+    /// The time of day of the transaction's start.
+    TimeOfDay,
     Random,
 }

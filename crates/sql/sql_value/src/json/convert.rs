@@ -45,11 +45,11 @@ fn number_of(value: &Value, sql_type: &SqlType) -> Result<Json> {
 /// A value as the text of a JSON string: times are in ISO 8601.
 fn printed(value: &Value, sql_type: &SqlType) -> CompactString {
     match (value, sql_type) {
-        (Value::Timestamp(time), SqlType::TimestampTz) if !timestamp::is_infinite(*time) => {
+        (Value::Timestamp(time), SqlType::TimestampTz(_)) if !timestamp::is_infinite(*time) => {
             let text = output::text(value, sql_type).replacen(' ', "T", 1);
             CompactString::from(text + ":00")
         }
-        (Value::Timestamp(_), SqlType::Timestamp | SqlType::TimestampTz) => {
+        (Value::Timestamp(_), SqlType::Timestamp(_) | SqlType::TimestampTz(_)) => {
             CompactString::from(output::text(value, sql_type).replacen(' ', "T", 1))
         }
         _ => output::text(value, sql_type),

@@ -81,7 +81,7 @@ pub(crate) struct Referrer {
     pub on_update: BoundAction,
 }
 
-/// What happens to the rows that reference one whose key is gone.
+/// The fate of the rows that reference one whose key is gone.
 #[derive(Clone, Debug)]
 pub(crate) enum BoundAction {
     /// The statement fails; unless it `is_lenient`, even if a row has the key at its end.

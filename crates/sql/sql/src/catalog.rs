@@ -145,7 +145,7 @@ impl fmt::Debug for ForeignKey {
     }
 }
 
-/// What happens to rows whose referenced row is deleted, or gets another key.
+/// The fate of rows whose referenced row is deleted, or gets another key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum ReferentialAction {
     /// The statement fails, unless a row has the key at its end.

@@ -11,8 +11,8 @@ use sql::query::{From, FromKind, Join, JoinKind};
 use std::collections::BTreeSet;
 
 impl Converter {
-    /// Converts the sources of a query; also returns the relations of each. The conditions of its joins are added by
-    /// [`Self::join_conditions`], once the sources are visible.
+    /// Converts the sources of a query; also returns the relations of each. The conditions of its
+    /// joins are added by [`Self::join_conditions`], once the sources are visible.
     pub(super) fn sources(
         &mut self,
         sources: &[From],

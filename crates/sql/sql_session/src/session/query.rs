@@ -367,7 +367,8 @@ impl<H: Host> SqlSession<H> {
         })
     }
 
-    /// The plan for the catalog that the block sees, with shares in the tables whose storage it needs.
+    /// The plan for the catalog that the block sees, with shares in the tables whose storage it
+    /// needs.
     fn planned_in_block(
         &self,
         block: &mut Block<H::Env>,

@@ -7,7 +7,9 @@ use crate::key_size::LargeKey;
 use fabric::Env;
 use layout::{IndexKind, Place, Schema};
 use procedure::reference::{AccessPath, access_path};
-use sql::catalog::ReferentialAction;
+use sql::catalog::{ForeignKey, ReferentialAction};
+use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::typing::{self, Conversion};
 use sql::{Catalog, Table};
 use sql_value::Formula;
 use std::sync::Arc;
@@ -85,20 +87,29 @@ pub(crate) struct Referrer {
 #[derive(Clone, Debug)]
 pub(crate) enum BoundAction {
     /// The statement fails; unless it `is_lenient`, even if a row has the key at its end.
-    Refuse {
-        is_lenient: bool,
-    },
-    Cascade,
+    Refuse { is_lenient: bool },
+    /// The new values of the referencing columns, over the referenced row.
+    Cascade(Vec<Formula>),
     /// The columns that get other values; `None` is null.
     Set(Vec<(usize, Option<Formula>)>),
 }
 
 impl BoundAction {
-    fn of(action: &ReferentialAction, table: &Table) -> Self {
+    fn of(action: &ReferentialAction, key: &ForeignKey, table: &Table, other: &Table) -> Self {
         match action {
             ReferentialAction::NoAction => Self::Refuse { is_lenient: true },
             ReferentialAction::Restrict => Self::Refuse { is_lenient: false },
-            ReferentialAction::Cascade => Self::Cascade,
+            ReferentialAction::Cascade => {
+                let value = |(&to, &from): (&usize, &usize)| {
+                    let column = ColumnRef { level: 0, source: 0, column: from };
+                    let sql_type = other.columns[from].sql_type.clone();
+                    let value = Expr { kind: ExprKind::Column(column), sql_type };
+                    let own = &table.columns[to].sql_type;
+                    let converted = typing::convert(value.clone(), own, Conversion::Column);
+                    Formula::compile(&converted.unwrap_or(value))
+                };
+                Self::Cascade(key.columns.iter().zip(&key.references).map(value).collect())
+            }
             ReferentialAction::SetNull(columns) => {
                 Self::Set(columns.iter().map(|&column| (column, None)).collect())
             }
@@ -150,12 +161,13 @@ pub(crate) fn bind<E: Env>(
             };
             let to = reference(key.table, &key.columns, &key.references);
             let from = reference(at, &key.references, &key.columns);
+            let other = &catalog.tables[key.table];
             tables[at].references.push(to.clone());
             tables[key.table].referrers.push(Referrer {
                 key: from,
                 from: to,
-                on_delete: BoundAction::of(&key.on_delete, table),
-                on_update: BoundAction::of(&key.on_update, table),
+                on_delete: BoundAction::of(&key.on_delete, key, table, other),
+                on_update: BoundAction::of(&key.on_update, key, table, other),
             });
         }
     }

@@ -96,20 +96,57 @@ pub(crate) struct Node {
 pub(crate) enum Operator {
     Scan(Scan),
     Join(Box<Join>),
-    Sort { keys: Vec<SortKey>, input: Box<Node> },
-    Limit { limit: Option<Term>, offset: Option<Term>, input: Box<Node> },
+    Sort {
+        keys: Vec<SortKey>,
+        input: Box<Node>,
+    },
+    Limit {
+        limit: Option<Term>,
+        offset: Option<Term>,
+        input: Box<Node>,
+    },
     Aggregate(Box<Aggregate>),
-    Unique { input: Box<Node> },
-    Project { condition: Option<Term>, filter: Option<Term>, input: Option<Box<Node>> },
-    Values { rows: Vec<List>, filter: Option<Term> },
-    Unnest { arrays: Vec<Term>, filter: Option<Term> },
-    Series { bounds: Vec<Term>, filter: Option<Term> },
-    Append { inputs: Vec<Node> },
-    MergeAppend { keys: Vec<SortKey>, inputs: Vec<Node> },
+    Unique {
+        input: Box<Node>,
+    },
+    Project {
+        condition: Option<Term>,
+        filter: Option<Term>,
+        input: Option<Box<Node>>,
+    },
+    Values {
+        rows: Vec<List>,
+        filter: Option<Term>,
+    },
+    Unnest {
+        arrays: Vec<Term>,
+        filter: Option<Term>,
+    },
+    Series {
+        bounds: Vec<Term>,
+        filter: Option<Term>,
+    },
+    Append {
+        inputs: Vec<Node>,
+    },
+    MergeAppend {
+        keys: Vec<SortKey>,
+        inputs: Vec<Node>,
+    },
     SetOperation(Box<SetOperation>),
     Window(Box<Window>),
-    Shared { plan: usize, filter: Option<Term> },
-    Lock { mode: RowLockMode, if_locked: IfLocked, input: Box<Node> },
+    Shared {
+        plan: usize,
+        filter: Option<Term>,
+    },
+    /// Its rows have no ids, so that a join above does not take them for those of another table,
+    /// unless it `keeps_ids` for the next lock.
+    Lock {
+        mode: RowLockMode,
+        if_locked: IfLocked,
+        keeps_ids: bool,
+        input: Box<Node>,
+    },
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),

@@ -65,6 +65,11 @@ impl Rows {
         self.ids.get(at).copied()
     }
 
+    /// Makes them rows of no table.
+    pub(crate) fn forget_ids(&mut self) {
+        self.ids.clear();
+    }
+
     /// Adds the next value of the current row; [`Rows::end_row`] ends the row.
     #[inline]
     pub(crate) fn push(&mut self, value: Value) {

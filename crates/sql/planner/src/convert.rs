@@ -12,7 +12,7 @@ use crate::error::{Result, refuse};
 use crate::expression::{column, conjuncts, relabelled};
 use crate::set::{RELATIONS_MAX, RelationSet};
 use sql::expression::{Expr, ExprKind, SubqueryKind};
-use sql::query::{self, OrderBy, RowLock, Select, SelectBody};
+use sql::query::{self, IfLocked, OrderBy, RowLock, Select, SelectBody};
 use sql::{SqlType, typing};
 
 /// The columns of a source.
@@ -132,7 +132,8 @@ impl Converter {
         if let Some(lock) = select.lock {
             let locked = select.locked.iter().map(|&source| read[source]);
             let locked = locked.fold(RelationSet::EMPTY, RelationSet::and);
-            self.mark_locked(locked, nullable(&from), lock)?;
+            let is_limited = select.limit.is_some() || select.offset.is_some();
+            self.mark_locked(locked, nullable(&from), (lock, is_limited))?;
         }
         self.within(sources, |converter| {
             converter.join_conditions(&mut from, &plain.joins)?;
@@ -154,14 +155,24 @@ impl Converter {
         &mut self,
         locked: RelationSet,
         nullable: RelationSet,
-        lock: RowLock,
+        (lock, is_limited): (RowLock, bool),
     ) -> Result<()> {
         if locked.meets(nullable) {
             return refuse("FOR UPDATE cannot be applied to the nullable side of an outer join");
         }
         let relations = self.logical.relations.iter_mut().enumerate();
         let mut relations: Vec<_> = relations.filter(|(at, _)| locked.contains(*at)).collect();
+        let blocks = &self.logical.blocks;
+        relations.retain(|(_, relation)| match relation.kind {
+            RelationKind::Query(block) => !matches!(blocks[block].body, Body::Values(_)),
+            _ => true,
+        });
         let is_single = relations.len() == 1;
+        if !is_single && is_limited && lock.if_locked == IfLocked::Skip {
+            return refuse(
+                "SKIP LOCKED with LIMIT over several tables is outside the supported SQL; name the table to lock, by FOR UPDATE OF",
+            );
+        }
         for (_, relation) in &mut relations {
             if !matches!(relation.kind, RelationKind::Table(_)) {
                 return refuse(

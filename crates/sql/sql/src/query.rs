@@ -131,7 +131,7 @@ pub struct From {
     pub alias: String,
     pub columns: Vec<Field>,
     pub kind: FromKind,
-    /// Whether it is a query of `WITH`, whose rows are never locked.
+    /// Whether it is a query of `WITH` or a call, whose rows are never locked.
     pub is_common: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Texts as parts of SQL: `quote_ident`, `quote_literal`, and `format`.
 
 use crate::error::{Error, Result, sqlstate};
+use crate::text::{BYTES_MAX, too_large};
 use crate::value::Value;
 
 /// A name, in double quotes if it needs them.
@@ -93,8 +94,7 @@ impl<'v> Reader<'v> {
                 return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
             }
         };
-        pad(result, &written, width, is_left);
-        Ok(())
+        pad(result, &written, width, is_left)
     }
 
     fn accept(&mut self, letter: char) -> bool {
@@ -161,11 +161,19 @@ impl<'v> Reader<'v> {
 }
 
 /// Adds a text with blanks up to a number of characters; a negative number is as `-`.
-fn pad(result: &mut String, text: &str, width: i64, is_left: bool) {
+///
+/// # Errors
+///
+/// The result would be longer than a text may be.
+fn pad(result: &mut String, text: &str, width: i64, is_left: bool) -> Result<()> {
     let missing = (width.unsigned_abs() as usize).saturating_sub(text.chars().count());
+    if result.len().saturating_add(text.len()).saturating_add(missing) > BYTES_MAX {
+        return Err(too_large());
+    }
     let blanks = " ".repeat(missing);
     let (before, behind) = if is_left || width < 0 { ("", &*blanks) } else { (&*blanks, "") };
     result.extend([before, text, behind]);
+    Ok(())
 }
 
 const HINT: &str = "For a single \"%\" use \"%%\".";

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, sqlstate};
 use compact_str::CompactString;
 
 /// Largest value that PostgreSQL can represent, in bytes (`MaxAllocSize`).
-const BYTES_MAX: usize = 0x3fff_ffff;
+pub(crate) const BYTES_MAX: usize = 0x3fff_ffff;
 
 /// Number of characters.
 #[inline]
@@ -92,7 +92,7 @@ pub fn concatenate(left: &str, right: &str) -> CompactString {
 }
 
 #[cold]
-fn too_large() -> Box<Error> {
+pub(crate) fn too_large() -> Box<Error> {
     Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 

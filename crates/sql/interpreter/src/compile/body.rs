@@ -2,7 +2,7 @@
 
 use super::ahead;
 use crate::ahead::Ahead;
-use crate::plan::{Execution, Outputs, Statement};
+use crate::plan::{Execution, Output, Outputs, Statement};
 use crate::program::{
     Conversion, Dynamic, DynamicInto, Expression, Handler, Into, Over, Program, Raise, Step, Target,
 };
@@ -37,9 +37,12 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         }
         Body::Statements { statements, results } => compiler.sql_body(statements, results),
     }
+    let has_handlers = compiler.steps.iter().any(|step| matches!(step, Step::Protect { .. }));
     for step in &mut compiler.steps {
         if let Step::Statement { number, into: Some(into) } = step {
-            into.direct = direct(&statements[*number], &procedure.variables, into);
+            let statement = &statements[*number];
+            let found = direct(statement, &procedure.variables, into);
+            into.direct = found.filter(|_| !has_handlers || assigns_at_once(statement, into));
         }
     }
     let has_texts = compiler.steps.iter().any(|step| {
@@ -59,7 +62,7 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         writes: has_texts || statements.iter().any(|statement| statement.writes),
         has_texts,
         statements,
-        has_handlers: compiler.steps.iter().any(|step| matches!(step, Step::Protect { .. })),
+        has_handlers,
         steps: compiler.steps,
         labels: compiler.labels,
         loops: compiler.loops,
@@ -72,6 +75,14 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         ahead::note(&mut program);
     }
     program
+}
+
+/// Whether a row that is read directly into variables changes all of them, or none: a handler of
+/// errors sees their values.
+fn assigns_at_once(statement: &Statement, into: &Into) -> bool {
+    let Outputs::List(list) = &statement.root.outputs else { return false };
+    let is_column = |output: &Output| matches!(output, Output::Column(_) | Output::Unused);
+    !into.is_strict && (into.targets.len() < 2 || list.outputs.iter().all(is_column))
 }
 
 /// Returns the variables into which a statement's row can be read directly, with their columns.

@@ -204,7 +204,11 @@ impl Compiler<'_> {
             node::Operator::Lock { input, strength, .. } => {
                 self.writes = true;
                 let (mode, if_locked) = (strength.strength.into(), strength.if_locked);
-                Operator::Lock { mode, if_locked, input: self.input(input, 0, looked)? }
+                let mut input = self.input(input, 0, looked)?;
+                if let Operator::Lock { keeps_ids, .. } = &mut input.operator {
+                    *keeps_ids = true;
+                }
+                Operator::Lock { mode, if_locked, keeps_ids: false, input }
             }
             node::Operator::Insert(insert) => {
                 self.writes = true;

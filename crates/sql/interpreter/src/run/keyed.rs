@@ -78,7 +78,11 @@ impl<E: Env> Run<'_, '_, E> {
             Some(found) => found,
             None => self.row_by_key(scan, key).await?,
         };
-        let long = self.values_of(scan.table, found).await?;
+        let mut long = self.values_of(scan.table, found).await?;
+        let found = self.keyed_row(scan, found, &long)?;
+        if self.statement.writes {
+            long = self.values_of(scan.table, found).await?;
+        }
         self.row_into(scan, found, &long, targets)
     }
 
@@ -90,7 +94,7 @@ impl<E: Env> Run<'_, '_, E> {
         long: &LongValues,
         targets: &[(usize, usize)],
     ) -> Result<bool> {
-        let Some(id) = self.keyed_row(scan, found, long)? else {
+        let Some(id) = found else {
             for (variable, _) in targets {
                 self.frame.variables[*variable] = Value::Null;
             }
@@ -221,7 +225,7 @@ impl<E: Env> Run<'_, '_, E> {
         let is_refused =
             |(&at, value): (&usize, &Value)| value.is_null() && !table.columns[at].nullable;
         if update.columns.iter().zip(&values).any(is_refused) {
-            return Err(self.refused_null(update, id, values));
+            return Err(self.refused_null(update, (id, long), values));
         }
         let mut record = self.txn.update(id);
         for (&at, value) in update.columns.iter().zip(&values) {
@@ -234,9 +238,14 @@ impl<E: Env> Run<'_, '_, E> {
     /// Returns the error for an update that would set `NOT NULL` columns to null: it names the
     /// first such column and shows the row as it would be.
     #[cold]
-    fn refused_null(&self, update: &Update, id: RowId, values: Vec<Value>) -> Failure {
+    fn refused_null(
+        &self,
+        update: &Update,
+        (id, long): (RowId, &LongValues),
+        values: Vec<Value>,
+    ) -> Failure {
         let table = &self.tables[update.table];
-        let record = self.txn.row(id);
+        let record = self.txn.row(id).with_long(long);
         let columns = table.columns.iter().enumerate();
         let whole: sql_value::Result<Vec<Value>> =
             columns.map(|(at, column)| column.read(record, at)).collect();

@@ -244,8 +244,8 @@ impl<E: Env> Run<'_, '_, E> {
             Operator::Shared { plan, filter } => {
                 Box::pin(self.shared(*plan, filter.as_ref(), node, state, under, rows))
             }
-            Operator::Lock { mode, if_locked, input } => {
-                let how = (*mode, *if_locked);
+            Operator::Lock { mode, if_locked, keeps_ids, input } => {
+                let how = (*mode, *if_locked, *keeps_ids);
                 Box::pin(self.lock(input, how, node, state, under, rows))
             }
             Operator::Insert(insert) => {

@@ -13,8 +13,8 @@ use crate::error::{Failure, Result, error};
 use crate::row_lock::RowLockMode;
 use fabric::Env;
 use layout::Key;
-use sql_value::Value;
 use sql_value::order::order;
+use sql_value::{Formula, Value};
 use std::collections::VecDeque;
 use txn::RowId;
 
@@ -107,33 +107,27 @@ impl<E: Env> Run<'_, '_, E> {
         if found.is_empty() {
             return Ok(());
         }
-        let mut values = Vec::new();
+        let mut sets = Vec::new();
         match action {
             BoundAction::Refuse { is_lenient } => {
+                // Another transaction may be giving the reference up.
+                self.lock_equal(found[0]).await?;
                 return match *is_lenient && self.row_with(&referrer.from, &wanted).await?.is_some()
                 {
                     true => Ok(()),
                     false => Err(self.still_referenced(key, change)),
                 };
             }
-            BoundAction::Cascade => match new {
+            BoundAction::Cascade(values) => match new {
                 None => return self.delete_referencing(key.table, &found, changes).await,
-                Some(new) => {
-                    let places = key.other.iter().zip(&key.own);
-                    values.extend(places.map(|(&other, &own)| (other, new[own].clone())));
-                }
+                Some(_) => sets.extend(key.other.iter().copied().zip(values.iter().map(Some))),
             },
             BoundAction::Set(set) => {
-                for (column, default) in set {
-                    let value = match default {
-                        Some(formula) => self.value(formula, [&[], &[]], None).await?,
-                        None => Value::Null,
-                    };
-                    values.push((*column, value));
-                }
+                sets.extend(set.iter().map(|(column, default)| (*column, default.as_ref())));
             }
         }
-        self.change_referencing(key.table, &found, &values, changes).await?;
+        let referenced = new.map_or(&[][..], Vec::as_slice);
+        self.change_referencing((key.table, &found), &sets, referenced, changes).await?;
         // The default may be the key that is gone.
         let is_same = matches!(action, BoundAction::Set(_))
             && !self.find_referencing(key, &wanted, true).await?.is_empty()
@@ -172,22 +166,26 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
+    /// Sets columns to values over the referenced row, null without one.
     async fn change_referencing(
         &mut self,
-        at: usize,
-        found: &[RowId],
-        values: &[(usize, Value)],
+        (at, found): (usize, &[RowId]),
+        sets: &[(usize, Option<&Formula>)],
+        referenced: &[Value],
         changes: &mut KeyChanges,
     ) -> Result<()> {
-        let columns: Vec<usize> = values.iter().map(|(column, _)| *column).collect();
+        let columns: Vec<usize> = sets.iter().map(|(column, _)| *column).collect();
         let concerns = |own: &[usize]| columns.iter().any(|column| own.contains(column));
         self.lock_rows(found, mode_of(&self.tables[at], concerns))?;
         for &id in found {
             self.check_interrupt()?;
             let old = Box::pin(self.copy_of(at, id)).await?;
             let mut new = old.clone();
-            for (column, value) in values {
-                new[*column] = value.clone();
+            for (column, value) in sets {
+                new[*column] = match value {
+                    Some(value) => self.value(value, [referenced, &[]], None).await?,
+                    None => Value::Null,
+                };
             }
             Box::pin(self.replace_row(at, &columns, id, (&old, &new), changes)).await?;
         }

@@ -299,14 +299,14 @@ impl<E: Env> Run<'_, '_, E> {
     pub(super) async fn lock(
         &mut self,
         input: &Node,
-        (mode, if_locked): (RowLockMode, IfLocked),
+        (mode, if_locked, keeps_ids): (RowLockMode, IfLocked, bool),
         node: &Node,
         state: &mut State,
         under: NodeContext<'_>,
         rows: &mut Rows,
     ) -> Result<bool> {
         // A row is not read again after it was locked: all are found first.
-        let found = match if_locked {
+        let mut found = match if_locked {
             IfLocked::Skip => self.rows_not_locked(input, mode, under).await?,
             _ => {
                 let found = self.rows_of(input, under).await?;
@@ -321,6 +321,9 @@ impl<E: Env> Run<'_, '_, E> {
                 Some(id) => self.txn.guard_row(id),
                 None => {}
             }
+        }
+        if !keeps_ids {
+            found.forget_ids();
         }
         *state = State::Done;
         let (most, _) = under.ends(rows);

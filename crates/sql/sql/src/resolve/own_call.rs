@@ -220,6 +220,9 @@ impl Resolver<'_> {
         };
         let is_scalar = columns.len() == 1;
         let join = self.add_source(clause, kind, columns, Some(own), alias, span)?;
+        if let Some(source) = clause.sources.last_mut() {
+            source.is_common = true;
+        }
         if let Some(visible) = clause.scope.sources.last_mut() {
             visible.is_scalar = is_scalar;
         }

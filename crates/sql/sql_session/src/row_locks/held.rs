@@ -188,9 +188,10 @@ impl SessionRows {
             return RowLockAnswer::Held;
         }
         let waits = if_locked == IfLocked::Wait;
-        let mut left = held.refusals.iter().skip(held.refused);
-        let is_refused = waits && left.next().is_some_and(|(refused, _)| *refused == row);
-        match self.locks.take(self.owner, row, mode, waits && !is_refused) {
+        // A refused row that has become free meanwhile is not asked for in vain.
+        let refused =
+            (held.refused..held.refusals.len()).find(|&at| waits && held.refusals[at].0 == row);
+        match self.locks.take(self.owner, row, mode, waits && refused.is_none()) {
             Taken::Before => RowLockAnswer::Held,
             Taken::Now(before) => {
                 held.rows.push(HeldRow { row, mode, before });
@@ -204,11 +205,13 @@ impl SessionRows {
                 held.queued = Some(Queued { row, mode, before, signal });
                 RowLockAnswer::MustWait
             }
-            Taken::Busy if is_refused => {
-                held.refused += 1;
-                RowLockAnswer::Refused
-            }
-            Taken::Busy => RowLockAnswer::Busy,
+            Taken::Busy => match refused {
+                Some(at) => {
+                    held.refused = at + 1;
+                    RowLockAnswer::Refused
+                }
+                None => RowLockAnswer::Busy,
+            },
         }
     }
 }

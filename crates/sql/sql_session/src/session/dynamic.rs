@@ -16,6 +16,7 @@ use crate::host::Host;
 use crate::planned::{PlannedAction, plan_text};
 use interpreter::{DynamicStatement, Planner, Routine};
 use sql::{Field, SqlType, Surroundings};
+use sql_value::style::Style;
 use sql_value::{Error, Formula};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -34,6 +35,8 @@ pub(crate) struct DynamicPlans {
 #[derive(Default)]
 struct State {
     surroundings: Option<DynamicSurroundings>,
+    /// The style in which constants of the plans were read.
+    style: Option<Arc<Style>>,
     plans: BTreeMap<String, Arc<DynamicStatement>>,
 }
 
@@ -48,13 +51,21 @@ struct DynamicSurroundings {
 
 impl DynamicPlans {
     /// A call begins that has `EXECUTE` statements.
-    pub fn begin(&self, version: &Arc<Version>, granted: &Arc<Version>, identity: &Identity) {
+    fn begin(
+        &self,
+        version: &Arc<Version>,
+        granted: &Arc<Version>,
+        identity: &Identity,
+        style: Option<Arc<Style>>,
+    ) {
         let serials = (version.serial, granted.serial, identity.serial);
         let mut state = self.state.lock().expect("no holder panics");
-        if state.surroundings.as_ref().is_some_and(|of| of.serials == serials) {
+        let has_style = state.style.as_ref().map(Arc::as_ptr) == style.as_ref().map(Arc::as_ptr);
+        if has_style && state.surroundings.as_ref().is_some_and(|of| of.serials == serials) {
             return;
         }
         state.plans.clear();
+        state.style = style;
         state.surroundings = Some(DynamicSurroundings {
             serials,
             version: version.clone(),
@@ -69,7 +80,8 @@ impl<H: Host> SqlSession<H> {
     /// A call of a routine begins, which may have `EXECUTE`.
     pub(super) fn begin_texts(&self, version: &Arc<Version>, routine: &Routine) {
         if routine.has_texts() {
-            self.texts.begin(version, &self.sequences.granted(), &self.identity);
+            let (granted, style) = (self.sequences.granted(), self.settings.style());
+            self.texts.begin(version, &granted, &self.identity, style);
         }
     }
 }
@@ -118,6 +130,10 @@ impl DynamicSurroundings {
         let surroundings = Surroundings { routines: &routines, constants: &self.constants };
         let knowledge = version.knowledge();
         let planned = plan_text(knowledge, &version.tables, surroundings, text, types)?;
+        if planned.parameters.len() > types.len() {
+            let message = format!("there is no parameter ${}", types.len() + 1);
+            return Err(SqlError::new("42P02", message));
+        }
         planned.check(Rights { version, granted, role: self.role })?;
         let PlannedAction::Query(query) = planned.action else {
             let message = "EXECUTE of a call is not supported";

@@ -123,3 +123,13 @@ SELECT changes('UPDATE item SET price = 0 WHERE id = 1');
 SELECT one('SELECT price FROM item WHERE id = 1');
 ROLLBACK;
 SELECT one('SELECT price FROM item WHERE id = 1');
+-- Parameters that are not given, and widths.
+DO $$ BEGIN EXECUTE 'SELECT $1'; END $$;
+DO $$ BEGIN EXECUTE 'SELECT $2' USING 1; END $$;
+DO $$ BEGIN EXECUTE 'SELECT $1'; EXCEPTION WHEN undefined_parameter THEN RAISE NOTICE 'none'; END $$;
+SELECT length(format('%2000000000s', ''));
+CREATE FUNCTION at_zone() RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text; BEGIN EXECUTE 'SELECT (''2024-01-01 12:00''::timestamptz AT TIME ZONE ''UTC'')::text' INTO r; RETURN r; END $$;
+SET timezone = 'UTC';
+SELECT at_zone();
+SET timezone = 'Asia/Tokyo';
+SELECT at_zone();

@@ -233,3 +233,10 @@ SELECT upserts();
 CREATE FUNCTION deep_rows(n int) RETURNS int LANGUAGE plpgsql AS $$ DECLARE c int := 0; BEGIN FOR i IN 1 .. n LOOP BEGIN INSERT INTO log VALUES ('deep'); IF i % 3 = 0 THEN RAISE EXCEPTION 'third'; END IF; EXCEPTION WHEN raise_exception THEN c := c + 1; END; END LOOP; RETURN c; END $$;
 SELECT deep_rows(300);
 SELECT count(*) FROM log WHERE entry = 'deep';
+-- A row that is read by key into variables.
+CREATE TABLE kept (id int PRIMARY KEY, v int);
+INSERT INTO kept VALUES (1, 0);
+CREATE FUNCTION kept_strict() RETURNS text LANGUAGE plpgsql AS $$ DECLARE x int := -1; BEGIN SELECT v INTO STRICT x FROM kept WHERE id = 99; RETURN 'no'; EXCEPTION WHEN no_data_found THEN RETURN coalesce(x::text, 'NULL'); END $$;
+SELECT kept_strict();
+CREATE FUNCTION kept_first() RETURNS int LANGUAGE plpgsql AS $$ DECLARE a int := 7; b int; BEGIN SELECT v, 10 / v INTO a, b FROM kept WHERE id = 1; RETURN 0; EXCEPTION WHEN division_by_zero THEN RETURN a; END $$;
+SELECT kept_first();

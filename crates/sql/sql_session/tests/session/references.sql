@@ -149,3 +149,42 @@ CREATE FUNCTION gone(n int) RETURNS int LANGUAGE plpgsql AS $$ DECLARE m int; BE
 SELECT gone(1);
 SELECT * FROM us ORDER BY id;
 SELECT gone(1);
+-- The two sides of a key have different types.
+CREATE TABLE wide (id varchar(20) PRIMARY KEY, n numeric(10, 2) UNIQUE);
+CREATE TABLE narrow (id int PRIMARY KEY, w varchar(5) REFERENCES wide ON UPDATE CASCADE, n numeric(10, 1) REFERENCES wide (n) ON UPDATE CASCADE);
+INSERT INTO wide VALUES ('abc', 1.50), ('d', 2);
+INSERT INTO narrow VALUES (1, 'abc', 1.5), (2, 'd', 2);
+UPDATE wide SET id = 'abcdefghij' WHERE id = 'abc';
+UPDATE wide SET id = 'abcde' WHERE id = 'abc';
+UPDATE wide SET n = 3.5 WHERE n = 2;
+SELECT * FROM narrow ORDER BY id;
+CREATE TABLE big (id bigint PRIMARY KEY);
+CREATE TABLE small (id int PRIMARY KEY, b int REFERENCES big ON UPDATE CASCADE);
+INSERT INTO big VALUES (1);
+INSERT INTO small VALUES (1, 1);
+UPDATE big SET id = 3000000000;
+UPDATE big SET id = 30;
+SELECT * FROM small;
+-- A default is computed for each row.
+CREATE SEQUENCE s_default START 100;
+CREATE TABLE root (id int PRIMARY KEY);
+CREATE TABLE leaf (id int PRIMARY KEY, r int DEFAULT nextval('s_default') REFERENCES root ON DELETE SET DEFAULT);
+INSERT INTO root VALUES (1), (100), (101);
+INSERT INTO leaf VALUES (1, 1), (2, 1);
+DELETE FROM root WHERE id = 1;
+SELECT r FROM leaf ORDER BY r;
+-- Rows of a locked sub-select are not those of the changed table.
+CREATE TABLE job (id int PRIMARY KEY, s text);
+CREATE TABLE result (id int PRIMARY KEY, n int NOT NULL, t text);
+INSERT INTO job VALUES (1, 'new'), (2, 'new');
+INSERT INTO result VALUES (1, 10, 'x'), (2, 20, repeat('long', 100));
+UPDATE result SET t = 'done' FROM (SELECT id FROM job WHERE s = 'new' ORDER BY id LIMIT 1 FOR UPDATE) j WHERE result.id = j.id RETURNING result.id, n, t;
+DELETE FROM result USING (SELECT id FROM job ORDER BY id LIMIT 1 FOR UPDATE) j WHERE result.id = j.id;
+SELECT count(*) FROM job;
+SELECT id FROM result;
+WITH j AS (SELECT id FROM job ORDER BY id DESC LIMIT 1 FOR UPDATE SKIP LOCKED) UPDATE job SET s = 'run' FROM j WHERE job.id = j.id RETURNING job.*;
+UPDATE result SET n = NULL WHERE id = 2;
+SELECT r.id FROM result r JOIN (VALUES (1), (2)) v(id) ON v.id = r.id FOR UPDATE;
+CREATE FUNCTION longer(k int) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text; BEGIN UPDATE result SET t = repeat('z', 100 * k) WHERE id = k RETURNING t INTO r; RETURN length(r) || right(r, 2); END $$;
+SELECT longer(2);
+SELECT length(t) FROM result;

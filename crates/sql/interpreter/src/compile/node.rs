@@ -11,6 +11,7 @@ use crate::row_lock::RowLockMode;
 use procedure::Node;
 use procedure::node::{self, JoinMethod, Statement};
 use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::query::RowLock;
 use sql_value::{AggregateCall, Formula};
 
 /// Compiles a statement; returns also the tables that it scans fully. The error says why the
@@ -203,12 +204,7 @@ impl Compiler<'_> {
             }
             node::Operator::Lock { input, strength, .. } => {
                 self.writes = true;
-                let (mode, if_locked) = (strength.strength.into(), strength.if_locked);
-                let mut input = self.input(input, 0, looked)?;
-                if let Operator::Lock { keeps_ids, .. } = &mut input.operator {
-                    *keeps_ids = true;
-                }
-                Operator::Lock { mode, if_locked, keeps_ids: false, input }
+                lock(*strength, self.input(input, 0, looked)?)
             }
             node::Operator::Insert(insert) => {
                 self.writes = true;
@@ -478,6 +474,14 @@ fn uses_sub_plans(expr: &Expr) -> bool {
     let mut plans = Vec::new();
     columns::sub_plans(expr, &mut plans);
     !plans.is_empty()
+}
+
+fn lock(lock: RowLock, mut input: Box<plan::Node>) -> Operator {
+    if let Operator::Lock { keeps_ids, .. } = &mut input.operator {
+        *keeps_ids = true;
+    }
+    let (mode, if_locked) = (lock.strength.into(), lock.if_locked);
+    Operator::Lock { mode, if_locked, keeps_ids: false, input }
 }
 
 /// The mode of the locks of an update that concerns these columns: that of a key keeps those away

@@ -188,7 +188,7 @@ impl SessionRows {
             return RowLockAnswer::Held;
         }
         let waits = if_locked == IfLocked::Wait;
-        // A refused row that has become free meanwhile is not asked for in vain.
+        // Refused rows before it may have become free meanwhile.
         let refused =
             (held.refused..held.refusals.len()).find(|&at| waits && held.refusals[at].0 == row);
         match self.locks.take(self.owner, row, mode, waits && refused.is_none()) {

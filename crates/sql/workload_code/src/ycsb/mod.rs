@@ -16,7 +16,7 @@ impl Generated for Tables {
     const WORKLOAD: &'static str = "ycsb";
     const PROCEDURES: &'static [&'static str] =
         &["read_record", "update_record", "insert_record", "scan_records", "multi_operation"];
-    const FINGERPRINT: u32 = 0x0fb97006;
+    const FINGERPRINT: u32 = 0x913958bd;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

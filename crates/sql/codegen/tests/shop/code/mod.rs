@@ -81,7 +81,7 @@ impl Generated for Tables {
         "labelled",
         "mailed",
     ];
-    const FINGERPRINT: u32 = 0x0d5d66c2;
+    const FINGERPRINT: u32 = 0x6a80b852;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

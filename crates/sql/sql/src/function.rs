@@ -59,6 +59,13 @@ pub enum Function {
     Repeat,
     /// Reverses a text.
     Reverse,
+    /// The field at a number, between separators; a negative number counts from the end.
+    SplitPart,
+    StartsWith,
+    /// Begins each word with a capital.
+    InitCap,
+    /// Replaces each of some characters by the one at its place in a list, or by nothing.
+    Translate,
     /// The character with a code point.
     Chr,
     /// The code point of the first character.
@@ -87,6 +94,8 @@ pub enum Function {
     LocalTime,
     /// `extract(field FROM time)`; the first argument is the field's name.
     Extract,
+    /// As `Extract`, as a float.
+    DatePart,
     /// Truncates a time to a unit.
     DateTrunc,
     /// The local time of a zone, or the time of such a local time.
@@ -166,6 +175,7 @@ pub(crate) enum Takes {
 /// The type of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gives {
+    Bool,
     Int4,
     Int8,
     Float,
@@ -270,6 +280,10 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("replace", Function::Replace, &[Takes::Text, Takes::Text, Takes::Text], Gives::Text),
     of("repeat", Function::Repeat, &[Takes::Text, Takes::Int4], Gives::Text),
     of("reverse", Function::Reverse, &[Takes::Text], Gives::Text),
+    of("split_part", Function::SplitPart, &[Takes::Text, Takes::Text, Takes::Int4], Gives::Text),
+    of("starts_with", Function::StartsWith, &[Takes::Text, Takes::Text], Gives::Bool),
+    of("initcap", Function::InitCap, &[Takes::Text], Gives::Text),
+    of("translate", Function::Translate, &[Takes::Text, Takes::Text, Takes::Text], Gives::Text),
     of("chr", Function::Chr, &[Takes::Int4], Gives::Text),
     of("ascii", Function::Ascii, &[Takes::Text], Gives::Int4),
     of("to_char", Function::ToChar, &[Takes::Int4, Takes::Text], Gives::Text),
@@ -281,6 +295,8 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("current_date", Function::CurrentDate, &[], Gives::Date),
     of("localtime", Function::LocalTime, &[], Gives::Time),
     of("clock_timestamp", Function::ClockTimestamp, &[], Gives::TimestampTz),
+    of("date_part", Function::DatePart, &[Takes::Text, Takes::Timestamp], Gives::Float),
+    of("date_part", Function::DatePart, &[Takes::Text, Takes::TimestampTz], Gives::Float),
     of("date_trunc", Function::DateTrunc, &[Takes::Text, Takes::Timestamp], Gives::Timestamp),
     of("date_trunc", Function::DateTrunc, &[Takes::Text, Takes::TimestampTz], Gives::TimestampTz),
     of("timezone", Function::AtTimeZone, &[Takes::Text, Takes::TimestampTz], Gives::Timestamp),
@@ -372,6 +388,7 @@ impl Gives {
     /// The type, if the first argument has the type `first`.
     pub(crate) fn sql_type(self, first: Option<&SqlType>) -> SqlType {
         match self {
+            Self::Bool => SqlType::Bool,
             Self::Int4 => SqlType::Int4,
             Self::Int8 => SqlType::Int8,
             Self::Float => SqlType::Float8,

@@ -154,6 +154,48 @@ pub fn position(text: &str, part: &str) -> i64 {
     text.find(part).map_or(0, |byte| length(&text[..byte]) + 1)
 }
 
+/// The field at a number, between separators; a negative number counts from the end.
+///
+/// # Errors
+/// 22023 if the number is 0.
+pub fn split_part<'t>(text: &'t str, separator: &str, at: i64) -> Result<&'t str> {
+    if at == 0 {
+        let message = "field position must not be zero";
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+    }
+    if separator.is_empty() {
+        return Ok(if at.abs() == 1 { text } else { "" });
+    }
+    let place = match at {
+        1.. => Some(at as usize - 1),
+        _ => text.split(separator).count().checked_sub(at.unsigned_abs() as usize),
+    };
+    Ok(place.and_then(|place| text.split(separator).nth(place)).unwrap_or_default())
+}
+
+/// Begins each word with a capital; the other letters are small.
+pub fn capitals(text: &str) -> CompactString {
+    let mut is_inside = false;
+    let letter = |letter: char| {
+        let own = match is_inside {
+            true => letter.to_ascii_lowercase(),
+            false => letter.to_ascii_uppercase(),
+        };
+        is_inside = letter.is_ascii_alphanumeric();
+        own
+    };
+    text.chars().map(letter).collect()
+}
+
+/// Replaces each character of `from` by the one at the same place of `to`, or by nothing.
+pub fn translate(text: &str, from: &str, to: &str) -> CompactString {
+    let replaced = |letter: char| match from.chars().position(|own| own == letter) {
+        Some(place) => to.chars().nth(place),
+        None => Some(letter),
+    };
+    text.chars().filter_map(replaced).collect()
+}
+
 pub fn replace(text: &str, part: &str, with: &str) -> CompactString {
     if part.is_empty() {
         return text.into();

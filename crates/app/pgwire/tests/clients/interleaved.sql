@@ -495,3 +495,32 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 2: ALTER TABLE c ALTER COLUMN p TYPE bigint
 1: COMMIT
 2: INSERT INTO c VALUES (5, 1)
+
+# inserts of routines wait for the same key
+1: CREATE TABLE journal (id int PRIMARY KEY, v int)
+1: CREATE PROCEDURE note(n int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO journal VALUES (n, 0); END $$
+1: BEGIN
+1: CALL note(1)
+2: INSERT INTO journal VALUES (1, 9)
+1: COMMIT
+2: SELECT * FROM journal
+2: DROP TABLE journal; DROP PROCEDURE note
+
+# a block does not catch the error of a row that was locked before it
+1: CREATE FUNCTION lk() RETURNS int LANGUAGE plpgsql AS $$ DECLARE x int; BEGIN SELECT v INTO x FROM t WHERE id = 1 FOR UPDATE; BEGIN PERFORM 1; EXCEPTION WHEN OTHERS THEN NULL; END; RETURN x; END $$
+1: BEGIN ISOLATION LEVEL REPEATABLE READ
+1: SELECT count(*) FROM t
+2: UPDATE t SET v = 99 WHERE id = 1
+1: SELECT lk()
+1: ROLLBACK
+2: DROP FUNCTION lk
+
+# RETURN is inside of its block
+1: CREATE PROCEDURE pr() LANGUAGE plpgsql AS $$ BEGIN UPDATE t SET v = v + 1 WHERE id = 1; RETURN; EXCEPTION WHEN serialization_failure THEN UPDATE t SET v = v + 1 WHERE id = 2; END $$
+1: BEGIN ISOLATION LEVEL REPEATABLE READ
+1: SELECT count(*) FROM t
+2: UPDATE t SET v = 99 WHERE id = 1
+1: CALL pr()
+1: COMMIT
+2: SELECT id, v FROM t ORDER BY id
+2: DROP PROCEDURE pr

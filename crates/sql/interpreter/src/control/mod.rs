@@ -128,7 +128,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 Step::ReturnNext(None) => self.add_outputs(),
                 Step::Enter => self.enter(),
                 Step::Leave => self.leave(),
-                Step::Protect { .. } | Step::Catch { .. } | Step::EndHandler => {
+                Step::Catch { .. } | Step::EndHandler => {
                     if let Some(label) = self.step_of_handlers(step)? {
                         at = program.labels[label];
                     }
@@ -176,6 +176,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
             Step::Execute(dynamic, into) => self.execute_text(dynamic, into.as_ref()).await?,
             Step::ReturnText(dynamic, types) => self.return_text(dynamic, types).await?,
             Step::Raise(raise) => self.raise(raise).await?,
+            Step::Protect { handlers, .. } => self.protect(*handlers).await?,
             Step::Unprotect => self.unprotect().await?,
             Step::Diagnose(parts) => self.diagnose(parts).await?,
             Step::RaiseAgain => return Err(self.raise_again()),

@@ -79,11 +79,10 @@ impl Frame {
 }
 
 impl<E: Env> Interpreter<'_, '_, E> {
-    /// Begins the statements of a block with handlers, begins a handler, or ends one. Returns the
-    /// label to go to if the handler does not catch the error.
+    /// Begins a handler, or ends one. Returns the label to go to if the handler does not catch the
+    /// error.
     pub(super) fn step_of_handlers(&mut self, step: &Step) -> Result<Option<usize>> {
         match step {
-            Step::Protect { handlers, .. } => self.protect(*handlers),
             Step::Catch { handler, next } => {
                 let handles = self.handles(handler)?;
                 return Ok((!handles).then_some(*next));
@@ -93,8 +92,12 @@ impl<E: Env> Interpreter<'_, '_, E> {
         Ok(None)
     }
 
-    #[cold]
-    fn protect(&mut self, handlers: usize) {
+    /// Begins the statements of a block with handlers. Rows that were locked before it are checked
+    /// before: their errors are not for its handlers.
+    pub(super) async fn protect(&mut self, handlers: usize) -> Result<()> {
+        if !self.frame.locked_late.is_empty() {
+            check_locked_late(self.txn, self.frame).await?;
+        }
         let frame = &mut *self.frame;
         let guard = Guard {
             handlers,
@@ -106,6 +109,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
             locked_late: frame.locked_late.len(),
         };
         frame.blocks.guards.push(guard);
+        Ok(())
     }
 
     /// Ends them without an error.

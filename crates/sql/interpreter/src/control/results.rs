@@ -15,11 +15,15 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 let value = self.evaluate(value).await?;
                 self.check_locks_now().await?;
                 self.add_value(value);
+                Ok(())
             }
-            (Returns::Value(_) | Returns::Row(_), None) => self.add_outputs(),
-            (Returns::Nothing | Returns::Rows(_), None) => {}
+            (Returns::Value(_) | Returns::Row(_), None) => {
+                self.check_locks_now().await?;
+                self.add_outputs();
+                Ok(())
+            }
+            (Returns::Nothing | Returns::Rows(_), None) => self.check_locks_now().await,
         }
-        Ok(())
     }
 
     /// Adds a row of the output parameters to the result.

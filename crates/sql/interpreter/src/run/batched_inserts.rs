@@ -25,14 +25,20 @@ impl<E: Env> Run<'_, '_, E> {
     pub(super) async fn add_later(&mut self, insert: &Insert) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.pending_inserts.values);
         let begin = values.len();
-        let made = self.new_row(insert, &mut values);
+        let table = &self.tables[insert.table];
+        let mut made = self.new_row(insert, &mut values);
+        if let Ok(key) = &made
+            && let Err(failure) = self.lock_new_key(table, key).await
+        {
+            made = Err(failure);
+        }
         if made.is_err() {
             values.truncate(begin);
         }
         self.frame.processed = 1;
         let pending = &mut self.frame.pending_inserts;
         pending.values = values;
-        pending.keys.push((self.tables[insert.table].id, made?));
+        pending.keys.push((table.id, made?));
         pending.tables.push(insert.table);
         match pending.keys.len() < ROWS_MAX {
             true => Ok(()),

@@ -24,6 +24,7 @@ mod own_call;
 pub(crate) mod scope;
 mod select;
 mod set;
+mod set_output;
 mod special;
 mod split;
 mod window;

@@ -211,7 +211,8 @@ impl Resolver<'_> {
         Ok((limit, offset))
     }
 
-    pub(super) fn plain(
+    /// Resolves a `SELECT` whose outputs are values.
+    pub(super) fn rows(
         &mut self,
         parent: Option<&Scope<'_>>,
         select: &ast::Select,

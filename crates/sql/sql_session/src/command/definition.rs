@@ -1,8 +1,8 @@
 //! `CREATE`, `DROP` and `ALTER`.
 
-use super::{Command, DropKind, Parser, Result2, TableChange, ignored};
+use super::{Command, DropKind, Parser, Result2, TableChange, TableOfQuery, ignored};
 use crate::error::SqlError;
-use crate::lexer::{Kind, tokens};
+use crate::lexer::{Kind, Token, tokens};
 
 impl Parser<'_> {
     pub(super) fn create(&mut self) -> Result2<Command> {
@@ -13,7 +13,11 @@ impl Parser<'_> {
         }
         if self.accept("TABLE") {
             let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
-            return Ok(Command::CreateTable { name: self.relation()?, if_not_exists });
+            let name = self.relation()?;
+            return match self.table_of_query(&name, if_not_exists)? {
+                Some(table) => Ok(Command::CreateTableAs(table)),
+                None => Ok(Command::CreateTable { name, if_not_exists }),
+            };
         }
         if self.accept("VIEW") {
             return self.create_view(replaces);
@@ -48,6 +52,41 @@ impl Parser<'_> {
             }
             _ => Err(SqlError::unsupported(format!("CREATE {what} is not supported"))),
         }
+    }
+
+    /// The rest of `CREATE TABLE name`, if it is that of `AS` and a query.
+    fn table_of_query(&mut self, name: &str, if_not_exists: bool) -> Result2<Option<TableOfQuery>> {
+        let before = self.at;
+        let mut columns = Vec::new();
+        if self.accept_sign('(') {
+            while let Ok(column) = self.name() {
+                columns.push(column);
+                if !self.accept_sign(',') {
+                    break;
+                }
+            }
+            if !self.accept_sign(')') {
+                self.at = before;
+                return Ok(None);
+            }
+        }
+        if !self.accept("AS") {
+            self.at = before;
+            return Ok(None);
+        }
+        let (text, begin) = self.rest();
+        let ends_with = |words: &[&str]| {
+            let last = self.tokens.len().checked_sub(words.len()).filter(|&at| at >= self.at);
+            let last = last.map(|at| &self.tokens[at..]);
+            let is_end =
+                |of: &[Token<'_>]| of.iter().zip(words).all(|(one, word)| one.is_word(word));
+            last.filter(|of| is_end(of)).map(|of| of[0].at - begin)
+        };
+        let without_rows = ends_with(&["WITH", "NO", "DATA"]);
+        let end = without_rows.or_else(|| ends_with(&["WITH", "DATA"]));
+        let query = text[..end.unwrap_or(text.len())].to_owned();
+        let (name, has_rows) = (name.to_owned(), without_rows.is_none());
+        Ok(Some(TableOfQuery { name, if_not_exists, columns, query, has_rows }))
     }
 
     /// `CREATE VIEW`, behind these words.

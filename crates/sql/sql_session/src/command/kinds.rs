@@ -63,6 +63,7 @@ pub(crate) enum Command {
         name: String,
         if_not_exists: bool,
     },
+    CreateTableAs(TableOfQuery),
     CreateIndex {
         name: Option<String>,
         table: String,
@@ -254,4 +255,16 @@ pub(crate) struct ExplainOptions {
     pub summary: bool,
     pub verbose: bool,
     pub is_json: bool,
+}
+
+/// `CREATE TABLE ... AS`
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct TableOfQuery {
+    pub name: String,
+    pub if_not_exists: bool,
+    /// Names of its first columns, in place of those of the query.
+    pub columns: Vec<String>,
+    pub query: String,
+    /// False for `WITH NO DATA`.
+    pub has_rows: bool,
 }

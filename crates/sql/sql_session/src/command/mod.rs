@@ -15,7 +15,7 @@ pub(crate) use comment::Commented;
 pub(crate) use grant::{GrantCommand, GrantTarget, OwnedKind, no_schema};
 pub(crate) use kinds::{
     Characteristics, Command, DropKind, ExplainOptions, IsolationLevel, LockMode, Referrers,
-    TableChange,
+    TableChange, TableOfQuery,
 };
 pub(crate) use role::{RoleCommand, RoleOption, RoleSpec};
 pub(crate) use sleep::{SleepCall, SleepTime, seconds as sleep_seconds};

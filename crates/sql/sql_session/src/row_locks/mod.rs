@@ -37,7 +37,8 @@ impl RowKey {
     pub fn new(table: u32, key: &[u64]) -> Self {
         // Both halves of the product count, so that every bit depends on all words.
         let mix = |sum: u64, word: u64| {
-            let product = u128::from(sum ^ word) * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+            let product =
+                u128::from(sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
             (product >> 64) as u64 ^ product as u64
         };
         let start = mix(0x6a09_e667_f3bc_c908, u64::from(table));

@@ -166,8 +166,8 @@ impl RowLocks {
     }
 
     fn shard(&self, row: RowKey) -> MutexGuard<'_, Shard> {
-        // The map takes the lower bits.
-        let shard = &self.shards[(row.0 >> 58) as usize % SHARDS];
+        // The map takes the lower and the upper bits.
+        let shard = &self.shards[(row.0 >> 32) as usize % SHARDS];
         shard.lock().expect("no holder panics")
     }
 

@@ -92,7 +92,7 @@ impl<H: Host> SqlSession<H> {
                 format!("SELECT {} FROM {}", columns.join(", "), quoted(name))
             }
         };
-        let query = Prepared::new(&text, &[], &self.version(), &self.identity)?;
+        let query = Prepared::inside(&text, &self.version(), &self.identity)?;
         let (rows, open) = self.open_query(&query, ROWS_AT_A_TIME).await?;
         let columns = query.columns().unwrap_or_default();
         let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type.clone()).collect();

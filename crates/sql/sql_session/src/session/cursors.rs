@@ -33,7 +33,7 @@ impl<H: Host> SqlSession<H> {
         if self.block.as_ref().is_some_and(|block| block.cursors.contains_key(name)) {
             return Err(SqlError::new("42P03", format!("cursor \"{name}\" already exists")));
         }
-        let prepared = Prepared::new(text, &[], &self.version(), &self.identity);
+        let prepared = Prepared::inside(text, &self.version(), &self.identity);
         let prepared = prepared.map_err(|mut error| {
             error.position = error.position.map(|position| position + shift);
             error

@@ -104,6 +104,19 @@ impl Prepared {
     }
 
     /// As [`Prepared::parameters`], with those that were constants in the client's text.
+    /// A statement inside of another one, which has no parameters.
+    pub(crate) fn inside(
+        text: &str,
+        version: &Version,
+        identity: &Identity,
+    ) -> Result<Self, SqlError> {
+        let prepared = Self::new(text, &[], version, identity)?;
+        match prepared.all_parameters() {
+            [] => Ok(prepared),
+            _ => Err(SqlError::new("42P02", "there is no parameter $1")),
+        }
+    }
+
     pub(crate) fn all_parameters(&self) -> &[SqlType] {
         &self.inner.parameters
     }
@@ -132,12 +145,13 @@ impl Prepared {
         let declared = types.iter().map(|&oid| declared_type(oid));
         let declared = declared.collect::<Result<Vec<_>, _>>()?;
         match command {
-            Command::Query | Command::Call if is_table(text) => {
-                let written = format!("{SELECT_ALL}{}", &text.trim_start()[TABLE.len()..]);
-                let query = Self::query(&written, declared, version, identity);
-                query.map_err(|error| moved(error, text))
-            }
-            Command::Query | Command::Call => Self::query(text, declared, version, identity),
+            Command::Query | Command::Call => match written_out(text) {
+                Some(written) => {
+                    let query = Self::query(&written, declared, version, identity);
+                    query.map_err(|error| moved(error, text))
+                }
+                None => Self::query(text, declared, version, identity),
+            },
             command => Ok(Self::utility(text, command, &declared)),
         }
     }
@@ -275,6 +289,11 @@ impl Prepared {
 /// `TABLE t` is short for `SELECT * FROM t`.
 const TABLE: &str = "TABLE";
 const SELECT_ALL: &str = "SELECT * FROM";
+
+/// The query that a text is short for, if it is `TABLE t`.
+pub(super) fn written_out(text: &str) -> Option<String> {
+    is_table(text).then(|| format!("{SELECT_ALL}{}", &text.trim_start()[TABLE.len()..]))
+}
 
 fn is_table(text: &str) -> bool {
     let rest = text.trim_start();

@@ -188,10 +188,12 @@ impl<E: fabric::Env> Block<E> {
         }
     }
 
-    /// Sets the savepoints again that follow this number of repeated statements.
-    fn set_savepoints_again(&mut self, statements: usize) {
+    /// Sets the savepoints again that follow this number of repeated statements, which have these
+    /// locks.
+    fn set_savepoints_again(&mut self, statements: usize, locks: LockMark) {
         for at in 0..self.savepoints.len() {
             if self.savepoints[at].statements == statements {
+                self.savepoints[at].locks = locks;
                 self.savepoints[at].engine = self.engine_state();
             }
         }
@@ -262,7 +264,7 @@ impl<H: Host> SqlSession<H> {
         self.stop_in_block(block).await;
         (block.has_written, block.has_written_shared) = (false, false);
         block.writes = log.settled_writes;
-        block.set_savepoints_again(0);
+        block.set_savepoints_again(0, self.row_locks.mark());
         for (before, logged) in log.statements.iter().enumerate() {
             let outcome = self.step(block, &logged.prepared, &logged.parameters).await?;
             if digest(&outcome) != logged.digest {
@@ -270,7 +272,7 @@ impl<H: Host> SqlSession<H> {
                 let detail = "A statement of the transaction would have another result now.";
                 return Err(Ended::Failed(SqlError::new("40001", message).detail(detail)));
             }
-            block.set_savepoints_again(before + 1);
+            block.set_savepoints_again(before + 1, self.row_locks.mark());
         }
         Ok(())
     }

@@ -71,6 +71,7 @@ impl<H: Host> SqlSession<H> {
                 self.lock_tables(tables, *mode, *waits).await
             }
             Command::Ignored(tag) => Ok(done(tag)),
+            Command::CreateTableAs(table) => Box::pin(self.create_table_as(table)).await,
             definition => self.define(definition, &inner.text).await,
         }
     }
@@ -267,7 +268,7 @@ impl<H: Host> SqlSession<H> {
                 .zip(wanted)
                 .map(|(part, wanted)| format!("CAST(({part}) AS {wanted})"));
             let text = format!("SELECT {}", parts.collect::<Vec<_>>().join(", "));
-            let select = Prepared::new(&text, &[], &self.version(), &self.identity)?;
+            let select = Prepared::inside(&text, &self.version(), &self.identity)?;
             if let Outcome::Rows { rows, .. } = self.run_query(&select, &[]).await? {
                 values.extend(rows.iter().next().unwrap_or_default().iter().cloned());
             }

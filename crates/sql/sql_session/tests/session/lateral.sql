@@ -100,3 +100,23 @@ SELECT b.id, x.id FROM big b, LATERAL (SELECT u.id FROM u WHERE u.x IN (SELECT w
 SELECT b.id, x.id FROM big b, LATERAL (SELECT u.id FROM u WHERE EXISTS (SELECT 1 FROM w WHERE w.u = u.id AND w.t = b.id)) x ORDER BY 1, 2;
 SELECT b.id, x.id FROM big b, LATERAL (SELECT u.id FROM u WHERE u.x IN (SELECT w.x FROM w JOIN u z ON z.id = w.u WHERE w.t = b.id)) x ORDER BY 1, 2;
 SELECT b.id, x.k, u.id FROM big b, u RIGHT JOIN LATERAL (SELECT b.id AS k) x ON x.k = u.id WHERE b.id < 3 ORDER BY 1, 2, 3;
+-- Functions that return rows as outputs.
+SELECT unnest(ARRAY[1, 2, 3]);
+SELECT t.id, unnest(a) FROM t ORDER BY 1, 2;
+SELECT id, unnest(t.a) AS e FROM t ORDER BY e DESC;
+SELECT generate_series(1, 3) AS n;
+SELECT generate_series(3, 1, -1);
+SELECT DISTINCT unnest(a) FROM t ORDER BY 1;
+SELECT id, generate_series(1, n) FROM t WHERE n > 1 ORDER BY 1, 2;
+SELECT jsonb_array_elements_text(j) FROM t WHERE id = 1 ORDER BY 1;
+SELECT id, unnest(a) FROM t ORDER BY 2 DESC LIMIT 2;
+SELECT ARRAY(SELECT unnest(a) FROM t ORDER BY 1);
+SELECT x.e + 1 FROM (SELECT unnest(a) AS e FROM t) x ORDER BY 1;
+SELECT count(*) FROM (SELECT unnest(a), id FROM t) s;
+SELECT id FROM t WHERE id IN (SELECT unnest(ARRAY[1, 3])) ORDER BY 1;
+SELECT 1 AS one, unnest(NULL::int[]);
+SELECT t.id, unnest(w) FROM t LEFT JOIN u ON u.t = t.id ORDER BY 1, 2;
+INSERT INTO u SELECT generate_series(100, 102), 1;
+SELECT id FROM u WHERE id > 99 ORDER BY 1;
+SELECT (SELECT sum(e) FROM (SELECT unnest(t.a) AS e) s) FROM t ORDER BY id;
+SELECT unnest(1);

@@ -126,7 +126,11 @@ fn what_arrays_and_documents_cannot_be_is_refused_with_a_reason() {
         "CREATE INDEX ON t (j)",
         "CREATE INDEX ON t (r)",
         "CREATE TABLE u (i interval PRIMARY KEY)",
-        "SELECT jsonb_array_elements(j) FROM t",
+        "SELECT jsonb_each(j) FROM t",
+        "SELECT unnest(a), unnest(a) FROM t",
+        "SELECT *, unnest(a) FROM t",
+        "SELECT count(*), unnest(a) FROM t GROUP BY a",
+        "SELECT row_number() OVER (), unnest(a) FROM t",
         "SELECT x FROM t, LATERAL unnest(t.a) WITH ORDINALITY AS x",
         "UPDATE t SET id = x FROM unnest(t.a) x",
     ] {

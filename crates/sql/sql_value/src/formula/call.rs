@@ -121,6 +121,21 @@ fn of_texts(function: Function, types: &[SqlType]) -> Option<Chosen> {
             }
             _ => Err(wrong_count()),
         }),
+        Function::SplitPart => Strict(|values| match values {
+            [a, separator, at] => {
+                let part = text::split_part(text_of(a)?, text_of(separator)?, int_of(at)?)?;
+                Ok(Value::text(part))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::StartsWith => Two(|a, b| Ok(Value::Bool(text_of(a)?.starts_with(text_of(b)?)))),
+        Function::InitCap => One(|a| Ok(Value::Text(text::capitals(text_of(a)?)))),
+        Function::Translate => Strict(|values| match values {
+            [a, from, to] => {
+                Ok(Value::Text(text::translate(text_of(a)?, text_of(from)?, text_of(to)?)))
+            }
+            _ => Err(wrong_count()),
+        }),
         Function::Concat => Lenient(concatenated),
         Function::Format => Lenient(quoting::format),
         Function::QuoteIdent => One(|a| Ok(Value::text(&quoting::identifier(text_of(a)?)))),
@@ -210,6 +225,14 @@ fn of_times(function: Function, types: &[SqlType]) -> Option<Chosen> {
         Function::Extract => {
             |unit, value| Ok(timestamp::extract(text_of(unit)?, time_of(value)?, PLAIN)?.into())
         }
+        Function::DatePart if of(&SqlType::TimestampTz(None)) => |unit, value| {
+            let part = timestamp::extract_zoned(text_of(unit)?, time_of(value)?)?;
+            Ok(part.map_or(Value::Null, |part| Value::Float(numeric::to_float(part))))
+        },
+        Function::DatePart => |unit, value| {
+            let part = timestamp::extract(text_of(unit)?, time_of(value)?, PLAIN)?;
+            Ok(part.map_or(Value::Null, |part| Value::Float(numeric::to_float(part))))
+        },
         Function::DateTrunc if of(&SqlType::TimestampTz(None)) => |unit, value| {
             Ok(Value::Timestamp(timestamp::trunc_zoned(text_of(unit)?, time_of(value)?)?))
         },

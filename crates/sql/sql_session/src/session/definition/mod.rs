@@ -9,7 +9,7 @@
 //! engine, and copies rows into new storage itself.
 //!
 //! ```text
-//! create   CREATE TABLE, INDEX, SEQUENCE, FUNCTION
+//! create   CREATE TABLE, INDEX, SEQUENCE, FUNCTION; create_as: CREATE TABLE ... AS
 //! alter    ALTER TABLE
 //! drop     DROP, TRUNCATE
 //! comment  COMMENT ON
@@ -23,6 +23,7 @@ mod alter;
 mod apply;
 mod comment;
 mod create;
+mod create_as;
 mod drop;
 mod view;
 

@@ -111,7 +111,7 @@ impl<H: Host> SqlSession<H> {
             error.position = error.position.map(|position| position + at);
             error
         };
-        let prepared = Prepared::new(text, &[], &version, &self.identity).map_err(shift)?;
+        let prepared = Prepared::inside(text, &version, &self.identity).map_err(shift)?;
         let planned = prepared.plan_for((&version, &self.granted()), &self.identity, &[])?;
         let planning_ns = env.now_ns() - start_ns;
         let plan = tree(&planned, &version);

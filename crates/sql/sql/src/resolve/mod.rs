@@ -17,6 +17,7 @@ mod json;
 mod label;
 mod lateral;
 mod literal;
+mod lock;
 mod name;
 pub(crate) mod names;
 mod operator;

@@ -231,9 +231,6 @@ const TEXT: &[&str] = &[
     "rtrim({c})",
     "rtrim({t}, {t!})",
     "replace({t}, {t!}, {t!})",
-    "split_part({t}, {t}, {i})",
-    "initcap({t})",
-    "translate({t}, {t}, {t})",
     "repeat({t}, ({i!} % 5))",
     "reverse({t})",
     "chr({i!} & 1023)",
@@ -261,7 +258,6 @@ const TEXT: &[&str] = &[
 ];
 
 const BOOL: &[&str] = &[
-    "starts_with({t}, {t})",
     "({l} AND {l})",
     "({l} OR {l})",
     "(NOT {l})",

@@ -94,6 +94,13 @@ pub(crate) enum BoundAction {
     Set(Vec<(usize, Option<Formula>)>),
 }
 
+impl Referrer {
+    /// Whether it changes rows of the table that references.
+    pub fn acts(&self) -> bool {
+        self.on_delete.changes_rows() || self.on_update.changes_rows()
+    }
+}
+
 impl BoundAction {
     fn of(action: &ReferentialAction, key: &ForeignKey, table: &Table, other: &Table) -> Self {
         match action {
@@ -132,8 +139,7 @@ pub(crate) fn add_reached(tables: &[BoundTable], changed: &mut Vec<usize>) {
     let mut at = 0;
     while let Some(&table) = changed.get(at) {
         for referrer in &tables[table].referrers {
-            let acts = referrer.on_delete.changes_rows() || referrer.on_update.changes_rows();
-            if acts && !changed.contains(&referrer.key.table) {
+            if referrer.acts() && !changed.contains(&referrer.key.table) {
                 changed.push(referrer.key.table);
             }
         }

@@ -47,7 +47,9 @@ pub struct Deadline {
 #[derive(Default, Debug)]
 pub(crate) struct Watch {
     pub interrupt: Arc<Interrupt>,
+    /// The first one.
     pub deadline: Option<Deadline>,
+    pub of_transaction: Option<Deadline>,
     rows_left: Cell<u32>,
 }
 
@@ -68,7 +70,7 @@ impl Watch {
     #[cold]
     pub fn forget(&mut self) {
         self.interrupt.clear();
-        self.deadline = self.deadline.filter(|deadline| deadline.is_of_transaction);
+        self.deadline = self.of_transaction;
     }
 
     /// As [`Watch::check`], in any case.

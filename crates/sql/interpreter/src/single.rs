@@ -193,7 +193,6 @@ fn shared<'s>(
     tables: &[BoundTable],
 ) -> Vec<usize> {
     let mut shared = BTreeSet::from_iter(changed.iter().copied());
-    let mut direct = BTreeSet::new();
     for statement in statements {
         walk(statement, &mut |operator| {
             let (table, reads) = match operator {
@@ -212,15 +211,16 @@ fn shared<'s>(
                 }
                 _ => return,
             };
-            direct.insert(table);
             shared.insert(table);
             shared.extend(reads);
         });
     }
     // Rows that actions of foreign keys change are checked, too.
-    for &table in changed.iter().filter(|table| !direct.contains(table)) {
-        shared.extend(references(&tables[table], &|_| true));
-        shared.extend(referrers(&tables[table], &|_| true));
+    let acting = changed.iter().flat_map(|&table| &tables[table].referrers);
+    for referrer in acting.filter(|referrer| referrer.acts()) {
+        let table = &tables[referrer.key.table];
+        shared.extend(references(table, &|_| true));
+        shared.extend(referrers(table, &|_| true));
     }
     shared.into_iter().collect()
 }
@@ -357,8 +357,15 @@ impl Runner {
     }
 
     /// Sets the time at which statements end.
-    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
-        self.frame.watch.deadline = deadline;
+    pub fn set_deadlines(
+        &mut self,
+        of_statement: Option<Deadline>,
+        of_transaction: Option<Deadline>,
+    ) {
+        let both = of_statement.into_iter().chain(of_transaction);
+        let watch = &mut self.frame.watch;
+        watch.deadline = both.min_by_key(|deadline| deadline.at_ns);
+        watch.of_transaction = of_transaction;
     }
 
     /// Fails if the running statement should end; for work between its parts.

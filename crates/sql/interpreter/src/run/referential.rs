@@ -18,6 +18,9 @@ use sql_value::{Formula, Value};
 use std::collections::VecDeque;
 use txn::RowId;
 
+/// The SQLSTATE of a violated foreign key.
+const VIOLATED: &str = "23503";
+
 /// A row whose key is gone, or that references another one than before.
 pub(super) struct KeyChange {
     table: usize,
@@ -81,7 +84,9 @@ impl<E: Env> Run<'_, '_, E> {
             let Some((key, new)) = &change.new else { continue };
             match self.check_references(change.table, new, Some(&change.old)).await {
                 // Another action may have changed the row again, which is noted, too.
-                Err(Failure::Sql(_)) if !self.has_row(change.table, key, new).await? => {}
+                Err(Failure::Sql(error))
+                    if error.sqlstate == VIOLATED
+                        && !self.has_row(change.table, key, new).await? => {}
                 checked => checked?,
             }
         }
@@ -129,7 +134,8 @@ impl<E: Env> Run<'_, '_, E> {
         let referenced = new.map_or(&[][..], Vec::as_slice);
         self.change_referencing((key.table, &found), &sets, referenced, changes).await?;
         // The default may be the key that is gone.
-        let is_same = matches!(action, BoundAction::Set(_))
+        let has_key = matches!(action, BoundAction::Set(set) if set.iter().all(|(_, default)| default.is_some()));
+        let is_same = has_key
             && !self.find_referencing(key, &wanted, true).await?.is_empty()
             && self.row_with(&referrer.from, &wanted).await?.is_none();
         if is_same { Err(self.still_referenced(key, change)) } else { Ok(()) }
@@ -211,6 +217,6 @@ impl<E: Env> Run<'_, '_, E> {
         );
         let shown = shown_key(to, &key.own, &change.old);
         let detail = format!("Key {shown} is still referenced from table \"{}\".", from.name);
-        error("23503", message, detail)
+        error(VIOLATED, message, detail)
     }
 }

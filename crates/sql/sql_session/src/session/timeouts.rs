@@ -74,7 +74,7 @@ impl<H: Host> SqlSession<H> {
         let effects = self.settings.effects();
         self.runner.set_work_memory(effects.work_memory);
         if effects.statement_ms == 0 && effects.transaction_ms == 0 {
-            self.runner.set_deadline(None);
+            self.runner.set_deadlines(None, None);
             return;
         }
         let now_ns = self.env.now_ns();
@@ -86,10 +86,9 @@ impl<H: Host> SqlSession<H> {
             Some(block) => *block.timer_ns.get_or_insert(now_ns),
             None => now_ns,
         };
-        let deadlines =
-            [at(now_ns, effects.statement_ms, false), at(begun_ns, effects.transaction_ms, true)];
-        let first = deadlines.into_iter().flatten().min_by_key(|deadline| deadline.at_ns);
-        self.runner.set_deadline(first);
+        let of_statement = at(now_ns, effects.statement_ms, false);
+        let of_transaction = at(begun_ns, effects.transaction_ms, true);
+        self.runner.set_deadlines(of_statement, of_transaction);
     }
 
     /// The begin of a transaction, if it is needed.

@@ -172,3 +172,15 @@ fn waits_that_fail_are_caught() {
     assert_eq!(other.run("COMMIT"), "COMMIT");
     assert_eq!(client.run("SELECT f()"), "300 26\nSELECT 1");
 }
+
+/// Without it, the loop of the handler would never end.
+#[test]
+fn a_caught_time_out_leaves_that_of_the_transaction() {
+    let mut client = Client::of(&new_database());
+    client.run("SET statement_timeout = '20ms'");
+    client.run("SET transaction_timeout = '200ms'");
+    let block = "BEGIN LOOP NULL; END LOOP; \
+        EXCEPTION WHEN query_canceled THEN LOOP NULL; END LOOP; END";
+    let ended = client.run(&format!("DO $$ {block} $$"));
+    assert!(ended.starts_with("25P04"), "{ended}");
+}

@@ -135,7 +135,6 @@ pub struct LongStage {
 #[derive(Clone, Copy, Debug)]
 pub struct StageMark {
     values: usize,
-    words: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +155,7 @@ impl LongStage {
 
     /// The values that are there.
     pub fn mark(&self) -> StageMark {
-        StageMark { values: self.values.len(), words: self.words.len() }
+        StageMark { values: self.values.len() }
     }
 
     /// From now on, the values that are there are not overwritten.
@@ -164,11 +163,44 @@ impl LongStage {
         self.frozen = self.values.len();
     }
 
+    /// Number of values that are not overwritten.
+    pub fn frozen(&self) -> usize {
+        self.frozen
+    }
+
+    /// From now on, only the first `frozen` values are not overwritten.
+    pub fn thaw(&mut self, frozen: usize) {
+        self.frozen = frozen.min(self.values.len());
+    }
+
     /// Drops the values that were added since `mark`.
     pub fn roll_back(&mut self, mark: StageMark) {
         self.values.truncate(mark.values);
-        self.words.truncate(mark.words);
+        let words = self.values.last().map_or(0, |last| last.at + last.words);
+        self.words.truncate(words);
         self.frozen = self.frozen.min(mark.values);
+    }
+
+    /// Frees the memory of the values that are not used; the others keep their numbers.
+    pub fn keep(&mut self, is_used: impl Fn(usize) -> bool) {
+        let mut end = 0;
+        for (number, value) in self.values.iter_mut().enumerate() {
+            let from = value.at;
+            value.at = end;
+            if is_used(number) {
+                self.words.copy_within(from..from + value.words, end);
+                end += value.words;
+            } else {
+                (value.words, value.bytes) = (0, 0);
+            }
+        }
+        self.words.truncate(end);
+        self.words.shrink_to(2 * end.max(KEPT_WORDS_MAX));
+    }
+
+    /// Number of values, the unused ones included.
+    pub fn count(&self) -> usize {
+        self.values.len()
     }
 
     #[inline]

@@ -108,6 +108,14 @@ impl<E: Env> LaneInner<E> {
         reference_in(&payload[cell.bytes.clone()])
     }
 
+    /// Calls `visit` with the number of each staged value that the changed row of `access` has.
+    pub(crate) fn staged_in(&self, access: &Access, mut visit: impl FnMut(usize)) {
+        for position in 0..self.open.info(access.table).schema.long_columns().len() {
+            let cell = self.long_cell(access, access.fresh, position);
+            self.reference(&cell).staged_number().into_iter().for_each(&mut visit);
+        }
+    }
+
     /// Posts the values: before the rows, in batch 2.
     #[cold]
     pub(super) fn install_values(&mut self, batch: &mut Batch) {

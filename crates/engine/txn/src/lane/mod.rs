@@ -3,12 +3,14 @@
 //!
 //! Read the handle of sessions here first, then [`inner`] (the lane itself), [`identity`] (slot and
 //! numbers), [`open`] (its state of tables and indexes), [`running`] (the read set of the running
-//! transaction), [`leaves`] (warming its leaf caches).
+//! transaction), [`compaction`] (freeing what no longer counts), [`leaves`] (warming its leaf
+//! caches).
 //!
 //! Decision: docs/decisions/0191-a-terminal-draws-its-next-transaction-before-it-runs.md
 
 pub(crate) mod batch;
 pub(crate) mod by_server;
+pub(crate) mod compaction;
 pub(crate) mod ids;
 
 mod identity;

@@ -41,6 +41,8 @@ pub(crate) struct RunningTransaction {
     pub renews: bool,
     /// Whether it will take a newer one when it goes on.
     pub will_renew: bool,
+    /// The memory after the last compaction, see [`super::compaction`].
+    pub compacted_bytes: usize,
     /// Number of rows read one by one; a scan counts as two. A single read needs no validation.
     pub read_count: u32,
     /// Distinguishes the row ids of one transaction from those of others.
@@ -75,6 +77,7 @@ impl RunningTransaction {
             noted: 0,
             renews: false,
             will_renew: false,
+            compacted_bytes: 0,
             read_count: 0,
             number,
             serializable: false,
@@ -96,6 +99,7 @@ impl RunningTransaction {
         self.undo.reset();
         self.forget_positions();
         (self.renews, self.will_renew) = (false, false);
+        self.compacted_bytes = 0;
         self.guards = false;
         self.read_count = 0;
         self.number = self.number.wrapping_add(1);
@@ -137,6 +141,8 @@ impl RunningTransaction {
         key_words: impl Fn(TableId) -> u32,
     ) {
         self.remove_last_reads(leaves_needed, &key_words);
+        // Inserts have noted what they need of buckets.
+        self.buckets_seen.clear();
         self.fresh_accesses = self.accesses.len() as u32;
         self.fresh_leaves = self.leaves_seen.len() as u32;
         self.fresh_words = self.batch.arena_words() as u32;

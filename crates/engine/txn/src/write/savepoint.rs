@@ -6,6 +6,9 @@
 //! write set. The read set stays: a serializable transaction still validates it. Guards of single
 //! reads go, see [`crate::snapshot::renewal`].
 //!
+//! A savepoint that is released keeps nothing: the states that only it needs are forgotten, and
+//! changes overwrite again the images that only it has kept.
+//!
 //! Decision: docs/decisions/0319-a-savepoint-keeps-the-rows-before-their-changes.md
 
 use crate::abort::Abort;
@@ -20,6 +23,8 @@ use layout::StageMark;
 #[derive(Clone, Copy, Debug)]
 pub struct Savepoint {
     transaction: u64,
+    /// Number of savepoints that were there before it.
+    depth: usize,
     changes: usize,
     rows: usize,
     bucket_inserts: usize,
@@ -34,8 +39,8 @@ pub struct Savepoint {
 pub(crate) struct UndoLog {
     /// Distinguishes the savepoints of one transaction from those of others.
     transaction: u64,
-    /// Whether the transaction has a savepoint.
-    is_kept: bool,
+    /// For each savepoint, the outermost first: the limits that applied before it.
+    outer: Vec<Frozen>,
     /// Changes do not overwrite images before this position of the arena. No image of a change is
     /// at position 0.
     pub frozen_words: u32,
@@ -44,7 +49,16 @@ pub(crate) struct UndoLog {
     /// The accesses before this position may have been changed.
     pub accesses_needed: u32,
     /// The accesses before their changes, in order.
-    changes: Vec<(AccessId, Access)>,
+    pub changes: Vec<(AccessId, Access)>,
+}
+
+/// The limits of what changes do not overwrite.
+#[derive(Clone, Copy, Debug)]
+struct Frozen {
+    /// As [`UndoLog::frozen_words`].
+    words: u32,
+    /// Number of staged values.
+    values: usize,
 }
 
 impl UndoLog {
@@ -53,7 +67,7 @@ impl UndoLog {
         let transaction = u64::from(number) << 32;
         Self {
             transaction,
-            is_kept: false,
+            outer: Vec::new(),
             frozen_words: 1,
             noted: 0,
             accesses_needed: 0,
@@ -65,8 +79,8 @@ impl UndoLog {
     pub fn reset(&mut self) {
         self.transaction += 1;
         self.accesses_needed = 0;
-        if self.is_kept {
-            self.is_kept = false;
+        if !self.outer.is_empty() {
+            self.outer.clear();
             self.frozen_words = 1;
             self.changes.clear();
         }
@@ -75,12 +89,21 @@ impl UndoLog {
     /// The arena has been emptied.
     pub fn forget_arena(&mut self) {
         debug_assert!(self.changes.is_empty(), "rows that were changed are not forgotten");
-        (self.frozen_words, self.accesses_needed) = (1, 0);
+        self.accesses_needed = 0;
+        self.truncate_arena(1);
     }
 
     /// The words of the arena from `words` on are free: no image of a change is there.
     pub fn truncate_arena(&mut self, words: u32) {
-        self.frozen_words = self.frozen_words.min(words.max(1));
+        self.move_limits(|limit| limit.min(words.max(1)));
+    }
+
+    /// The arena's words have moved, in the same order.
+    pub fn move_limits(&mut self, moved: impl Fn(u32) -> u32) {
+        self.frozen_words = moved(self.frozen_words).max(1);
+        for outer in &mut self.outer {
+            outer.words = moved(outer.words).max(1);
+        }
     }
 
     /// An access is about to change.
@@ -88,7 +111,7 @@ impl UndoLog {
     pub fn note(&mut self, number: AccessId, access: &Access) {
         self.noted += 1;
         self.accesses_needed = self.accesses_needed.max(number.position() + 1);
-        if self.is_kept {
+        if !self.outer.is_empty() {
             self.changes.push((number, *access));
         }
     }
@@ -110,19 +133,32 @@ impl<E: Env> Transaction<'_, E> {
     ///
     /// # Panics
     ///
-    /// If the savepoint is of another transaction.
+    /// If the savepoint is of another transaction, or has ended.
     pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), Abort> {
         self.lane().roll_back_to(savepoint)
+    }
+
+    /// Ends a savepoint, and later ones; the changes stay. Without it, a savepoint lasts until the
+    /// transaction ends, and rows that change again and again are copied each time.
+    /// Does nothing if a savepoint before it was released or rolled back to.
+    ///
+    /// # Panics
+    ///
+    /// If the savepoint is of another transaction.
+    pub fn release(&mut self, savepoint: &Savepoint) {
+        self.lane().release_savepoint(savepoint);
     }
 }
 
 impl<E: Env> LaneInner<E> {
     fn savepoint(&mut self) -> Savepoint {
-        self.freeze_changes();
         let undo = &mut self.txn.undo;
-        undo.is_kept = true;
+        undo.outer.push(Frozen { words: undo.frozen_words, values: self.txn.stage.frozen() });
+        self.freeze_changes();
+        let undo = &self.txn.undo;
         Savepoint {
             transaction: undo.transaction,
+            depth: undo.outer.len() - 1,
             changes: undo.changes.len(),
             rows: self.writes.rows.len(),
             bucket_inserts: self.writes.bucket_inserts.len(),
@@ -147,6 +183,8 @@ impl<E: Env> LaneInner<E> {
         }
         let undo = &mut self.txn.undo;
         assert_eq!(undo.transaction, savepoint.transaction, "a savepoint of this transaction");
+        assert!(undo.outer.len() > savepoint.depth, "the savepoint has not ended");
+        undo.outer.truncate(savepoint.depth + 1);
         while undo.changes.len() > savepoint.changes
             && let Some((number, before)) = undo.changes.pop()
         {
@@ -161,5 +199,27 @@ impl<E: Env> LaneInner<E> {
         self.witnesses.truncate(savepoint.witnesses);
         self.freeze_changes();
         Ok(())
+    }
+
+    fn release_savepoint(&mut self, savepoint: &Savepoint) {
+        let undo = &mut self.txn.undo;
+        assert_eq!(undo.transaction, savepoint.transaction, "a savepoint of this transaction");
+        let Some(&Frozen { words, values }) = undo.outer.get(savepoint.depth) else { return };
+        undo.outer.truncate(savepoint.depth);
+        if undo.outer.is_empty() {
+            undo.changes.clear();
+        } else {
+            // The savepoint before it has the state of an access from its first change since then.
+            let mut kept = savepoint.changes.min(undo.changes.len());
+            for at in kept..undo.changes.len() {
+                if undo.changes[at].1.fresh.at < words {
+                    undo.changes.swap(kept, at);
+                    kept += 1;
+                }
+            }
+            undo.changes.truncate(kept);
+        }
+        undo.frozen_words = words;
+        self.txn.stage.thaw(values);
     }
 }

@@ -487,6 +487,8 @@ enum Step {
     Scan,
     Savepoint,
     RollBack,
+    Release,
+    Compact,
     Commit,
 }
 
@@ -499,6 +501,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Scan),
         1 => Just(Step::Savepoint),
         1 => Just(Step::RollBack),
+        1 => Just(Step::Release),
+        2 => Just(Step::Compact),
         3 => Just(Step::Commit),
     ]
 }
@@ -586,6 +590,12 @@ impl Game {
                     player.written.clone_from(written);
                 }
             }
+            Step::Release => {
+                if let Some((savepoint, _)) = player.savepoint.take() {
+                    txn.release(&savepoint);
+                }
+            }
+            Step::Compact => assert!(txn.compact(0)),
             Step::Scan | Step::Commit => {}
         }
         player.txn = Some(owned);

@@ -115,7 +115,10 @@ impl<E: Env> Interpreter<'_, '_, E> {
     /// Ends them without an error.
     pub(super) async fn unprotect(&mut self) -> Result<()> {
         self.check_locks_now().await?;
-        self.frame.blocks.guards.pop();
+        let guard = self.frame.blocks.guards.pop();
+        if let Some(savepoint) = guard.and_then(|guard| guard.savepoint) {
+            self.txn.release(&savepoint);
+        }
         Ok(())
     }
 
@@ -143,6 +146,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let Some(guard) = frame.blocks.guards.pop() else { return Err(Failure::Sql(error)) };
         if let Some(savepoint) = &guard.savepoint {
             self.txn.roll_back_to(savepoint).map_err(txn::TxnError::from)?;
+            self.txn.release(savepoint);
         }
         if let Some(HeldLocker(locker)) = &frame.locker {
             locker.release_to(guard.locks);

@@ -345,7 +345,7 @@ impl<H: Host> SqlSession<H> {
         }
         let only_looks =
             !writes && !block.has_written && block.engine_isolation == Isolation::Snapshot;
-        let before = writes.then(|| block.before_change()).flatten();
+        let before = writes.then(|| block.before_change(&mut self.runner)).flatten();
         let transaction = block.engine.as_mut().expect("it was started");
         block.has_written |= writes;
         if writes {
@@ -358,8 +358,10 @@ impl<H: Host> SqlSession<H> {
         let batch = if is_whole { usize::MAX } else { self.batch };
         let running = (parameters, only_looks, batch);
         let ran = self.run_planned(transaction, &version, &planned, running).await;
-        if let (Err(Ended::Again), Some(before)) = (&ran, before) {
-            block.undo_change(before)?;
+        match (&ran, before) {
+            (Err(Ended::Again), Some(before)) => block.undo_change(before)?,
+            (Ok(_), Some(before)) => block.keep_change(&before),
+            _ => {}
         }
         Ok(match ran? {
             (_, Some(paused)) => self.keep_open((&planned, &version), prepared, paused, None),

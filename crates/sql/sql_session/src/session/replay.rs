@@ -303,6 +303,12 @@ impl<H: Host> SqlSession<H> {
         self.require_block("RELEASE SAVEPOINT")?;
         if let Some(block) = &mut self.block {
             let at = position(block, name)?;
+            let state = block.savepoints[at].engine;
+            if let Some(state) = state.filter(|state| state.number == block.engine_number)
+                && let Some(engine) = block.engine.as_mut().filter(|_| !block.is_doomed)
+            {
+                engine.statement().release(&state.savepoint);
+            }
             block.savepoints.truncate(at);
         }
         Ok(done("RELEASE"))

@@ -16,13 +16,15 @@ use crate::error::{SqlError, abort_error};
 use crate::host::Host;
 use crate::row_locks::{RowKey, Waited};
 use crate::waiting::Waiter;
-use interpreter::{Attempts, StatementError};
+use interpreter::{Attempts, Runner, StatementError};
 use std::time::Duration;
 use txn::{Abort, Savepoint};
 
 /// How long a transaction keeps its lane while it waits, if there are enough of them. Most waits
 /// are for a short transaction, and parking takes as long as a short statement.
 const LANE_KEPT: Duration = Duration::from_millis(2);
+/// A block holds this much, or twice what it needs, before it frees memory.
+const SPARE_BYTES: usize = 1 << 20;
 /// The longest part of a wait.
 const PART: Duration = Duration::from_secs(1);
 
@@ -35,9 +37,12 @@ pub(super) struct BeforeChange {
 }
 
 impl<E: fabric::Env> Block<E> {
-    /// The state before a statement; `None` without a running transaction.
-    pub(super) fn before_change(&mut self) -> Option<BeforeChange> {
+    /// The state before a statement; `None` without a running transaction. No query is open.
+    pub(super) fn before_change(&mut self, runner: &mut Runner) -> Option<BeforeChange> {
         let engine = self.engine.as_mut()?;
+        if engine.statement().compact(SPARE_BYTES) {
+            runner.note_new_snapshot();
+        }
         Some(BeforeChange {
             savepoint: engine.statement().savepoint(),
             has_written: self.has_written,
@@ -51,11 +56,19 @@ impl<E: fabric::Env> Block<E> {
         if let Some(engine) = &mut self.engine {
             let undone = engine.statement().roll_back_to(&before.savepoint);
             undone.map_err(|abort| Ended::Aborted(abort, abort_error(abort)))?;
+            engine.statement().release(&before.savepoint);
         }
         self.has_written = before.has_written;
         self.has_written_shared = before.has_written_shared;
         self.writes = before.writes;
         Ok(())
+    }
+
+    /// Keeps what a statement has changed.
+    pub(super) fn keep_change(&mut self, before: &BeforeChange) {
+        if let Some(engine) = &mut self.engine {
+            engine.statement().release(&before.savepoint);
+        }
     }
 
     /// Lets the next statement see the committed catalog as it is now, if it has a snapshot of its

@@ -245,3 +245,71 @@ fn foreign_keys_are_checked_in_the_middle_of_a_snapshot() {
         assert_eq!(client.run("SELECT count(*) FROM child"), "0\nSELECT 1");
     }
 }
+
+/// A row that each statement finds by reading all rows, in a block with many such statements.
+#[test]
+fn a_block_does_not_keep_what_its_statements_have_read() {
+    let database = new_database();
+    let mut client = Client::of(&database);
+    client.run("CREATE TABLE t (id int PRIMARY KEY, name text, v int)");
+    client.run("INSERT INTO t SELECT g, 'row ' || g, 0 FROM generate_series(1, 10000) g");
+    client.run("BEGIN; SAVEPOINT early; UPDATE t SET v = 1 WHERE id = 9999");
+    // 1,300,000 rows are read.
+    for number in 1..=130 {
+        let text = format!("UPDATE t SET v = v + 1 WHERE name = 'row {}'", number * 50);
+        assert_eq!(client.run(&text), "UPDATE 1", "statement {number}");
+        if number == 100 {
+            client.run("SAVEPOINT late");
+        }
+    }
+    assert_eq!(client.run("SELECT sum(v) FROM t"), "131\nSELECT 1");
+    client.run("ROLLBACK TO late");
+    assert_eq!(client.run("SELECT sum(v) FROM t"), "101\nSELECT 1");
+    client.run("ROLLBACK TO early");
+    assert_eq!(client.run("SELECT sum(v) FROM t"), "0\nSELECT 1");
+    client.run("UPDATE t SET v = 7 WHERE name = 'row 3'");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(client.run("SELECT id, v FROM t WHERE v <> 0"), "3|7\nSELECT 1");
+}
+
+#[test]
+fn a_block_does_not_keep_values_that_it_has_replaced() {
+    for level in ["READ COMMITTED", "REPEATABLE READ"] {
+        let database = new_database();
+        let mut client = Client::of(&database);
+        client.run("CREATE TABLE doc (id int PRIMARY KEY, body text)");
+        client.run("INSERT INTO doc VALUES (1, '')");
+        client.run(&format!("BEGIN ISOLATION LEVEL {level}"));
+        // 600 MB are written.
+        for number in 1..=600 {
+            let text = format!("UPDATE doc SET body = repeat('{}', 1000000)", number % 10);
+            assert_eq!(client.run(&text), "UPDATE 1", "{level}, statement {number}");
+        }
+        assert_eq!(client.run("COMMIT"), "COMMIT", "{level}");
+        let found = client.run("SELECT length(body), left(body, 1) FROM doc");
+        assert_eq!(found, "1000000|0\nSELECT 1", "{level}");
+    }
+}
+
+/// A routine whose loop catches errors sets a savepoint for each turn.
+#[test]
+fn a_routine_undoes_the_handled_blocks_that_have_failed() {
+    let database = new_database();
+    let mut client = Client::of(&database);
+    client.run("CREATE TABLE c (id int PRIMARY KEY, n int, pad text)");
+    client.run("INSERT INTO c VALUES (1, 0, repeat('x', 400))");
+    client.run(
+        "CREATE PROCEDURE count_up(turns int) LANGUAGE plpgsql AS $$
+         BEGIN
+           FOR i IN 1..turns LOOP
+             BEGIN
+               UPDATE c SET n = n + 1 WHERE id = 1;
+               IF i % 2 = 0 THEN RAISE EXCEPTION 'undone'; END IF;
+             EXCEPTION WHEN raise_exception THEN NULL;
+             END;
+           END LOOP;
+         END $$",
+    );
+    assert_eq!(client.run("CALL count_up(3000)"), "CALL");
+    assert_eq!(client.run("SELECT n FROM c"), "1500\nSELECT 1");
+}

@@ -3,7 +3,7 @@
 //! They belong to the sessions of this process, not to the database.
 
 use crate::error::SqlError;
-use crate::waiting::{Waiter, wait_until};
+use crate::waiting::{Courtesy, Waiter, wait_until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -26,10 +26,13 @@ pub(crate) struct AdvisoryLocks {
 }
 
 /// The sessions that hold a lock.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 struct Holders {
     exclusive: Option<u64>,
     shared: BTreeSet<u64>,
+    /// Number of sessions that wait to be the only holder. Those who come to share it let them go
+    /// first, for a while.
+    wanted: u32,
 }
 
 impl Holders {
@@ -59,25 +62,44 @@ impl AdvisoryLocks {
         is_shared: bool,
         waiter: &dyn Waiter,
     ) -> Result<(), SqlError> {
+        let goes_first = Courtesy::new(waiter);
+        let mut is_wanted = false;
         let take = |held: &mut BTreeMap<AdvisoryKey, Holders>| {
-            held.entry(key).or_default().take(session, is_shared)
+            let holders = held.entry(key).or_default();
+            let defers = is_shared && holders.wanted > 0 && !holders.shared.contains(&session);
+            if defers && !goes_first.is_over(waiter) {
+                return false;
+            }
+            let is_taken = holders.take(session, is_shared);
+            if !is_taken && !is_shared && !is_wanted {
+                (is_wanted, holders.wanted) = (true, holders.wanted + 1);
+            }
+            is_taken
         };
         let busy = || {
             let detail = format!("Other sessions have held it for {} seconds.", WAIT_MAX.as_secs());
             SqlError::new("55P03", "could not obtain advisory lock").detail(detail)
         };
-        let waiter = (waiter, WAIT_MAX);
-        wait_until(waiter, &self.released, self.held(), take, busy).map(drop)
+        let waiting = (waiter, WAIT_MAX);
+        let taken = wait_until(waiting, &self.released, self.held(), take, busy).map(drop);
+        if is_wanted {
+            self.change(key, |holders| holders.wanted -= 1);
+        }
+        taken
     }
 
     fn release(&self, key: AdvisoryKey, session: u64, is_shared: bool) {
+        self.change(key, |holders| match is_shared {
+            true => _ = holders.shared.remove(&session),
+            false => holders.exclusive = holders.exclusive.filter(|one| *one != session),
+        });
+    }
+
+    fn change(&self, key: AdvisoryKey, change: impl FnOnce(&mut Holders)) {
         let mut held = self.held();
         if let Some(holders) = held.get_mut(&key) {
-            match is_shared {
-                true => _ = holders.shared.remove(&session),
-                false => holders.exclusive = holders.exclusive.filter(|one| *one != session),
-            }
-            if holders.exclusive.is_none() && holders.shared.is_empty() {
+            change(holders);
+            if *holders == Holders::default() {
                 held.remove(&key);
             }
         }
@@ -139,6 +161,22 @@ impl HeldAdvisory {
             self.let_go(locks, one);
         }
         found.is_some()
+    }
+
+    /// Number of locks that belong to the transaction.
+    pub fn count_of_transaction(&self) -> usize {
+        self.held.iter().filter(|one| one.is_of_transaction).count()
+    }
+
+    /// Releases the locks of the transaction, except the first `kept`.
+    pub fn release_behind(&mut self, locks: &AdvisoryLocks, kept: usize) {
+        let mut seen = 0;
+        let is_behind = |one: &mut Held| {
+            seen += usize::from(one.is_of_transaction);
+            one.is_of_transaction && seen > kept
+        };
+        let gone: Vec<Held> = self.held.extract_if(.., is_behind).collect();
+        gone.into_iter().for_each(|one| self.let_go(locks, one));
     }
 
     /// Releases the locks of the transaction, or those of the session.

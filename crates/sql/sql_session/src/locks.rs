@@ -4,12 +4,18 @@
 //! The engine detects conflicts of rows. It cannot know that a table's storage is replaced by
 //! another one, so rows that a transaction writes into the old one would be lost.
 //!
+//! Those who come to share a table let a session that waits for all of it go first, for a while:
+//! shares that overlap would keep it waiting for ever. It is a while only, because the session may
+//! wait for one that waits for those who come.
+//!
 //! The locks count time by the shares that end. A transaction whose snapshot is older than the last
 //! change of a table does not see all of its rows, and must not copy them.
 
 use crate::error::SqlError;
-use crate::waiting::{WAIT_MAX, Waiter, wait_until};
+use crate::waiting::{Courtesy, WAIT_MAX, Waiter, wait_until};
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// The locks of all tables, by number.
@@ -17,20 +23,22 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 pub(crate) struct TableLocks {
     held: Mutex<Held>,
     released: Condvar,
+    /// Number of shares that have ended.
+    time: AtomicU64,
 }
 
 #[derive(Default)]
 struct Held {
     /// A table remains here when nobody holds it.
     tables: BTreeMap<i64, Holders>,
-    /// Number of shares that have ended.
-    time: u64,
 }
 
 #[derive(Default)]
 struct Holders {
     shared: u32,
     is_exclusive: bool,
+    /// Number of sessions that wait for all of it.
+    wanted: u32,
     /// The time at which the last share ended.
     changed_at: u64,
 }
@@ -38,8 +46,10 @@ struct Holders {
 impl TableLocks {
     /// Shares a table with others that change its rows.
     pub fn share(&self, table: i64, waiter: &dyn Waiter) -> Result<(), SqlError> {
+        let goes_first = Courtesy::new(waiter);
         let take = |holders: &mut Holders| {
-            let is_free = !holders.is_exclusive;
+            let is_free =
+                !holders.is_exclusive && (holders.wanted == 0 || goes_first.is_over(waiter));
             holders.shared += u32::from(is_free);
             is_free
         };
@@ -48,23 +58,37 @@ impl TableLocks {
 
     /// Takes a table for a single session, which may share it `own` times already.
     pub fn take(&self, table: i64, own: u32, waiter: &dyn Waiter) -> Result<(), SqlError> {
+        let is_free = |holders: &Holders| !holders.is_exclusive && holders.shared <= own;
+        {
+            let mut held = self.held();
+            let holders = held.tables.entry(table).or_default();
+            if is_free(holders) {
+                holders.is_exclusive = true;
+                return Ok(());
+            }
+            holders.wanted += 1;
+        }
         let take = |holders: &mut Holders| {
-            let is_free = !holders.is_exclusive && holders.shared <= own;
+            let is_free = is_free(holders);
             holders.is_exclusive |= is_free;
             is_free
         };
-        self.wait(table, &take, waiter)
+        let taken = self.wait(table, &take, waiter);
+        self.release(table, &|holders, _| holders.wanted -= 1);
+        taken
     }
 
-    pub fn release_shared(&self, table: i64) {
+    /// `may_have_changed` says that rows of the table may have been changed.
+    fn release_shared(&self, table: i64, may_have_changed: bool) {
         self.release(table, &|holders, time| {
             holders.shared = holders.shared.saturating_sub(1);
-            *time += 1;
-            holders.changed_at = *time;
+            if may_have_changed {
+                holders.changed_at = time.fetch_add(1, AcqRel) + 1;
+            }
         });
     }
 
-    pub fn release_exclusive(&self, table: i64) {
+    fn release_exclusive(&self, table: i64) {
         self.release(table, &|holders, _| holders.is_exclusive = false);
     }
 
@@ -77,7 +101,7 @@ impl TableLocks {
 
     /// The present time. A transaction reads it before it takes its snapshot.
     pub fn time(&self) -> u64 {
-        self.held().time
+        self.time.load(Acquire)
     }
 
     /// Whether another transaction may have changed rows of a table since then.
@@ -100,11 +124,10 @@ impl TableLocks {
         wait_until((waiter, WAIT_MAX), &self.released, self.held(), take, busy).map(drop)
     }
 
-    fn release(&self, table: i64, release: &dyn Fn(&mut Holders, &mut u64)) {
+    fn release(&self, table: i64, release: &dyn Fn(&mut Holders, &AtomicU64)) {
         let mut held = self.held();
-        let Held { tables, time } = &mut *held;
-        if let Some(holders) = tables.get_mut(&table) {
-            release(holders, time);
+        if let Some(holders) = held.tables.get_mut(&table) {
+            release(holders, &self.time);
         }
         drop(held);
         self.released.notify_all();
@@ -120,6 +143,13 @@ impl TableLocks {
 pub(crate) struct HeldLocks {
     shared: Vec<i64>,
     exclusive: Vec<i64>,
+}
+
+/// A point in the lists of locks: those behind it are released when a savepoint is rolled back to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TableMark {
+    shared: usize,
+    exclusive: usize,
 }
 
 impl HeldLocks {
@@ -155,8 +185,21 @@ impl HeldLocks {
             || locks.is_free(table, u32::from(self.shared.contains(&table)))
     }
 
+    /// The present ends of the lists.
+    pub fn mark(&self) -> TableMark {
+        TableMark { shared: self.shared.len(), exclusive: self.exclusive.len() }
+    }
+
+    /// Releases the locks behind a mark; what the transaction has changed since is undone.
+    pub fn release_to(&mut self, locks: &TableLocks, mark: TableMark) {
+        let from = mark.shared.min(self.shared.len());
+        self.shared.drain(from..).for_each(|table| locks.release_shared(table, false));
+        let from = mark.exclusive.min(self.exclusive.len());
+        self.exclusive.drain(from..).for_each(|table| locks.release_exclusive(table));
+    }
+
     pub fn release(&mut self, locks: &TableLocks) {
-        self.shared.drain(..).for_each(|table| locks.release_shared(table));
+        self.shared.drain(..).for_each(|table| locks.release_shared(table, true));
         self.exclusive.drain(..).for_each(|table| locks.release_exclusive(table));
     }
 }
@@ -195,6 +238,37 @@ mod tests {
         other.release(&locks);
         let is_free = |holders: &Holders| holders.shared == 0 && !holders.is_exclusive;
         assert!(locks.held().tables.values().all(is_free));
+    }
+
+    /// A session that takes a table while others share it again and again.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "sessions of threads are the subject")]
+    fn overlapping_shares_do_not_keep_a_session_waiting() {
+        let locks = TableLocks::default();
+        let mut first = HeldLocks::default();
+        first.share(&locks, 1, &Nobody).expect("it is free");
+        std::thread::scope(|scope| {
+            let taker = scope.spawn(|| {
+                let mut taking = HeldLocks::default();
+                taking.take(&locks, 1, &Nobody).expect("it becomes free");
+                taking.release(&locks);
+            });
+            while locks.held().tables[&1].wanted == 0 {
+                std::thread::yield_now();
+            }
+            let sharer = scope.spawn(|| {
+                let mut sharing = HeldLocks::default();
+                sharing.share(&locks, 1, &Nobody).expect("it becomes free");
+                let is_before = locks.held().tables[&1].wanted > 0;
+                sharing.release(&locks);
+                is_before
+            });
+            // The clock of `Nobody` never moves, so the sharer waits until the table was taken.
+            std::thread::yield_now();
+            first.release(&locks);
+            taker.join().expect("it has taken the table");
+            assert!(!sharer.join().expect("it has shared the table"), "the other came first");
+        });
     }
 
     #[test]

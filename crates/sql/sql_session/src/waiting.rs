@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// How long a session waits for a table or for the catalog.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
+/// How long those who come to share something let one go first who waits for all of it.
+const COURTESY: Duration = Duration::from_secs(1);
 /// Interval at which a waiting session looks whether its statement should end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -18,6 +20,22 @@ pub(crate) trait Waiter {
 
     /// `lock_timeout`, if it is set.
     fn lock_timeout(&self) -> Option<Duration>;
+}
+
+/// The time for which a session lets others go first.
+#[derive(Clone, Copy)]
+pub(crate) struct Courtesy {
+    until_ns: u64,
+}
+
+impl Courtesy {
+    pub fn new(waiter: &dyn Waiter) -> Self {
+        Self { until_ns: waiter.now_ns().saturating_add(COURTESY.as_nanos() as u64) }
+    }
+
+    pub fn is_over(self, waiter: &dyn Waiter) -> bool {
+        waiter.now_ns() >= self.until_ns
+    }
 }
 
 /// Waits until a condition holds, at most for a time; `busy` is the error if it never does.

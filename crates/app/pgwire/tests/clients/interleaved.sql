@@ -524,3 +524,89 @@ INSERT INTO p VALUES (1, 0), (2, 0)
 1: COMMIT
 2: SELECT id, v FROM t ORDER BY id
 2: DROP PROCEDURE pr
+
+# a failed transaction holds no table and no advisory lock
+1: BEGIN
+1: SELECT pg_advisory_xact_lock(41)
+1: INSERT INTO t VALUES (4, 40, 'd')
+1: SELECT 1 / 0
+2: SELECT pg_advisory_xact_lock(41)
+2: ALTER TABLE t ALTER COLUMN v TYPE bigint
+1: ROLLBACK
+2: SELECT count(*) FROM t
+
+# nor does a failed part of one
+1: BEGIN
+1: SELECT pg_advisory_xact_lock(42)
+1: INSERT INTO p VALUES (7, 7)
+1: SAVEPOINT s
+1: SELECT pg_advisory_xact_lock(43)
+1: INSERT INTO t VALUES (4, 40, 'd')
+1: SELECT 1 / 0
+2: SELECT pg_advisory_xact_lock(43)
+2: BEGIN
+2: LOCK TABLE t
+2: COMMIT
+3: SELECT pg_advisory_xact_lock(42)
+1: ROLLBACK TO s
+1: INSERT INTO t VALUES (5, 50, 'e')
+1: COMMIT
+2: SELECT id FROM t ORDER BY id
+
+# rollback to a savepoint releases the locks of tables and numbers behind it
+1: BEGIN
+1: SAVEPOINT s
+1: LOCK TABLE t
+1: SELECT pg_advisory_xact_lock(44)
+1: SELECT pg_advisory_lock(45)
+2: UPDATE t SET v = 1 WHERE id = 1
+1: ROLLBACK TO s
+2: SELECT pg_advisory_xact_lock(44)
+3: SELECT pg_try_advisory_lock(45)
+1: COMMIT
+1: SELECT pg_advisory_unlock(45)
+
+# on conflict do nothing waits for a deletion
+1: BEGIN
+1: DELETE FROM t WHERE id = 1
+2: INSERT INTO t VALUES (1, 99, 'new') ON CONFLICT DO NOTHING
+1: COMMIT
+2: SELECT v, name FROM t WHERE id = 1
+
+# and does nothing if that is rolled back
+1: BEGIN
+1: DELETE FROM t WHERE id = 1
+2: INSERT INTO t VALUES (1, 99, 'new') ON CONFLICT DO NOTHING
+1: ROLLBACK
+2: SELECT v, name FROM t WHERE id = 1
+
+# it waits for an update that gives a unique value up
+1: BEGIN
+1: UPDATE t SET name = 'z' WHERE id = 1
+2: INSERT INTO t VALUES (9, 99, 'a') ON CONFLICT DO NOTHING
+1: COMMIT
+2: SELECT id FROM t WHERE name = 'a'
+
+# and leaves the row free
+2: BEGIN
+2: INSERT INTO t VALUES (1, 99, 'new') ON CONFLICT DO NOTHING
+3: DELETE FROM t WHERE id = 1
+2: COMMIT
+
+# a lock without a change is none for a repeatable snapshot
+2: BEGIN ISOLATION LEVEL REPEATABLE READ
+2: SELECT count(*) FROM c
+1: BEGIN
+1: SELECT * FROM p WHERE id = 1 FOR UPDATE
+2: INSERT INTO c VALUES (1, 1)
+1: COMMIT
+2: COMMIT
+
+# nor is a row that was locked and then left alone
+2: BEGIN ISOLATION LEVEL REPEATABLE READ
+2: SELECT count(*) FROM t
+1: BEGIN
+1: UPDATE t SET v = 0 WHERE id = 1 AND v = 77
+2: UPDATE t SET v = 5 WHERE id = 1
+1: COMMIT
+2: COMMIT

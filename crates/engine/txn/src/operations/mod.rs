@@ -68,6 +68,8 @@ pub struct Operations<E: Env> {
     renew_snapshot: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     exists_now: for<'a> fn(&'a mut LaneInner<E>, RowId) -> Answer<'a, Result<bool, TxnError>>,
     has_changed: for<'a> fn(&'a mut LaneInner<E>, RowId) -> Answer<'a, Result<bool, TxnError>>,
+    pub(crate) has_gap_changed:
+        for<'a> fn(&'a mut LaneInner<E>, RowId) -> Answer<'a, Result<bool, TxnError>>,
     pub(crate) rest: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) park: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<Parked<E>, Abort>>,
     pub(crate) resume: for<'a> fn(
@@ -184,6 +186,7 @@ impl<E: EngineEnv> Operations<E> {
             renew_snapshot: |lane| Answer::of::<E>(lane.renew_snapshot()),
             exists_now: |lane, row| Answer::of::<E>(lane.exists_now(row)),
             has_changed: |lane, row| Answer::of::<E>(lane.has_changed(row)),
+            has_gap_changed: |lane, row| Answer::of::<E>(lane.has_gap_changed(row)),
             rest: |lane| Answer::of::<E>(lane.rest()),
             park: |lane| Answer::of::<E>(lane.park()),
             resume: |lane, parked| Answer::of::<E>(lane.resume(parked)),

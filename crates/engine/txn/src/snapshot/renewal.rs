@@ -22,7 +22,7 @@ use crate::transaction::Transaction;
 use crate::write::{BucketSeen, LeafSeen};
 use fabric::{Env, Span};
 use layout::row::{HEADER, KEY};
-use layout::{Key, VersionWord};
+use layout::{GlobalPtr, Key, VersionWord, leaf};
 
 impl<E: Env> Transaction<'_, E> {
     /// Whether a row has changed since the snapshot, so that a commit which writes it would fail.
@@ -37,20 +37,26 @@ impl<E: Env> Transaction<'_, E> {
         running.accesses[running.access(row)].is_old
     }
 
-    /// Whether a key has changed since the snapshot: it belongs to a row that came later, or to one
-    /// that has a newer version or has gone. The commit of an insert there would fail.
+    /// Whether a key has changed since the transaction looked it up, or looks it up now: it belongs
+    /// to a row that came later, or to one that has a newer version or has gone. The commit of an
+    /// insert there would fail. Inserts of other keys into the same bucket or leaf count, too.
     ///
     /// # Errors
     ///
     /// Those of [`Transaction::read`].
     pub async fn is_key_outdated(&mut self, table: TableId, key: &Key) -> Result<bool, TxnError> {
         if let Some(row) = self.read(table, key).await? {
-            return Ok(self.is_outdated(row));
+            return self.has_changed(row).await;
         }
-        let lane = self.lane_ref();
+        let lane = self.lane();
         let part = lane.open.part_of(table, key.words());
-        let access = lane.txn.known_access(part, key.words());
-        Ok(access.is_ok_and(|access| lane.txn.accesses[access].absence == Absence::Later))
+        match lane.txn.known_access(part, key.words()) {
+            Ok(access) => {
+                let row = lane.txn.row_id(access);
+                (lane.operations.has_gap_changed)(lane, row).await
+            }
+            Err(_) => Ok(false),
+        }
     }
 
     /// Says whether the next statement takes a newer snapshot ([`Transaction::renew_snapshot`]).
@@ -164,14 +170,43 @@ impl<E: Env> LaneInner<E> {
         Ok(header != access.version)
     }
 
+    /// Whether others have inserted into the bucket or leaf that has proved a key absent, or have
+    /// given the key to a row.
+    pub(crate) async fn has_gap_changed(&mut self, row: RowId) -> Result<bool, TxnError> {
+        let access = self.txn.accesses[self.txn.access(row)];
+        let (word, seen) = match (access.absence, access.place) {
+            (Absence::Later, _) => return Ok(true),
+            (Absence::Tombstone, _) => {
+                (access.row.add_words(u64::from(HEADER)), access.version.word())
+            }
+            (Absence::NoEntry, KeyPlace::BucketSeen(seen)) => {
+                let BucketSeen { bucket, insert, .. } = self.txn.buckets_seen[seen];
+                (bucket, insert)
+            }
+            (Absence::NoEntry, KeyPlace::LeafSeen(seen)) => {
+                let LeafSeen { leaf, insert, .. } = self.txn.leaves_seen[seen];
+                (leaf.add_words(u64::from(leaf::INSERT)), insert.word())
+            }
+            _ => return Ok(false),
+        };
+        self.begin_statement()?;
+        let read = self.word_now(word).await;
+        Ok(self.end_statement(read)? != seen)
+    }
+
     async fn header_now(&mut self, access: Access) -> Result<VersionWord, TxnError> {
+        let header = self.word_now(access.row.add_words(u64::from(HEADER))).await?;
+        Ok(VersionWord::from_word(header))
+    }
+
+    async fn word_now(&mut self, word: GlobalPtr) -> Result<u64, TxnError> {
         self.txn.batch.clear_verbs();
-        let found = self.txn.batch.read(access.row.add_words(u64::from(HEADER)), 1);
+        let found = self.txn.batch.read(word, 1);
         self.execute().await?;
-        let header = VersionWord::from_word(self.txn.batch.word(found.at));
+        let value = self.txn.batch.word(found.at);
         self.txn.batch.clear_verbs();
         self.txn.batch.truncate(found.at);
-        Ok(header)
+        Ok(value)
     }
 
     async fn has_key_now(&mut self, access: Access) -> Result<bool, TxnError> {

@@ -435,6 +435,28 @@ fn a_key_that_others_have_taken_since_the_snapshot_is_outdated() {
     }
 }
 
+/// A change shows, whatever the transaction has read before it.
+#[test]
+fn a_key_that_was_looked_up_and_then_taken_is_outdated() {
+    for storage in STORAGES {
+        let database = database();
+        let (table, _) = create(&database, "t", storage);
+        let (mut one, mut other) = (lane(&database), lane(&database));
+        (1..3).for_each(|id| commit_one(&mut other, table, id, 10));
+        delete_one(&mut other, table, 2);
+        let mut txn = begin(&mut one);
+        for id in 1..4 {
+            run_now(txn.read(table, &key(id))).expect("readable");
+            assert!(!run_now(txn.is_key_outdated(table, &key(id))).expect("readable"));
+        }
+        (1..4).for_each(|id| commit_one(&mut other, table, id, 11));
+        for id in 1..4 {
+            let found = run_now(txn.is_key_outdated(table, &key(id))).expect("readable");
+            assert!(found, "{storage:?} {id}");
+        }
+    }
+}
+
 /// It goes on in its snapshot when it has been parked, resumed, renewed and parked again.
 #[test]
 fn a_parked_one_that_is_not_renewed_keeps_its_newest_snapshot() {

@@ -141,11 +141,14 @@ impl<E: Env> Run<'_, '_, E> {
     async fn has_equal(&mut self, table: usize, key: &Key, values: &[Value]) -> Result<bool> {
         let tables = self.tables;
         let found = self.txn.read(tables[table].id, key).await?;
-        if self.with_values(table, found, &tables[table].key_columns, values).await?.is_some() {
+        let found = self.with_values(table, found, &tables[table].key_columns, values).await?;
+        if let Some(id) = found {
+            self.wait_for_deletion(id).await?;
             return Ok(true);
         }
         for index in tables[table].indexes.iter().filter(|index| index.unique) {
-            if self.find_equal(table, index, values, None).await?.is_some() {
+            if let Some(id) = self.find_equal(table, index, values, None).await? {
+                self.wait_for_deletion(id).await?;
                 return Ok(true);
             }
         }
@@ -201,7 +204,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let mut found = std::mem::take(&mut self.frame.scratch.rows);
         self.targets(&update.input, under.outer, &mut found).await?;
-        self.lock_all(&found, (update.mode, IfLocked::Wait))?;
+        self.lock_all(&found, (update.mode, IfLocked::Wait)).await?;
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
         let (mut processed, mut changes) = (0, KeyChanges::new());
@@ -331,7 +334,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let mut found = std::mem::take(&mut self.frame.scratch.rows);
         self.targets(&delete.input, under.outer, &mut found).await?;
-        self.lock_all(&found, (RowLockMode::Update, IfLocked::Wait))?;
+        self.lock_all(&found, (RowLockMode::Update, IfLocked::Wait)).await?;
         let tables = self.tables;
         let table = &tables[delete.table];
         let has_referrers = !table.referrers.is_empty();

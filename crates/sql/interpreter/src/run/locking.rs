@@ -1,8 +1,8 @@
 //! Locks of the rows that a statement changes, locks or references.
 //!
-//! A statement locks all rows that it has found before it changes the first one. If one of them may
-//! have changed since its snapshot, it locks the others, too, and runs again: it need not find them
-//! changed one by one.
+//! A statement locks all rows that it has found before it changes the first one. Where a row may
+//! have changed since the snapshot, it is looked at once more when all are locked. If one has
+//! changed, the statement runs again, with all the locks: it need not find them changed one by one.
 
 use super::Run;
 use crate::bind::BoundTable;
@@ -21,15 +21,10 @@ const OF_INDEX: u32 = 1 << 31;
 /// The locks that a statement takes before it changes rows.
 #[derive(Default)]
 pub(super) struct Locking {
-    /// Whether a row may have changed since the snapshot.
+    /// Whether a row has changed since the snapshot.
     is_outdated: bool,
-}
-
-impl Locking {
-    /// All rows are locked.
-    pub fn end(self) -> Result<()> {
-        if self.is_outdated { Err(Failure::Again) } else { Ok(()) }
-    }
+    /// Rows that may have changed since the snapshot.
+    doubtful: Vec<RowId>,
 }
 
 impl<E: Env> Run<'_, '_, E> {
@@ -49,7 +44,11 @@ impl<E: Env> Run<'_, '_, E> {
 
     /// Locks all of these rows.
     #[inline]
-    pub(super) fn lock_all(&mut self, found: &Rows, how: (RowLockMode, IfLocked)) -> Result<()> {
+    pub(super) async fn lock_all(
+        &mut self,
+        found: &Rows,
+        how: (RowLockMode, IfLocked),
+    ) -> Result<()> {
         if self.frame.locker.is_none() {
             return Ok(());
         }
@@ -59,16 +58,27 @@ impl<E: Env> Run<'_, '_, E> {
                 self.lock_row(id, how, &mut locks)?;
             }
         }
-        locks.end()
+        self.end_locking(locks).await
     }
 
     /// Locks these rows to be changed.
-    pub(super) fn lock_rows(&mut self, rows: &[RowId], mode: RowLockMode) -> Result<()> {
+    pub(super) async fn lock_rows(&mut self, rows: &[RowId], mode: RowLockMode) -> Result<()> {
         let mut locks = Locking::default();
         for &id in rows {
             self.lock_row(id, (mode, IfLocked::Wait), &mut locks)?;
         }
-        locks.end()
+        self.end_locking(locks).await
+    }
+
+    /// All rows are locked.
+    #[inline]
+    pub(super) async fn end_locking(&mut self, locks: Locking) -> Result<()> {
+        for id in locks.doubtful {
+            if locks.is_outdated || Box::pin(self.txn.has_changed(id)).await? {
+                return Err(Failure::Again);
+            }
+        }
+        if locks.is_outdated { Err(Failure::Again) } else { Ok(()) }
     }
 
     /// Locks a single row to be changed.
@@ -76,7 +86,8 @@ impl<E: Env> Run<'_, '_, E> {
     pub(super) fn lock_one(&mut self, id: RowId, mode: RowLockMode) -> Result<()> {
         let mut locks = Locking::default();
         self.lock_row(id, (mode, IfLocked::Wait), &mut locks)?;
-        locks.end()
+        let is_doubtful = locks.is_outdated || !locks.doubtful.is_empty();
+        if is_doubtful { Err(Failure::Again) } else { Ok(()) }
     }
 
     fn lock_found(
@@ -90,7 +101,7 @@ impl<E: Env> Run<'_, '_, E> {
         let renews = locker.renews_snapshots();
         match locker.lock(table.0, self.txn.key_words(id), mode, if_locked) {
             RowLockAnswer::Held => {}
-            RowLockAnswer::MayBeOutdated if renews => locks.is_outdated = true,
+            RowLockAnswer::MayBeOutdated if renews => locks.doubtful.push(id),
             RowLockAnswer::MayBeOutdated => self.frame.locked_late.push(id),
             RowLockAnswer::MustWait => return Err(Failure::Again),
             RowLockAnswer::Refused => return Err(locker.refusal().into()),
@@ -146,18 +157,22 @@ impl<E: Env> Run<'_, '_, E> {
         if answer == RowLockAnswer::Busy
             && let Some(row) = self.txn.read(table.id, key).await?
             && !self.txn.is_outdated(row)
-            && share() == RowLockAnswer::Held
         {
-            // Its holders keep the row, so the insert fails at once.
-            return Ok(());
+            match share() {
+                // Its holders keep the row, so the insert fails at once.
+                RowLockAnswer::Held => return Ok(()),
+                // Two inserts that both wait for more than this lock would wait for each other.
+                RowLockAnswer::MayBeOutdated => return self.require_unchanged(row, renews).await,
+                _ => {}
+            }
         }
         let may_be_outdated = match answer {
-            RowLockAnswer::Busy => lock_key(&**locker, of, key)? && renews,
-            answer => answer == RowLockAnswer::MayBeOutdated && renews,
+            RowLockAnswer::Busy => lock_key(&**locker, of, key)?,
+            answer => answer == RowLockAnswer::MayBeOutdated,
         };
         // Most changes that the locker means are those of other keys.
         if may_be_outdated && self.txn.is_key_outdated(table.id, key).await? {
-            return Err(Failure::Again);
+            return Err(if renews { Failure::Again } else { changed() });
         }
         Ok(())
     }
@@ -170,24 +185,46 @@ impl<E: Env> Run<'_, '_, E> {
         let renews = locker.renews_snapshots();
         let (table, key) = (self.txn.table(id), self.txn.key_words(id));
         let answer = locker.lock(table.0, key, RowLockMode::KeyShare, IfLocked::Wait);
-        let has_changed = match answer {
-            RowLockAnswer::MustWait | RowLockAnswer::Busy => return Err(Failure::Again),
-            RowLockAnswer::Refused => return Err(locker.refusal().into()),
-            RowLockAnswer::MayBeOutdated => self.txn.has_changed(id).await?,
-            RowLockAnswer::Held => self.txn.is_outdated(id),
-        };
-        match has_changed {
+        match answer {
+            RowLockAnswer::MustWait | RowLockAnswer::Busy => Err(Failure::Again),
+            RowLockAnswer::Refused => Err(locker.refusal().into()),
+            RowLockAnswer::MayBeOutdated => self.require_unchanged(id, renews).await,
+            RowLockAnswer::Held if self.txn.is_outdated(id) => {
+                Err(if renews { Failure::Again } else { changed() })
+            }
+            RowLockAnswer::Held => Ok(()),
+        }
+    }
+
+    /// Waits for those who may delete a row or change its key. If they have, the statement runs
+    /// again. Others may change the row then.
+    #[cold]
+    pub(super) async fn wait_for_deletion(&mut self, id: RowId) -> Result<()> {
+        let mark = self.frame.locker.as_ref().map(|HeldLocker(locker)| locker.mark());
+        self.lock_equal(id).await?;
+        if let (Some(HeldLocker(locker)), Some(mark)) = (&self.frame.locker, mark) {
+            locker.release_to(mark);
+        }
+        Ok(())
+    }
+
+    /// A row that was locked must be as it was read.
+    #[cold]
+    async fn require_unchanged(&mut self, id: RowId, renews: bool) -> Result<()> {
+        match self.txn.has_changed(id).await? {
             true => Err(if renews { Failure::Again } else { changed() }),
             false => Ok(()),
         }
     }
 
-    /// Locks the key of a row to be inserted in a unique index. The commit finds rows that have got
-    /// the same key since the snapshot.
+    /// Locks the key of a row to be inserted in a unique index. Where a row may have got the same
+    /// key since the snapshot, the statement looks again on a newer one, or the commit does.
     pub(super) fn lock_new_entry(&self, index: txn::IndexId, key: &Key) -> Result<()> {
         match &self.frame.locker {
             Some(HeldLocker(locker)) if locker.has_room() => {
-                lock_key(&**locker, index.0 | OF_INDEX, key).map(drop)
+                let may_be_outdated = lock_key(&**locker, index.0 | OF_INDEX, key)?;
+                let sees_newer = may_be_outdated && locker.renews_snapshots();
+                if sees_newer { Err(Failure::Again) } else { Ok(()) }
             }
             _ => Ok(()),
         }

@@ -160,7 +160,7 @@ impl<E: Env> Run<'_, '_, E> {
         found: &[RowId],
         changes: &mut KeyChanges,
     ) -> Result<()> {
-        self.lock_rows(found, RowLockMode::Update)?;
+        self.lock_rows(found, RowLockMode::Update).await?;
         for &id in found {
             self.check_interrupt()?;
             if !self.tables[at].referrers.is_empty() {
@@ -182,7 +182,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let columns: Vec<usize> = sets.iter().map(|(column, _)| *column).collect();
         let concerns = |own: &[usize]| columns.iter().any(|column| own.contains(column));
-        self.lock_rows(found, mode_of(&self.tables[at], concerns))?;
+        self.lock_rows(found, mode_of(&self.tables[at], concerns)).await?;
         for &id in found {
             self.check_interrupt()?;
             let old = Box::pin(self.copy_of(at, id)).await?;

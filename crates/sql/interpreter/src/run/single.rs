@@ -310,7 +310,7 @@ impl<E: Env> Run<'_, '_, E> {
             IfLocked::Skip => self.rows_not_locked(input, mode, under).await?,
             _ => {
                 let found = self.rows_of(input, under).await?;
-                self.lock_all(&found, (mode, if_locked))?;
+                self.lock_all(&found, (mode, if_locked)).await?;
                 found
             }
         };
@@ -350,7 +350,7 @@ impl<E: Env> Run<'_, '_, E> {
                     free.push(at);
                 }
             }
-            locks.end()?;
+            self.end_locking(locks).await?;
             if free.len() >= under.wanted || found.len() < asked {
                 return Ok(found.reordered(&free));
             }

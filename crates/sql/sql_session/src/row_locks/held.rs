@@ -5,11 +5,15 @@ use super::table::Taken;
 use super::{Owner, RowKey, RowLocks};
 use interpreter::{IfLocked, RowLockAnswer, RowLockMode, RowLocker};
 use sql_value::Error;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Number of locks above which a transaction locks no keys of new rows: two transactions with the
 /// same key conflict at their commits then.
 const NEW_ROWS_MAX: usize = 4_096;
+
+/// Number of locks for which a session keeps room.
+const ROOM_KEPT: usize = 1_024;
 
 /// A point in the list of locks: those behind it are released when a savepoint is rolled back to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,6 +43,9 @@ pub(super) struct Held {
     refused: usize,
     /// Number of locks before the statement.
     before: usize,
+    /// Rows that the statement has locked and that may have changed since the snapshot, where the
+    /// transaction keeps its snapshot: further runs of the statement look at them, too.
+    late: BTreeSet<RowKey>,
 }
 
 struct HeldRow {
@@ -84,6 +91,7 @@ impl SessionRows {
     pub fn begin_runs(&self) {
         let mut held = self.held();
         held.refusals.clear();
+        held.late.clear();
         held.before = held.rows.len();
     }
 
@@ -154,6 +162,7 @@ impl SessionRows {
         {
             self.locks.release(self.owner, row, before, changed_at.filter(|_| mode.is_exclusive()));
         }
+        held.rows.shrink_to(ROOM_KEPT);
     }
 
     /// Takes the request that waits back.
@@ -167,8 +176,13 @@ impl SessionRows {
 
     /// A request was granted.
     pub(super) fn add(&self, queued: &Queued) {
-        let &Queued { row, mode, before, .. } = queued;
-        self.held().rows.push(HeldRow { row, mode, before });
+        let &Queued { row, mode, before, ref signal } = queued;
+        let is_changed = signal.granted().is_some_and(|grant| grant.is_changed);
+        let mut held = self.held();
+        held.rows.push(HeldRow { row, mode, before });
+        if is_changed && !held.renews {
+            held.late.insert(row);
+        }
     }
 
     /// Takes a grant, as a wait does; false if the request still waits.
@@ -192,10 +206,15 @@ impl SessionRows {
         let refused =
             (held.refused..held.refusals.len()).find(|&at| waits && held.refusals[at].0 == row);
         match self.locks.take(self.owner, row, mode, waits && refused.is_none()) {
+            Taken::Before if held.late.contains(&row) => RowLockAnswer::MayBeOutdated,
             Taken::Before => RowLockAnswer::Held,
             Taken::Now(before) => {
                 held.rows.push(HeldRow { row, mode, before });
-                match self.locks.is_changed_since(row, held.time) {
+                let may_be_outdated = self.locks.is_changed_since(row, held.time);
+                if may_be_outdated && !held.renews {
+                    held.late.insert(row);
+                }
+                match may_be_outdated {
                     true => RowLockAnswer::MayBeOutdated,
                     false => RowLockAnswer::Held,
                 }

@@ -7,7 +7,7 @@
 
 use super::Owner;
 use interpreter::RowLockMode;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// The lock of a row.
@@ -160,21 +160,38 @@ impl RowQueue {
         }
     }
 
+    /// The queue as it is now.
+    pub fn view(&self) -> QueueView {
+        let waiters: Vec<_> = self.waiters.iter().map(|one| (one.owner, one.mode)).collect();
+        let places = waiters.iter().enumerate().map(|(at, one)| (one.0, at)).collect();
+        QueueView { holders: self.holders.clone(), waiters, places }
+    }
+}
+
+/// A queue as it was at a moment.
+#[derive(Default)]
+pub(crate) struct QueueView {
+    holders: Vec<(Owner, RowLockMode)>,
+    waiters: Vec<(Owner, RowLockMode)>,
+    /// The places of those who wait.
+    places: BTreeMap<Owner, usize>,
+}
+
+impl QueueView {
     /// Sessions that a waiting one waits for; it waits for the others through these.
     pub fn blockers(&self, owner: Owner) -> Vec<Owner> {
-        let Some(at) = self.waiters.iter().position(|one| one.owner == owner) else {
-            return Vec::new();
-        };
-        let mode = self.waiters[at].mode;
+        let Some(&at) = self.places.get(&owner) else { return Vec::new() };
+        let mode = self.waiters[at].1;
         let holders = self.holders.iter().filter(|one| one.0 != owner);
         let holders = holders.filter(|one| one.1.conflicts_with(mode)).map(|one| one.0);
         let mut blockers: Vec<Owner> = holders.collect();
-        let before = self.waiters.iter().take(at).rev();
-        for one in before.filter(|one| one.mode.conflicts_with(mode)) {
-            blockers.push(one.owner);
-            // Earlier requests that conflict with this mode conflict with a stronger one, too.
-            if one.mode >= mode {
-                break;
+        for &(before, its) in self.waiters[..at].iter().rev() {
+            if its.conflicts_with(mode) {
+                blockers.push(before);
+                // Earlier requests that conflict with this mode conflict with a stronger one, too.
+                if its >= mode {
+                    break;
+                }
             }
         }
         blockers

@@ -5,7 +5,7 @@
 //! statement runs once more than it must.
 
 use super::deadlock::Waits;
-use super::queue::{RowQueue, Signal};
+use super::queue::{QueueView, RowQueue, Signal};
 use super::{Owner, RowKey};
 use interpreter::RowLockMode;
 use std::collections::HashMap;
@@ -134,10 +134,16 @@ impl RowLocks {
         self.with(row, |queue| queue.release(owner, kept, changed_at.is_some()));
     }
 
-    /// The sessions that a waiting one waits for at a row.
-    pub(super) fn blockers(&self, owner: Owner, row: RowKey) -> Vec<Owner> {
-        let shard = self.shard(row);
-        shard.get(&row).map(|queue| queue.blockers(owner)).unwrap_or_default()
+    /// The queue of a row as it is now.
+    pub(super) fn view(&self, row: RowKey) -> QueueView {
+        #[cfg(test)]
+        self.waits.views.fetch_add(1, Relaxed);
+        self.shard(row).get(&row).map(RowQueue::view).unwrap_or_default()
+    }
+
+    /// Whether a session holds a row.
+    pub(super) fn is_held_by(&self, owner: Owner, row: RowKey) -> bool {
+        self.shard(row).get(&row).is_some_and(|queue| queue.held_by(owner).is_some())
     }
 
     /// Those who hold a row.

@@ -62,16 +62,11 @@ impl SessionRows {
     ) -> Result<Waited, SqlError> {
         let until_ns = waiter.now_ns().saturating_add(most.as_nanos() as u64);
         let limit = waiter.lock_timeout().unwrap_or(WAIT_MAX).min(WAIT_MAX);
-        let mut look_ns = begun_ns.saturating_add(DEADLOCK_AFTER.as_nanos() as u64);
+        let first_look_ns = begun_ns.saturating_add(DEADLOCK_AFTER.as_nanos() as u64);
+        let mut look_ns = first_look_ns.max(waiter.now_ns());
+        let mut has_looked = false;
+        let mut granted = queued.signal.granted();
         loop {
-            let now_ns = waiter.now_ns();
-            if now_ns >= look_ns {
-                look_ns = now_ns.saturating_add(DEADLOCK_AGAIN.as_nanos() as u64);
-                if self.locks().gives_up(self.owner(), queued.row) {
-                    return Err(deadlock());
-                }
-            }
-            let mut granted = queued.signal.granted();
             if let Some(grant) = *granted {
                 return Ok(Waited::Granted(grant));
             }
@@ -81,6 +76,18 @@ impl SessionRows {
             if waited >= limit {
                 return Err(timed_out(limit));
             }
+            // Each part of a wait looks, and its end leaves that to the next part.
+            if now_ns >= look_ns && (now_ns < until_ns || !has_looked) {
+                has_looked = true;
+                look_ns = now_ns.saturating_add(DEADLOCK_AGAIN.as_nanos() as u64);
+                // Queues are read without this lock.
+                drop(granted);
+                if self.locks().gives_up(self.owner(), queued.row) {
+                    return Err(deadlock());
+                }
+                granted = queued.signal.granted();
+                continue;
+            }
             if now_ns >= until_ns {
                 return Ok(Waited::NotYet);
             }
@@ -88,9 +95,6 @@ impl SessionRows {
             let rest = Duration::from_nanos(until_ns - now_ns).min(limit - waited).min(to_look);
             let woken = queued.signal.changed().wait_timeout(granted, LOOK.min(rest));
             granted = woken.expect("no holder panics").0;
-            if let Some(grant) = *granted {
-                return Ok(Waited::Granted(grant));
-            }
         }
     }
 }

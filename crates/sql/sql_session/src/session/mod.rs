@@ -379,11 +379,14 @@ impl<H: Host> SqlSession<H> {
     /// The server has refused something inside of a transaction block, such as a message of the
     /// client: the block has failed. Does nothing outside of one.
     pub fn fail(&mut self) {
-        if let Some(block) = &mut self.block {
+        if let Some(mut block) = self.block.take() {
             block.has_failed = true;
             // Nobody needs them any more: the block goes on behind its last savepoint, if at all.
             let kept = block.savepoints.last().map(|savepoint| savepoint.locks);
             self.row_locks.release_to(kept.unwrap_or_default());
+            let last = block.savepoints.len().checked_sub(1);
+            self.release_locks_behind(&mut block, last);
+            self.block = Some(block);
         }
     }
 

@@ -369,6 +369,16 @@ impl<H: Host> SqlSession<H> {
         })
     }
 
+    /// Whether the committed catalog has other storage for one of the tables of a version.
+    fn have_moved(&self, version: &Version, tables: &[usize]) -> bool {
+        let current = self.database.version();
+        tables.iter().any(|&table| {
+            let own = version.definition_of(table);
+            let now = current.definitions.iter().find(|other| other.id == own.id);
+            now.is_none_or(|now| now.physical != own.physical)
+        })
+    }
+
     /// The plan for the catalog that the block sees, with shares in the tables whose storage it
     /// needs.
     fn planned_in_block(
@@ -385,15 +395,9 @@ impl<H: Host> SqlSession<H> {
             for &table in planned.shared(&version) {
                 block.locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
-            let current = self.database.version();
-            let is_moved = |&table: &usize| {
-                let own = version.definition_of(table);
-                let now = current.definitions.iter().find(|other| other.id == own.id);
-                now.is_none_or(|now| now.physical != own.physical)
-            };
             let has_moved = block.change.is_none()
-                && current.serial != version.serial
-                && planned.shared(&version).iter().any(is_moved);
+                && self.database.serial() != version.serial
+                && self.have_moved(&version, planned.shared(&version));
             if !has_moved {
                 self.sequences.set_version(&version, &granted);
                 return Ok((version, planned));

@@ -21,6 +21,7 @@ use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
+use crate::locks::TableMark;
 use crate::outcome::Outcome;
 use crate::row_locks::LockMark;
 use crate::waiting::Waiter;
@@ -70,8 +71,10 @@ pub(crate) struct Savepoint {
     /// Whether the statements before it cannot be repeated.
     is_lost: bool,
     settings: SavedSettings,
-    /// The locks of rows that precede it.
+    /// The locks that precede it: of rows, of tables, and advisory ones of the transaction.
     pub(super) locks: LockMark,
+    pub(super) table_locks: TableMark,
+    pub(super) advisory: usize,
     /// The state of the engine's transaction, if one was running.
     engine: Option<EngineState>,
 }
@@ -293,6 +296,8 @@ impl<H: Host> SqlSession<H> {
                 version: block.change.as_ref().and(block.version.clone()),
                 is_lost: block.log.is_lost(),
                 locks: self.row_locks.mark(),
+                table_locks: block.locks.mark(),
+                advisory: self.advisory.count_of_transaction(),
                 settings: self.settings.save(),
             });
         }
@@ -338,6 +343,7 @@ impl<H: Host> SqlSession<H> {
         }
         let has_settled = block.log.has_settled_since(writes);
         let must_repeat = is_changed && (has_settled || !block.return_to(engine));
+        self.release_locks_behind(block, Some(at));
         if has_settled || is_lost && must_repeat {
             let message =
                 "this transaction is too long, or has changed too much, for ROLLBACK TO SAVEPOINT";
@@ -356,6 +362,25 @@ impl<H: Host> SqlSession<H> {
         }
         let mut attempts = self.new_attempts();
         self.repeat(block, &mut attempts).await
+    }
+}
+
+impl<H: Host> SqlSession<H> {
+    /// Releases the table locks and advisory locks of the transaction that came after a savepoint,
+    /// or all of them: what was changed since is undone, or will be. Those of tables stay while the
+    /// catalog is changed: they guard its storage.
+    pub(super) fn release_locks_behind(
+        &mut self,
+        block: &mut Block<H::Env>,
+        savepoint: Option<usize>,
+    ) {
+        let savepoint = savepoint.map(|at| &block.savepoints[at]);
+        let tables = savepoint.map_or_else(TableMark::default, |one| one.table_locks);
+        let advisory = savepoint.map_or(0, |one| one.advisory);
+        if block.change.is_none() {
+            block.locks.release_to(self.database.locks(), tables);
+        }
+        self.advisory.release_behind(self.database.advisory_locks(), advisory);
     }
 }
 

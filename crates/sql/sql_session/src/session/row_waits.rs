@@ -4,8 +4,8 @@
 //! somebody else holds one, its request is in the row's queue, and the statement ends: what it has
 //! changed is undone, and its locks stay. The session waits, for a while with its lane, then
 //! without. Then the statement runs again: at READ COMMITTED on a newer snapshot, so that its
-//! conditions hold for the newest version of each row. At the other levels it fails if the one who
-//! held the row has committed a change.
+//! conditions hold for the newest version of each row. At the other levels it fails if the row has
+//! changed since the snapshot.
 //!
 //! Decision: docs/decisions/0361-rows-are-locked-before-they-are-changed.md
 
@@ -155,13 +155,8 @@ impl<H: Host> SqlSession<H> {
                 Ok(waited) => waited,
                 Err(error) => return Ok(self.refuse_wait(row, error)?),
             };
-            match waited {
-                Waited::Granted(grant) if grant.is_changed && !block.renews() => {
-                    let message = "could not serialize access due to concurrent update";
-                    return Err(SqlError::new("40001", message).into());
-                }
-                Waited::Granted(_) => return Ok(self.check()?),
-                Waited::NotYet => {}
+            if let Waited::Granted(_) = waited {
+                return Ok(self.check()?);
             }
             self.park_waiting(block).await;
             part = PART;

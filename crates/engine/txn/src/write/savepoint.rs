@@ -210,8 +210,9 @@ impl<E: Env> LaneInner<E> {
             undo.changes.clear();
         } else {
             // The savepoint before it has the state of an access from its first change since then.
-            let mut kept = savepoint.changes.min(undo.changes.len());
-            for at in kept..undo.changes.len() {
+            let first = savepoint.changes.min(undo.changes.len());
+            let mut kept = first;
+            for at in first..undo.changes.len() {
                 if undo.changes[at].1.fresh.at < words {
                     undo.changes.swap(kept, at);
                     kept += 1;

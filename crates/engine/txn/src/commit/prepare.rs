@@ -16,7 +16,11 @@ use crate::write::{LeafSeen, LeafSeenId};
 use fabric::{Batch, Env, Mutant};
 use index::tree::{LeafRead, LeafView, Tree};
 use layout::{GlobalPtr, Key, VersionWord, bucket};
+use std::collections::HashMap;
 use std::ops::Range;
+
+/// Number of locked leaves from which on a map finds one.
+const LEAVES_SEARCHED_MAX: usize = 32;
 
 /// The abort reason of a commit whose preparation failed.
 fn abort_of(error: TxnError) -> Abort {
@@ -47,7 +51,6 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn prepare_all(&mut self) -> Result<(), TxnError> {
-        self.writes.check_size()?;
         self.writes.locks.leaves.clear();
         self.writes.bare_leaves.clear();
         self.writes.indexed.clear();
@@ -273,13 +276,29 @@ impl<E: Env> LaneInner<E> {
 
     /// Adds the leaves without inserts to the locks, unless an insert already locks them.
     fn lock_bare_leaves(&mut self) -> Result<(), TxnError> {
+        let leaf = |seen: LeafSeenId| self.txn.leaves_seen[seen].leaf;
+        let locks = &mut self.writes.locks.leaves;
+        let is_searched = locks.len() + self.writes.bare_leaves.len() <= LEAVES_SEARCHED_MAX;
+        let mut places: HashMap<GlobalPtr, LeafSeenId> = match is_searched {
+            true => HashMap::new(),
+            false => locks.iter().map(|lock| (leaf(lock.seen), lock.seen)).collect(),
+        };
         for number in 0..self.writes.bare_leaves.len() {
             let seen = self.writes.bare_leaves[number];
-            let leaf = |seen| self.txn.leaves_seen[seen].leaf;
-            let known = self.writes.locks.leaves.iter().find(|lock| leaf(lock.seen) == leaf(seen));
+            let locks = &mut self.writes.locks.leaves;
+            let leaf = |seen: LeafSeenId| self.txn.leaves_seen[seen].leaf;
+            let known = match is_searched {
+                true => locks.iter().map(|lock| lock.seen).find(|&one| leaf(one) == leaf(seen)),
+                false => places.get(&leaf(seen)).copied(),
+            };
             match known {
-                None => self.writes.locks.leaves.push(LeafLock::bare(seen)),
-                Some(known) if self.is_same_reading(known.seen, seen) => {}
+                None => {
+                    locks.push(LeafLock::bare(seen));
+                    if !is_searched {
+                        places.insert(leaf(seen), seen);
+                    }
+                }
+                Some(known) if self.is_same_reading(known, seen) => {}
                 Some(_) => return Err(Abort::InsertConflict.into()),
             }
         }

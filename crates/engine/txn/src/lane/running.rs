@@ -236,7 +236,7 @@ impl RunningTransaction {
         }
         if self.accesses.len() == ACCESSES_MAX {
             return Err(TxnError::TooLarge(
-                "it touches more than 1,048,576 rows; use for_each or several transactions",
+                "it touches more than 4,194,304 rows; use for_each or several transactions",
             ));
         }
         let access = self.accesses.add(Access::absent(table, key_at));

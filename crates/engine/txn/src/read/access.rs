@@ -222,14 +222,14 @@ pub(crate) struct AccessMap {
 /// cache.
 ///
 /// ```text
-///  63            32 31        20 19        0
+///  63            32 31        22 21        0
 /// +----------------+------------+-----------+
 /// | hash, upper 32 | generation |  access   |
 /// +----------------+------------+-----------+
 /// ```
 type Place = u64;
 
-const ACCESS_BITS: u32 = 20;
+const ACCESS_BITS: u32 = 22;
 const _: () = assert!(ACCESSES_MAX == 1 << ACCESS_BITS);
 /// Generations begin with 1; places that were never used have 0.
 const GENERATION_MAX: u32 = (1 << (32 - ACCESS_BITS)) - 1;

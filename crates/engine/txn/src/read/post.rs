@@ -12,8 +12,8 @@ use index::hash::{Directory, HashTable};
 use layout::row::Cover;
 use layout::{GlobalPtr, Key};
 
-/// Maximal number of rows in one transaction's access set.
-pub const ACCESSES_MAX: usize = 1 << 20;
+/// Maximal number of rows in one transaction's access set, those that it writes included.
+pub const ACCESSES_MAX: usize = 1 << 22;
 
 /// Maximal number of words of rows that a transaction may hold (512 MiB); the batch's own limit is
 /// far larger.

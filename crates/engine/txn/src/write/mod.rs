@@ -27,8 +27,6 @@ use fabric::{Env, Mutant, Span};
 use layout::row::KEY;
 use layout::{GlobalPtr, Key, VersionWord, bucket};
 
-pub use crate::write::write_set::WRITES_MAX;
-
 /// The table or index of a bucket or leaf.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Owner {
@@ -163,7 +161,6 @@ impl<E: Env> LaneInner<E> {
             (State::Absent, Absence::Later) => return Err(Abort::InsertConflict.into()),
             (State::Absent, _) => {}
         }
-        self.writes.check_room()?;
         self.txn.undo.note(access, &entry);
         self.refill(access);
         if self.txn.accesses[access].is_new() {

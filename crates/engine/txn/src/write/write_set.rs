@@ -10,9 +10,10 @@ use crate::write::secondary::Entry;
 use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
 use fabric::{Env, Mutant, Span};
 use layout::{BucketLayout, GlobalPtr, Key, bucket};
+use std::collections::HashMap;
 
-/// Maximal number of rows that one transaction may write.
-pub const WRITES_MAX: usize = 1 << 16;
+/// Number of buckets from which on a map finds one.
+const BUCKETS_SEARCHED_MAX: usize = 32;
 
 /// A bucket into which the transaction inserts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,6 +110,8 @@ pub(crate) struct WriteSet {
     /// The accesses with writes, in order.
     pub rows: Vec<AccessId>,
     pub bucket_inserts: List<BucketInsert>,
+    /// Where they are in the list, if they are many. A rollback may leave elements that are not.
+    bucket_places: HashMap<GlobalPtr, BucketInsertId>,
     pub insert_blocks: List<InsertBlock>,
     pub leaf_inserts: Vec<LeafInsert>,
     /// Number of leaves that were read up to the last one of an insert.
@@ -141,6 +144,9 @@ impl WriteSet {
     pub fn reset(&mut self) {
         self.rows.clear();
         self.bucket_inserts.clear();
+        if !self.bucket_places.is_empty() {
+            self.bucket_places = HashMap::new();
+        }
         self.insert_blocks.clear();
         self.leaf_inserts.clear();
         self.leaves_needed = 0;
@@ -153,30 +159,6 @@ impl WriteSet {
         self.rows.is_empty()
     }
 
-    /// Checks that there is room for one more row.
-    ///
-    /// # Errors
-    ///
-    /// If the write set has its maximal size.
-    pub fn check_room(&self) -> Result<(), TxnError> {
-        if self.rows.len() >= WRITES_MAX {
-            return Err(too_many_writes());
-        }
-        Ok(())
-    }
-
-    /// Checks that a commit can take the write set.
-    ///
-    /// # Errors
-    ///
-    /// If the write set is larger than the maximum.
-    pub fn check_size(&self) -> Result<(), TxnError> {
-        if self.rows.len() > WRITES_MAX {
-            return Err(too_many_writes());
-        }
-        Ok(())
-    }
-
     /// The bucket's element in the write set. Two keys of a bucket may have been looked up at
     /// different times: one swap proves both absent only if both lookups found the same insert
     /// word.
@@ -185,9 +167,7 @@ impl WriteSet {
         env: &E,
         seen: &BucketSeen,
     ) -> Result<BucketInsertId, TxnError> {
-        let known = self.bucket_inserts.iter().position(|other| other.bucket == seen.bucket);
-        if let Some(known) = known {
-            let known = BucketInsertId::new(known as u32);
+        if let Some(known) = self.known_bucket(seen.bucket) {
             let is_same = self.bucket_inserts[known].insert == seen.insert;
             if !is_same && !env.mutant(Mutant::WriteMixBucketReadings) {
                 return Err(Abort::InsertConflict.into());
@@ -203,7 +183,22 @@ impl WriteSet {
             owner: seen.owner,
         });
         let BucketSeen { bucket, insert, last, owner, .. } = *seen;
-        Ok(self.bucket_inserts.add(BucketInsert { bucket, insert, block, last, owner }))
+        let added = self.bucket_inserts.add(BucketInsert { bucket, insert, block, last, owner });
+        if self.bucket_inserts.len() > BUCKETS_SEARCHED_MAX {
+            self.bucket_places.insert(bucket, added);
+        }
+        Ok(added)
+    }
+
+    /// Finds a bucket into which the transaction inserts.
+    fn known_bucket(&self, bucket: GlobalPtr) -> Option<BucketInsertId> {
+        let is_it = |insert: &BucketInsert| insert.bucket == bucket;
+        let searched = self.bucket_inserts.len().min(BUCKETS_SEARCHED_MAX);
+        if let Some(at) = self.bucket_inserts.iter().take(searched).position(is_it) {
+            return Some(BucketInsertId::new(at as u32));
+        }
+        let known = *self.bucket_places.get(&bucket)?;
+        self.bucket_inserts.get(known.position() as usize).filter(|one| is_it(one)).map(|_| known)
     }
 
     /// Adds an entry for a leaf that was read.
@@ -269,8 +264,4 @@ impl WriteSet {
             self.bare_leaves.push(seen);
         }
     }
-}
-
-fn too_many_writes() -> TxnError {
-    TxnError::TooLarge("it writes more than 65,536 rows; use several transactions")
 }

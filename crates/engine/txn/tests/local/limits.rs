@@ -10,7 +10,6 @@ use memory::mover::OVERFLOW_COUNT_MAX;
 use txn::catalog::{INDEXES_MAX, TABLES_MAX};
 use txn::local::{OpenConfig, OpenError, SERVER_BYTES_MIN, open};
 use txn::read::ACCESSES_MAX;
-use txn::write::WRITES_MAX;
 use txn::{
     Abort, Database, DatabaseConfig, Isolation, Outcome, RowId, TableId, TableSpec, TxnError,
 };
@@ -229,25 +228,6 @@ fn lanes_run_out_and_come_back() {
 }
 
 #[test]
-fn a_transaction_inserts_a_number_of_rows_at_most() {
-    let database = database();
-    let table = tree_table(&database);
-    let mut lane = run_now(database.lane()).expect("a lane");
-    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-    let all = keys(table, 0..WRITES_MAX as i64 + 1);
-    let refused = run_now(txn.insert_many(&all, &mut Vec::new())).expect_err("one too many");
-    assert_eq!(
-        refused.to_string(),
-        "the transaction is too large: it writes more than 65,536 rows; use several transactions"
-    );
-    // Only the statement has failed.
-    assert_eq!(run_now(txn.commit()), Outcome::Committed);
-    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-    assert!(run_now(txn.read(table, &key(WRITES_MAX as i64 - 1))).expect("readable").is_some());
-    assert!(run_now(txn.read(table, &key(WRITES_MAX as i64))).expect("readable").is_none());
-}
-
-#[test]
 fn a_transaction_touches_a_number_of_rows_at_most() {
     let database = database();
     let table = tree_table(&database);
@@ -263,7 +243,7 @@ fn a_transaction_touches_a_number_of_rows_at_most() {
     let refused = run_now(txn.read(table, &key(-1))).expect_err("one too many");
     assert_eq!(
         refused.to_string(),
-        "the transaction is too large: it touches more than 1,048,576 rows; use for_each or several \
+        "the transaction is too large: it touches more than 4,194,304 rows; use for_each or several \
          transactions"
     );
 }
@@ -452,4 +432,51 @@ fn keys_of_other_columns_are_refused() {
     assert_eq!(run_now(txn.read(table, &key(1))), Ok(None));
     run_now(txn.insert(hashed, &key(1))).expect("is free");
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
+}
+
+/// More rows than one transaction could once write, in all storages, with an index.
+#[test]
+fn a_transaction_writes_hundreds_of_thousands_of_rows() {
+    const ROWS: i64 = 150_000;
+    for storage in [Storage::Tree, Storage::HashOutside, Storage::HashInlined] {
+        let database = open(&config(1 << 30)).expect("memory");
+        let mut spec = TableSpec { indexes: vec![index("by_value")], ..spec("t") };
+        (spec.design.storage, spec.design.size_hint) = (storage, ROWS as u64);
+        let table = run_now(database.create_table(spec)).expect("created");
+        let by_value = database.index("t", "by_value").expect("it was created");
+        let mut lane = run_now(database.lane()).expect("a lane");
+        for (round, value) in [1, 2, -1, 3].into_iter().enumerate() {
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let mut rows = Vec::new();
+            for part in 0..ROWS / 1000 {
+                let all = keys(table, part * 1000..(part + 1) * 1000);
+                if round == 0 || round == 3 {
+                    run_now(txn.insert_many(&all, &mut rows)).expect("there is room");
+                } else {
+                    let mut found = Vec::new();
+                    run_now(txn.read_many(&all, &mut found)).expect("there is room");
+                    rows = found.into_iter().map(|row| row.expect("it exists")).collect();
+                }
+                for &row in &rows {
+                    match value {
+                        -1 => txn.delete(row),
+                        value => txn.update(row).set_int(VALUE, value),
+                    }
+                }
+            }
+            assert_eq!(run_now(txn.commit()), Outcome::Committed, "{storage:?} {round}");
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let values = [(0, value), (ROWS - 1, value)].map(|(id, value)| {
+                let row = run_now(txn.read(table, &key(id))).expect("readable");
+                (row.map(|row| txn.row(row).int(VALUE)), (value > 0).then_some(value))
+            });
+            assert!(values.iter().all(|(found, expected)| found == expected), "{storage:?}");
+            let mut rows = Vec::new();
+            run_now(txn.lookup(by_value, &key(value), &mut rows)).expect("readable");
+            assert_eq!(rows.len(), if value > 0 { ROWS as usize } else { 0 }, "{storage:?}");
+        }
+        run_now(lane.rest()).expect("reachable");
+        let report = run_now(database.check()).expect("readable");
+        assert_eq!((&report.errors, &report.locks), (&Vec::new(), &Vec::new()));
+    }
 }

@@ -313,3 +313,21 @@ fn a_routine_undoes_the_handled_blocks_that_have_failed() {
     assert_eq!(client.run("CALL count_up(3000)"), "CALL");
     assert_eq!(client.run("SELECT n FROM c"), "1500\nSELECT 1");
 }
+
+/// More rows than one transaction of the engine could once change.
+#[test]
+fn statements_change_hundreds_of_thousands_of_rows() {
+    let database = new_database();
+    let mut client = Client::of(&database);
+    client.run("CREATE TABLE big (id int PRIMARY KEY, v int, w int)");
+    client.run("INSERT INTO big VALUES (0, 0, 0)");
+    let fill = "INSERT INTO big SELECT g, g % 7, 1 FROM generate_series(1, 149999) g";
+    assert_eq!(client.run(fill), "INSERT 0 149999");
+    assert_eq!(client.run("BEGIN; UPDATE big SET v = v + 1"), "BEGIN\nUPDATE 150000");
+    assert_eq!(client.run("SELECT sum(v) FROM big"), "599994\nSELECT 1");
+    client.run("ROLLBACK");
+    assert_eq!(client.run("UPDATE big SET v = v + 1, id = -id"), "UPDATE 150000");
+    assert_eq!(client.run("SELECT sum(v), min(id) FROM big"), "599994|-149999\nSELECT 1");
+    assert_eq!(client.run("DELETE FROM big WHERE id < 0"), "DELETE 149999");
+    assert_eq!(client.run("SELECT id FROM big"), "0\nSELECT 1");
+}

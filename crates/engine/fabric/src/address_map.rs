@@ -12,7 +12,13 @@
 //! Pointers name the server's region for ever. Its *primary* is where verbs to it go: its own
 //! memory, or the replica that was promoted after the server's death.
 //!
-//! Decision: docs/decisions/0315-replicas-are-written-ahead-of-the-primary.md
+//! A server that has died may *return*, with empty memory. All that it had, its own region
+//! included, are replicas then, and are filled with copies before they count. Its own memory cannot
+//! be named by the number of its region, which leads to the primary, so it has another one as a
+//! replica: the number of all regions and replicas plus its own.
+//!
+//! Decisions: docs/decisions/0315-replicas-are-written-ahead-of-the-primary.md,
+//! docs/decisions/0354-a-returned-server-is-filled-and-counts-after-a-standstill.md
 
 use layout::{GlobalPtr, NodeId, RegionId};
 use std::ops::Range;
@@ -27,6 +33,19 @@ enum Primary {
     Closed(RegionId),
 }
 
+/// The use of a memory server's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Contents {
+    /// All that was written since the server is there.
+    Whole,
+    /// The server has died.
+    Gone,
+    /// The server has returned. Nobody but who fills it reads or writes it.
+    Empty,
+    /// It gets all writes, and nobody else reads it. The world stands still until it is whole.
+    Filling,
+}
+
 /// The nodes of every region of a world.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressMap {
@@ -35,8 +54,12 @@ pub struct AddressMap {
     replica_count: u16,
     /// Indexed by the server's region.
     primaries: Box<[Primary]>,
-    /// Servers that have died: their memory gets no writes.
-    dead: Box<[bool]>,
+    /// Indexed by the server.
+    contents: Box<[Contents]>,
+    /// Whether a server's memory is [`Contents::Filling`].
+    is_filling: bool,
+    /// Whether a server is about to be filled, or being filled.
+    defers_changes: bool,
     /// Whether every batch may be posted as it is.
     is_plain: bool,
     /// Words whose replicas are always written beside.
@@ -65,7 +88,9 @@ impl AddressMap {
             server_count,
             replica_count,
             primaries: (0..server_count).map(|n| Primary::Open(RegionId(n))).collect(),
-            dead: vec![false; usize::from(server_count)].into(),
+            contents: vec![Contents::Whole; usize::from(server_count)].into(),
+            is_filling: false,
+            defers_changes: false,
             is_plain: replica_count == 1,
             beside: GlobalPtr::NULL..GlobalPtr::NULL,
             epoch: 0,
@@ -152,12 +177,35 @@ impl AddressMap {
     /// If the world has no such region.
     #[inline]
     pub fn host(&self, region: RegionId) -> NodeId {
+        let region = self.located(region);
         assert!(usize::from(region.0) < self.region_count(), "there is no {region:?}");
         if self.replica_count == 1 {
             return NodeId(region.0);
         }
         let (replica, own) = (region.0 / self.server_count, region.0 % self.server_count);
         NodeId((own + replica) % self.server_count)
+    }
+
+    /// The region or replica of the memory that `region` names: another number only if it names a
+    /// server's own memory as a replica.
+    #[inline]
+    pub fn located(&self, region: RegionId) -> RegionId {
+        let count = self.server_count * self.replica_count;
+        let is_home =
+            self.replica_count > 1 && (count..count + self.server_count).contains(&region.0);
+        RegionId(if is_home { region.0 - count } else { region.0 })
+    }
+
+    /// Whether a region of this number exists and its primary is in the memory of a node.
+    pub fn has_primary(&self, node: NodeId, region: RegionId) -> bool {
+        let primary = self.primaries.get(usize::from(region.0));
+        primary.is_some_and(|&it| matches!(it, Primary::Open(place) if self.host(place) == node))
+    }
+
+    /// The name of a replica by its place, which is not that of a primary.
+    fn replica_at(&self, place: RegionId) -> RegionId {
+        let count = self.server_count * self.replica_count;
+        RegionId(if place.0 < self.server_count { count + place.0 } else { place.0 })
     }
 
     /// The regions and replicas in the memory of a node.
@@ -173,7 +221,7 @@ impl AddressMap {
         match self.primaries.get(usize::from(region.0)) {
             Some(Primary::Closed(_)) => None,
             Some(&Primary::Open(place)) => Some(place),
-            None => Some(region),
+            None => Some(self.located(region)),
         }
     }
 
@@ -185,15 +233,44 @@ impl AddressMap {
         })
     }
 
-    /// The replicas that get the writes to a region: all but its primary and those of dead servers.
-    /// A replica has none.
+    /// The replicas of a region that have all of it: not its primary, nor those of servers that
+    /// have died or are not whole yet. A replica has none.
     #[inline]
     pub fn replicas(&self, region: RegionId) -> impl Iterator<Item = RegionId> + '_ {
+        self.replicas_with(region, |contents| contents == Contents::Whole)
+    }
+
+    /// The replicas that get the writes to a region: those that have all of it, and those that are
+    /// being filled.
+    #[inline]
+    pub fn written(&self, region: RegionId) -> impl Iterator<Item = RegionId> + '_ {
+        self.replicas_with(region, |contents| {
+            matches!(contents, Contents::Whole | Contents::Filling)
+        })
+    }
+
+    #[inline]
+    fn replicas_with(
+        &self,
+        region: RegionId,
+        is_wanted: impl Fn(Contents) -> bool,
+    ) -> impl Iterator<Item = RegionId> {
         let primary = self.place(region);
         let count = if region.0 < self.server_count { self.replica_count } else { 0 };
         let all = (0..count).map(move |replica| RegionId(replica * self.server_count + region.0));
-        let is_alive = |replica| !self.dead[usize::from(self.host(replica).0)];
-        all.filter(move |&replica| Some(replica) != primary && is_alive(replica))
+        let is_there = move |place| is_wanted(self.contents[usize::from(self.host(place).0)]);
+        let others = all.filter(move |&place| Some(place) != primary && is_there(place));
+        others.map(|place| self.replica_at(place))
+    }
+
+    /// The regions that a server which has returned is to be filled with, and the names of their
+    /// replicas there.
+    pub fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)> {
+        if !matches!(self.contents_of(node), Some(Contents::Empty | Contents::Filling)) {
+            return Vec::new();
+        }
+        let places = self.regions_on(node);
+        places.map(|at| (RegionId(at.0 % self.server_count), self.replica_at(at))).collect()
     }
 
     /// The replicas of these words are written beside them, whatever a batch says. There is one
@@ -204,7 +281,11 @@ impl AddressMap {
 
     /// Whether a memory server has died.
     pub fn is_dead(&self, node: NodeId) -> bool {
-        self.dead.get(usize::from(node.0)).is_some_and(|&is_dead| is_dead)
+        self.contents_of(node) == Some(Contents::Gone)
+    }
+
+    fn contents_of(&self, node: NodeId) -> Option<Contents> {
+        self.contents.get(usize::from(node.0)).copied()
     }
 
     /// Whether the replicas of the word are written beside it.
@@ -213,16 +294,25 @@ impl AddressMap {
         self.beside.contains(&word)
     }
 
-    /// Whether the region of the words that are written beside is closed. Nothing that takes locks
-    /// begins then.
+    /// Whether the region of the words that are written beside is closed, or a server is being
+    /// filled. Nothing that takes locks begins then.
     pub fn is_paused(&self) -> bool {
-        !self.beside.is_empty() && self.place(self.beside.start.region()).is_none()
+        let is_closed = || self.place(self.beside.start.region()).is_none();
+        self.is_filling || !self.beside.is_empty() && is_closed()
     }
 
-    /// A memory server has died: the regions whose primary it was are closed. Returns them.
+    /// Whether no change of the catalog may begin, because a server is about to be filled. The
+    /// world does not stand still before those under way have ended: they may take long.
+    pub fn defers_changes(&self) -> bool {
+        self.defers_changes
+    }
+
+    /// A memory server has died: the regions whose primary it was are closed. Returns them. A
+    /// server that is being filled is given up, and begun again when they are open.
     pub fn lose(&mut self, node: NodeId) -> Vec<RegionId> {
-        let Some(dead) = self.dead.get_mut(usize::from(node.0)) else { return Vec::new() };
-        *dead = true;
+        let Some(contents) = self.contents.get_mut(usize::from(node.0)) else { return Vec::new() };
+        *contents = Contents::Gone;
+        self.give_up_filling();
         self.is_plain = false;
         let regions = (0..self.server_count).map(RegionId);
         let lost: Vec<RegionId> = regions.filter(|&region| self.primary(region) == node).collect();
@@ -239,9 +329,64 @@ impl AddressMap {
     pub fn promote(&mut self, region: RegionId) -> bool {
         let heir = self.replicas(region).next();
         if let Some(heir) = heir {
-            self.primaries[usize::from(region.0)] = Primary::Open(heir);
+            self.primaries[usize::from(region.0)] = Primary::Open(self.located(heir));
         }
         heir.is_some()
+    }
+
+    /// A memory server that has died is back, with nothing in its memory; `false` if it has not
+    /// died, or was the primary of a region that is still closed.
+    pub fn take_back(&mut self, node: NodeId) -> bool {
+        let is_needed = || (0..self.server_count).any(|n| self.primary(RegionId(n)) == node);
+        let is_back = self.is_dead(node) && !is_needed();
+        if is_back {
+            self.contents[usize::from(node.0)] = Contents::Empty;
+        }
+        is_back
+    }
+
+    /// A server is about to be filled: no change of the catalog begins any more. `false` if the
+    /// server has not returned, or a region is closed.
+    pub fn defer_changes(&mut self, node: NodeId) -> bool {
+        let is_open = |n| self.place(RegionId(n)).is_some();
+        let begins =
+            self.contents_of(node) == Some(Contents::Empty) && (0..self.server_count).all(is_open);
+        self.defers_changes |= begins;
+        begins
+    }
+
+    /// The last part of filling a server begins: it gets all writes, and the world stands still.
+    /// `false` if the server has not returned, a region is closed, or changes of the catalog were
+    /// not deferred.
+    pub fn begin_filling(&mut self, node: NodeId) -> bool {
+        let is_open = |n| self.place(RegionId(n)).is_some();
+        let is_empty = self.contents_of(node) == Some(Contents::Empty);
+        let begins = is_empty && self.defers_changes && (0..self.server_count).all(is_open);
+        if begins {
+            self.contents[usize::from(node.0)] = Contents::Filling;
+            self.is_filling = true;
+        }
+        begins
+    }
+
+    /// The server that is being filled has all of its regions: it counts as their replica, and the
+    /// world goes on. `false` if it was given up meanwhile.
+    pub fn end_filling(&mut self, node: NodeId) -> bool {
+        let ends = self.contents_of(node) == Some(Contents::Filling);
+        if ends {
+            self.contents[usize::from(node.0)] = Contents::Whole;
+            self.give_up_filling();
+        }
+        ends
+    }
+
+    /// Servers that are being filled get no writes any more, the world goes on, and changes of the
+    /// catalog may begin.
+    pub fn give_up_filling(&mut self) {
+        let filling = self.contents.iter_mut().filter(|it| **it == Contents::Filling);
+        filling.for_each(|contents| *contents = Contents::Empty);
+        self.is_filling = false;
+        self.defers_changes = false;
     }
 }
 
@@ -320,5 +465,63 @@ mod tests {
         assert_eq!(map.place(RegionId(1)), Some(RegionId(7)));
         map.lose(NodeId(0));
         assert!(!map.promote(RegionId(0)), "nobody is left");
+    }
+
+    #[test]
+    fn a_server_that_returns_counts_when_it_is_whole() {
+        let mut map = AddressMap::with_replicas(3, 2);
+        let home = RegionId(6 + 1);
+        assert!(!map.take_back(NodeId(1)), "it has not died");
+        map.lose(NodeId(1));
+        assert!(!map.take_back(NodeId(1)), "its region is closed");
+        assert!(map.promote(RegionId(1)));
+        assert!(!map.begin_filling(NodeId(1)), "it has not returned");
+        assert!(map.take_back(NodeId(1)) && !map.is_dead(NodeId(1)));
+        assert_eq!(map.unfilled(NodeId(1)), [(RegionId(1), home), (RegionId(0), RegionId(3))]);
+        assert_eq!((replicas(&map, 0), replicas(&map, 1)), (vec![], vec![]));
+        assert!(!map.begin_filling(NodeId(1)), "changes of the catalog may be under way");
+        assert!(map.defer_changes(NodeId(1)) && map.defers_changes() && !map.is_paused());
+        assert!(map.begin_filling(NodeId(1)) && map.is_paused());
+        let written =
+            |map: &AddressMap, region| -> Vec<RegionId> { map.written(RegionId(region)).collect() };
+        assert_eq!((written(&map, 0), written(&map, 1)), (vec![RegionId(3)], vec![home]));
+        assert_eq!((replicas(&map, 0), replicas(&map, 1)), (vec![], vec![]), "nobody reads them");
+        assert!(map.end_filling(NodeId(1)) && !map.is_paused() && !map.end_filling(NodeId(1)));
+        assert!(!map.defers_changes());
+        assert_eq!((replicas(&map, 0), replicas(&map, 1)), (vec![3], vec![home.0]));
+        assert_eq!((map.place(home), map.host(home)), (Some(RegionId(1)), NodeId(1)));
+        assert_eq!(map.place(RegionId(1)), Some(RegionId(4)), "the one that was promoted");
+        assert_eq!(map.lose(NodeId(2)), [RegionId(1), RegionId(2)]);
+        assert!(map.promote(RegionId(1)) && map.promote(RegionId(2)));
+        assert_eq!(map.place(RegionId(1)), Some(RegionId(1)), "it is at home again");
+        assert_eq!(map.server(NodeId(1)), NodeId(1));
+        assert!(
+            map.has_primary(NodeId(1), RegionId(1)) && !map.has_primary(NodeId(2), RegionId(1))
+        );
+        assert!(!map.has_primary(NodeId(1), home), "calls name regions, not replicas");
+    }
+
+    #[test]
+    #[should_panic(expected = "there is no RegionId(3)")]
+    fn a_plain_world_has_no_home_replicas() {
+        AddressMap::with_replicas(3, 1).host(RegionId(3));
+    }
+
+    #[test]
+    fn a_death_ends_the_filling_of_a_server() {
+        let mut map = AddressMap::with_replicas(3, 3);
+        map.lose(NodeId(1));
+        assert!(map.promote(RegionId(1)) && map.take_back(NodeId(1)));
+        assert!(map.defer_changes(NodeId(1)) && map.begin_filling(NodeId(1)));
+        map.lose(NodeId(2));
+        assert!(!map.end_filling(NodeId(1)), "it is not whole, and gets no writes");
+        assert!(!map.defers_changes(), "changes go on");
+        assert!(!map.is_paused(), "there are no words that stand still");
+        assert!(!map.defer_changes(NodeId(1)), "regions are closed");
+        assert!(map.promote(RegionId(1)) && map.promote(RegionId(2)));
+        assert_eq!(map.primary(RegionId(1)), NodeId(0));
+        assert!(map.defer_changes(NodeId(1)) && map.begin_filling(NodeId(1)));
+        map.lose(NodeId(1));
+        assert!(!map.end_filling(NodeId(1)), "it has died again");
     }
 }

@@ -88,6 +88,15 @@ impl Fabric for DynEnv {
         self.env.call(node, service, request)
     }
 
+    fn call_replica(
+        &self,
+        replica: RegionId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> impl Future<Output = Result<Vec<u8>, CallError>> {
+        self.env.call_replica(replica, service, request)
+    }
+
     fn settle(&self, region: RegionId) -> impl Future<Output = Result<(), FabricError>> {
         self.env.settle(region)
     }
@@ -101,6 +110,10 @@ impl Fabric for DynEnv {
         self.env.node_of(region)
     }
 
+    fn has_primary(&self, node: NodeId, region: RegionId) -> bool {
+        self.env.has_primary(node, region)
+    }
+
     #[inline]
     fn has_replicas(&self) -> bool {
         self.has_replicas
@@ -108,6 +121,14 @@ impl Fabric for DynEnv {
 
     fn replicas(&self, region: RegionId) -> Vec<RegionId> {
         self.env.replicas(region)
+    }
+
+    fn written(&self, region: RegionId) -> Vec<RegionId> {
+        self.env.written(region)
+    }
+
+    fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)> {
+        self.env.unfilled(node)
     }
 
     #[inline]
@@ -124,6 +145,10 @@ impl Fabric for DynEnv {
     #[inline]
     fn is_paused(&self) -> bool {
         self.has_replicas && self.env.is_paused()
+    }
+
+    fn defers_changes(&self) -> bool {
+        self.has_replicas && self.env.defers_changes()
     }
 
     fn is_undone(&self) -> bool {
@@ -205,13 +230,23 @@ trait ObjectEnv: Any {
         service: ServiceId,
         request: Vec<u8>,
     ) -> Boxed<'_, Result<Vec<u8>, CallError>>;
+    fn call_replica(
+        &self,
+        replica: RegionId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Boxed<'_, Result<Vec<u8>, CallError>>;
     fn settle(&self, region: RegionId) -> Boxed<'_, Result<(), FabricError>>;
     fn is_given_up(&self, node: NodeId) -> bool;
     fn node_of(&self, region: RegionId) -> NodeId;
+    fn has_primary(&self, node: NodeId, region: RegionId) -> bool;
     fn replicas(&self, region: RegionId) -> Vec<RegionId>;
+    fn written(&self, region: RegionId) -> Vec<RegionId>;
+    fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)>;
     fn is_closed(&self, region: RegionId) -> bool;
     fn write_beside(&self, first: GlobalPtr, words: u64);
     fn is_paused(&self) -> bool;
+    fn defers_changes(&self) -> bool;
     fn is_undone(&self) -> bool;
     fn counters(&self) -> &Counters;
     fn now_ns(&self) -> u64;
@@ -250,6 +285,15 @@ impl<E: Env> ObjectEnv for E {
         Box::pin(Fabric::call(self, node, service, request))
     }
 
+    fn call_replica(
+        &self,
+        replica: RegionId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Boxed<'_, Result<Vec<u8>, CallError>> {
+        Box::pin(Fabric::call_replica(self, replica, service, request))
+    }
+
     fn settle(&self, region: RegionId) -> Boxed<'_, Result<(), FabricError>> {
         Box::pin(Fabric::settle(self, region))
     }
@@ -262,8 +306,20 @@ impl<E: Env> ObjectEnv for E {
         Fabric::node_of(self, region)
     }
 
+    fn has_primary(&self, node: NodeId, region: RegionId) -> bool {
+        Fabric::has_primary(self, node, region)
+    }
+
     fn replicas(&self, region: RegionId) -> Vec<RegionId> {
         Fabric::replicas(self, region)
+    }
+
+    fn written(&self, region: RegionId) -> Vec<RegionId> {
+        Fabric::written(self, region)
+    }
+
+    fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)> {
+        Fabric::unfilled(self, node)
     }
 
     fn is_closed(&self, region: RegionId) -> bool {
@@ -276,6 +332,10 @@ impl<E: Env> ObjectEnv for E {
 
     fn is_paused(&self) -> bool {
         Fabric::is_paused(self)
+    }
+
+    fn defers_changes(&self) -> bool {
+        Fabric::defers_changes(self)
     }
 
     fn is_undone(&self) -> bool {

@@ -60,6 +60,17 @@ pub trait Fabric {
         request: Vec<u8>,
     ) -> impl Future<Output = Result<Vec<u8>, CallError>>;
 
+    /// As [`Self::call`], to the server that has a replica, even if another one answers for its
+    /// region.
+    fn call_replica(
+        &self,
+        replica: layout::RegionId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> impl Future<Output = Result<Vec<u8>, CallError>> {
+        self.call(self.node_of(replica), service, request)
+    }
+
     /// Waits for one round trip to a region's server. Afterwards nothing that this endpoint lost
     /// there earlier, with a batch that failed, takes effect any more: a connection replaces its
     /// predecessor, and the server executes nothing of that one any more.
@@ -78,14 +89,30 @@ pub trait Fabric {
     /// The primary node of a region, see [`crate::AddressMap`].
     fn node_of(&self, region: layout::RegionId) -> NodeId;
 
+    /// Whether a region of this number exists, is open, and has its primary on a node.
+    fn has_primary(&self, node: NodeId, region: layout::RegionId) -> bool {
+        node.region() == region
+    }
+
     /// Whether regions have replicas.
     #[inline]
     fn has_replicas(&self) -> bool {
         false
     }
 
-    /// The replicas of a region that get its writes.
+    /// The replicas of a region that have all of it.
     fn replicas(&self, _region: layout::RegionId) -> Vec<layout::RegionId> {
+        Vec::new()
+    }
+
+    /// The replicas of a region that get its writes: those that are being filled, too.
+    fn written(&self, region: layout::RegionId) -> Vec<layout::RegionId> {
+        self.replicas(region)
+    }
+
+    /// The regions that a memory server which has returned is to be filled with, and the names of
+    /// their replicas there.
+    fn unfilled(&self, _node: NodeId) -> Vec<(layout::RegionId, layout::RegionId)> {
         Vec::new()
     }
 
@@ -99,8 +126,14 @@ pub trait Fabric {
     /// The replicas of these words are written beside them: see [`crate::AddressMap`].
     fn write_beside(&self, _first: GlobalPtr, _words: u64) {}
 
-    /// Whether the server with these words has died, and no replica was promoted yet. Nothing that
-    /// takes locks begins then.
+    /// Whether no change of the catalog may begin: see [`crate::AddressMap::defers_changes`].
+    #[inline]
+    fn defers_changes(&self) -> bool {
+        false
+    }
+
+    /// Whether the server with these words has died, and no replica was promoted yet, or a server
+    /// is being filled. Nothing that takes locks begins then.
     #[inline]
     fn is_paused(&self) -> bool {
         false

@@ -21,7 +21,7 @@ const REFUSAL_MAGIC: u64 = u64::from_le_bytes(*b"namdbREF");
 
 /// Raised with every change of the messages on a connection; peers with different versions refuse
 /// each other.
-pub const WIRE_VERSION: u32 = 2;
+pub const WIRE_VERSION: u32 = 3;
 pub const HELLO_BYTES: usize = 128;
 /// Bytes of the answer, either a [`Welcome`] or a [`Refusal`].
 pub const ANSWER_BYTES: usize = 256;
@@ -452,7 +452,7 @@ mod tests {
             admission().admit(&bytes).expect_err("it does not fit").to_string()
         };
         assert!(changed(0).contains("the caller does not speak its protocol"));
-        assert!(changed(8).contains("uses version 66 of the protocol"));
+        assert!(changed(8).contains("uses version 67 of the protocol"));
         assert!(changed(16).contains("reads format"));
         assert!(changed(76).contains("is not text"));
         let answer = Welcome::decode(&[0; ANSWER_BYTES]).expect_err("nothing stands there");

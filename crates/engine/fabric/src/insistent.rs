@@ -254,6 +254,15 @@ impl<E: Env> Fabric for Insistent<E> {
         self.env.call(node, service, request)
     }
 
+    fn call_replica(
+        &self,
+        replica: RegionId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> impl Future<Output = Result<Vec<u8>, CallError>> {
+        self.env.call_replica(replica, service, request)
+    }
+
     fn settle(&self, region: RegionId) -> impl Future<Output = Result<(), FabricError>> {
         self.env.settle(region)
     }
@@ -266,12 +275,24 @@ impl<E: Env> Fabric for Insistent<E> {
         self.env.node_of(region)
     }
 
+    fn has_primary(&self, node: NodeId, region: RegionId) -> bool {
+        self.env.has_primary(node, region)
+    }
+
     fn has_replicas(&self) -> bool {
         self.env.has_replicas()
     }
 
     fn replicas(&self, region: RegionId) -> Vec<RegionId> {
         self.env.replicas(region)
+    }
+
+    fn written(&self, region: RegionId) -> Vec<RegionId> {
+        self.env.written(region)
+    }
+
+    fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)> {
+        self.env.unfilled(node)
     }
 
     fn is_closed(&self, region: RegionId) -> bool {
@@ -284,6 +305,10 @@ impl<E: Env> Fabric for Insistent<E> {
 
     fn is_paused(&self) -> bool {
         self.env.is_paused()
+    }
+
+    fn defers_changes(&self) -> bool {
+        self.env.defers_changes()
     }
 
     fn is_undone(&self) -> bool {

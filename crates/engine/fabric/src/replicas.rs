@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::env::Env;
 use crate::error::FabricError;
 use crate::mutant::Mutant;
-use crate::upkeep::Lock;
+use crate::upkeep::{Lock, is_lock};
 use crate::verb::Verb;
 use layout::{GlobalPtr, RegionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ pub fn address(batch: &mut Batch, map: &AddressMap) -> Result<(), FabricError> {
     if order != ReplicaOrder::Never {
         let is_ahead = |verb: &&Verb| verb.is_write() && !map.is_beside(verb.target());
         for verb in batch.verbs().iter().filter(is_ahead) {
-            let replicas = map.replicas(verb.target().region());
+            let replicas = map.written(verb.target().region()).map(|it| map.located(it));
             verbs.extend(replicas.map(|replica| at(verb, replica)));
         }
     }
@@ -57,7 +57,7 @@ pub fn address(batch: &mut Batch, map: &AddressMap) -> Result<(), FabricError> {
         }
         let region = verb.target().region();
         if order != ReplicaOrder::Never && map.is_beside(verb.target()) {
-            let replicas = map.replicas(region);
+            let replicas = map.written(region).map(|replica| map.located(replica));
             match *verb {
                 // Sums are the same in any order.
                 Verb::FetchAndAdd { word, add, .. } if map.place(region).is_some() => {
@@ -127,9 +127,7 @@ pub async fn repeated<E: Env>(
             }
             let first = ends.len() as u32;
             let found = (first..).zip(&locks).map(|(number, lock)| (lock, reads.word(number)));
-            let has_arrived =
-                |lock: &Lock, found| found != lock.before && found != lock.locked && !rewrites;
-            let arrived = found.filter(|((_, lock), found)| has_arrived(lock, *found));
+            let arrived = found.filter(|((_, lock), found)| has_arrived(lock, *found) && !rewrites);
             let arrived = arrived.map(|((word, _), _)| **word).collect();
             let mut own = batch.clone();
             own.retain(|verb| verb.is_write() && verb.target().region() == region);
@@ -146,6 +144,12 @@ pub async fn repeated<E: Env>(
     Ok(batch)
 }
 
+/// Whether a replica's word shows that a batch which unlocks the word has arrived. No writer writes
+/// a lock to replicas: another one's is stray, and was copied when the replica was filled.
+fn has_arrived(lock: &Lock, found: u64) -> bool {
+    found != lock.before && found != lock.locked && !is_lock(found)
+}
+
 /// As [`repeated`], for a batch whose words nobody else writes before it is complete: the replicas
 /// get all writes of `whole`, beside those that are not proved on the primaries.
 pub fn repeated_beside<E: Env>(env: &E, whole: &Batch, mut unproved: Batch) -> Batch {
@@ -154,7 +158,7 @@ pub fn repeated_beside<E: Env>(env: &E, whole: &Batch, mut unproved: Batch) -> B
     }
     let mut verbs = Vec::new();
     for verb in whole.verbs().iter().filter(|verb| verb.is_write()) {
-        let replicas = env.replicas(verb.target().region());
+        let replicas = env.written(verb.target().region());
         verbs.extend(replicas.into_iter().map(|replica| at(verb, replica)));
     }
     unproved.retain(|verb| !verb.is_write() || !env.is_closed(verb.target().region()));
@@ -192,7 +196,7 @@ fn at(verb: &Verb, region: RegionId) -> Verb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layout::NodeId;
+    use layout::{NodeId, SlotId, VersionWord};
 
     fn ptr(region: u16) -> GlobalPtr {
         GlobalPtr::new(RegionId(region), 4096)
@@ -257,5 +261,33 @@ mod tests {
         map.lose(NodeId(0));
         let refused = address(&mut batch(ReplicaOrder::Ahead), &map);
         assert!(matches!(refused, Err(FabricError::Unreachable(NodeId(0)))), "{refused:?}");
+    }
+
+    #[test]
+    fn a_stray_lock_of_a_filled_replica_proves_nothing() {
+        let number = |counter| VersionWord::new(SlotId(1), counter);
+        let [before, locked] = [number(4).word(), number(7).locked().word()];
+        let lock = Lock { before, locked };
+        assert!(!has_arrived(&lock, before) && !has_arrived(&lock, locked));
+        assert!(!has_arrived(&lock, number(5).locked().word()), "nobody has written there");
+        assert!(has_arrived(&lock, number(7).word()) && has_arrived(&lock, number(8).word()));
+    }
+
+    #[test]
+    fn a_server_that_is_filled_is_written_at_home_and_read_nowhere() {
+        let mut map = AddressMap::with_replicas(2, 2);
+        map.lose(NodeId(1));
+        assert!(map.promote(RegionId(1)) && map.take_back(NodeId(1)));
+        assert_eq!(posted(&map, ReplicaOrder::Ahead), [Some(0), Some(3)], "it is not there yet");
+        assert!(map.defer_changes(NodeId(1)) && map.begin_filling(NodeId(1)));
+        assert_eq!(posted(&map, ReplicaOrder::Ahead), [Some(1), None, Some(0), Some(3)]);
+        assert_eq!(posted(&map, ReplicaOrder::Beside), [Some(1), Some(0), Some(3)]);
+        // The filler names its memory.
+        let (_, home) = map.unfilled(NodeId(1))[0];
+        let mut batch = Batch::new();
+        batch.write_word(GlobalPtr::new(home, 4096), 7);
+        address(&mut batch, &map).expect("it is there");
+        assert_eq!(batch.verbs().len(), 1);
+        assert_eq!(batch.verbs()[0].target(), ptr(1));
     }
 }

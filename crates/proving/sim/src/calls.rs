@@ -278,6 +278,16 @@ impl Core {
         }
     }
 
+    /// Another server takes the place of `target`, which has died: no request that was sent to the
+    /// dead one arrives there.
+    pub(crate) fn cut_calls_to(&mut self, target: NodeId) {
+        self.fail_calls_to(target);
+        let now_ns = self.now_ns;
+        for call in self.calls.calls.values_mut().filter(|call| call.target == target) {
+            call.cut_ns = call.cut_ns.min(now_ns);
+        }
+    }
+
     /// A connection is lost: requests that are under way over it arrive before `cut_ns` or not at
     /// all, and their callers get no answer, whether the handlers run or not.
     pub(crate) fn lose_calls(&mut self, from: NodeId, to: NodeId, cut_ns: u64, by: FaultKind) {

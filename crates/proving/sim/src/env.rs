@@ -98,15 +98,23 @@ impl Endpoint {
         Answered { own: &self.0, id, number }
     }
 
-    /// A memory server of a cluster has only its own region and cannot reach others.
+    /// A memory server of a cluster has only its own region and cannot reach others, except
+    /// replicas of its regions.
     fn ensure_in_reach(&self, batch: &Batch) {
         let core = self.0.shared.core.borrow();
         let node = self.0.node;
         if core.nodes[usize::from(node.0)].services != self.0.group {
             return;
         }
+        let is_replica_of_own = |place: RegionId| {
+            let own = (0..core.config.server_words.len() as u16).map(RegionId);
+            let mut own = own.filter(|&region| core.addresses.has_primary(node, region));
+            own.any(|region| core.addresses.written(region).any(|replica| replica == place))
+        };
         let is_in_reach = |verb: &Verb| {
-            matches!(verb, Verb::Fence) || core.addresses.primary(verb.target().region()) == node
+            matches!(verb, Verb::Fence)
+                || core.addresses.primary(verb.target().region()) == node
+                || is_replica_of_own(verb.target().region())
         };
         assert!(
             batch.verbs().iter().all(is_in_reach),
@@ -170,6 +178,25 @@ impl Endpoint {
         }
     }
 
+    /// Calls the server of this number itself.
+    async fn call_node(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Result<Vec<u8>, CallError> {
+        self.die_if_killed().await;
+        let request_bytes = request.len();
+        let is_loading = self.0.shared.core.borrow().is_loading;
+        let answer = match is_loading {
+            true => self.0.shared.load_call(node, service, &request).await,
+            false => self.post_call(node, service, request).await,
+        };
+        let answer_bytes = answer.as_ref().map_or(0, Vec::len);
+        self.0.counters.count_call((request_bytes + answer_bytes) as u64);
+        answer
+    }
+
     /// Waits for ever if the endpoint was killed: a task outside its group uses it.
     async fn die_if_killed(&self) {
         if self.is_killed() {
@@ -223,25 +250,23 @@ impl Fabric for Endpoint {
         service: ServiceId,
         request: Vec<u8>,
     ) -> Result<Vec<u8>, CallError> {
-        self.die_if_killed().await;
-        let request_bytes = request.len();
-        let (is_loading, node) = {
-            let core = self.0.shared.core.borrow();
-            (core.is_loading, core.addresses.server(node))
-        };
-        let answer = match is_loading {
-            true => self.0.shared.load_call(node, service, &request).await,
-            false => self.post_call(node, service, request).await,
-        };
-        let answer_bytes = answer.as_ref().map_or(0, Vec::len);
-        self.0.counters.count_call((request_bytes + answer_bytes) as u64);
-        answer
+        let node = self.0.shared.core.borrow().addresses.server(node);
+        self.call_node(node, service, request).await
+    }
+
+    async fn call_replica(
+        &self,
+        replica: RegionId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Result<Vec<u8>, CallError> {
+        self.call_node(self.node_of(replica), service, request).await
     }
 
     async fn settle(&self, region: RegionId) -> Result<(), FabricError> {
         let places: Vec<RegionId> = {
             let addresses = &self.0.shared.core.borrow().addresses;
-            addresses.place(region).into_iter().chain(addresses.replicas(region)).collect()
+            addresses.place(region).into_iter().chain(addresses.written(region)).collect()
         };
         let mut batch = Batch::new();
         for &place in &places {
@@ -250,7 +275,10 @@ impl Fabric for Endpoint {
         self.execute(batch).await?;
         let mut core = self.0.shared.core.borrow_mut();
         if !core.config.broken.settled {
-            places.iter().for_each(|&place| core.settle(self.0.group, place));
+            for place in places {
+                let place = core.addresses.located(place);
+                core.settle(self.0.group, place);
+            }
         }
         Ok(())
     }
@@ -270,12 +298,24 @@ impl Fabric for Endpoint {
         self.0.shared.core.borrow().addresses.replicas(region).collect()
     }
 
+    fn written(&self, region: RegionId) -> Vec<RegionId> {
+        self.0.shared.core.borrow().addresses.written(region).collect()
+    }
+
+    fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)> {
+        self.0.shared.core.borrow().addresses.unfilled(node)
+    }
+
     fn write_beside(&self, first: GlobalPtr, words: u64) {
         self.0.shared.core.borrow_mut().addresses.write_beside(first, words);
     }
 
     fn is_paused(&self) -> bool {
         self.0.shared.core.borrow().addresses.is_paused()
+    }
+
+    fn defers_changes(&self) -> bool {
+        self.0.shared.core.borrow().addresses.defers_changes()
     }
 
     fn is_closed(&self, region: RegionId) -> bool {
@@ -285,6 +325,10 @@ impl Fabric for Endpoint {
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
         self.0.shared.core.borrow().addresses.primary(region)
+    }
+
+    fn has_primary(&self, node: NodeId, region: RegionId) -> bool {
+        self.0.shared.core.borrow().addresses.has_primary(node, region)
     }
 
     #[inline]

@@ -187,6 +187,26 @@ impl Core {
         }
     }
 
+    /// Another server has the number of a node that has died. Its memory is empty, and every
+    /// process knows it.
+    pub(crate) fn replace_node(&mut self, node: NodeId) {
+        self.lives += 1;
+        self.trace.event(self.now_ns, "replaced node", u64::from(node.0));
+        self.cut_calls_to(node);
+        self.revive_node(node);
+        self.forget_answers(node);
+        let life = self.lives;
+        let successor = self.node(node);
+        (successor.life, successor.emptied_in) = (life, life);
+        for region in self.addresses.regions_on(node) {
+            self.memory.empty(usize::from(region.0));
+        }
+        for group in &mut self.groups {
+            group.known_lives.retain(|known| known.node != node);
+            group.known_lives.push(KnownLife { node, life, refused: 0 });
+        }
+    }
+
     /// Whether `group` uses the keys of an earlier life of `node` in this batch. It learns of the
     /// new life by one refusal, which covers all verbs of the batch to that node, because none may
     /// take effect without those before it. If a restarted server is a stranger, it refuses the

@@ -79,6 +79,24 @@ impl<T: Transport> RemoteEnv<T> {
         Ok(batch)
     }
 
+    /// Calls the server of this number itself.
+    async fn call_node(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Result<Vec<u8>, CallError> {
+        let session = Session::take(&self.0, || self.draw());
+        let request_bytes = request.len();
+        let call = Call { id: session.id, node, service, request };
+        let outcome = self.post(|transport, ticket, now_ns| transport.call(ticket, call, now_ns));
+        let Outcome::Call(answer) = outcome.await else { unreachable!("a call was posted") };
+        let answer_bytes = answer.as_ref().map_or(0, Vec::len);
+        self.0.counters.count_call((request_bytes + answer_bytes) as u64);
+        self.0.counters.count_messages(1);
+        answer
+    }
+
     /// Reads or configures the transport. `look` must not use the endpoint.
     pub fn with_transport<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
         look(&mut self.0.shared.transport.borrow_mut())
@@ -130,21 +148,22 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         request: Vec<u8>,
     ) -> Result<Vec<u8>, CallError> {
         let node = if self.0.has_replicas { self.look_up(|map| map.server(node)) } else { node };
-        let session = Session::take(&self.0, || self.draw());
-        let request_bytes = request.len();
-        let call = Call { id: session.id, node, service, request };
-        let outcome = self.post(|transport, ticket, now_ns| transport.call(ticket, call, now_ns));
-        let Outcome::Call(answer) = outcome.await else { unreachable!("a call was posted") };
-        let answer_bytes = answer.as_ref().map_or(0, Vec::len);
-        self.0.counters.count_call((request_bytes + answer_bytes) as u64);
-        self.0.counters.count_messages(1);
-        answer
+        self.call_node(node, service, request).await
+    }
+
+    async fn call_replica(
+        &self,
+        replica: RegionId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Result<Vec<u8>, CallError> {
+        self.call_node(self.node_of(replica), service, request).await
     }
 
     async fn settle(&self, region: RegionId) -> Result<(), FabricError> {
         let mut batch = Batch::new();
         self.look_up(|map| {
-            let places = map.place(region).into_iter().chain(map.replicas(region));
+            let places = map.place(region).into_iter().chain(map.written(region));
             for place in places {
                 batch.read(GlobalPtr::new(place, 0), 1);
             }
@@ -163,12 +182,24 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         if self.0.has_replicas { self.look_up(|map| map.primary(region)) } else { NodeId(region.0) }
     }
 
+    fn has_primary(&self, node: NodeId, region: RegionId) -> bool {
+        self.look_up(|map| map.has_primary(node, region))
+    }
+
     fn has_replicas(&self) -> bool {
         self.0.has_replicas
     }
 
     fn replicas(&self, region: RegionId) -> Vec<RegionId> {
         self.look_up(|map| map.replicas(region).collect())
+    }
+
+    fn written(&self, region: RegionId) -> Vec<RegionId> {
+        self.look_up(|map| map.written(region).collect())
+    }
+
+    fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)> {
+        self.look_up(|map| map.unfilled(node))
     }
 
     fn is_closed(&self, region: RegionId) -> bool {
@@ -181,6 +212,10 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
 
     fn is_paused(&self) -> bool {
         self.look_up(AddressMap::is_paused)
+    }
+
+    fn defers_changes(&self) -> bool {
+        self.look_up(AddressMap::defers_changes)
     }
 
     #[inline]

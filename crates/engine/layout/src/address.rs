@@ -39,6 +39,23 @@ impl fmt::Display for NodeId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct RegionId(pub u16);
 
+impl RegionId {
+    /// The memory server whose own region it is. Calls for a region name this one: another server
+    /// answers if a replica there has taken its place.
+    #[inline]
+    pub const fn server(self) -> NodeId {
+        NodeId(self.0)
+    }
+}
+
+impl NodeId {
+    /// The own region of a memory server.
+    #[inline]
+    pub const fn region(self) -> RegionId {
+        RegionId(self.0)
+    }
+}
+
 /// The address of a word in any region; 8 bytes, so that pointers fit into words.
 ///
 /// ```text

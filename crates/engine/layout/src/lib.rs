@@ -2,15 +2,16 @@
 //!
 //! Each structure has one file with a byte table, a sentence per field (who writes it, with which
 //! verb), its invariants, and assertions that the compiler checks. The reading order: [`address`],
-//! [`version`], [`row`], [`bucket`], [`leaf`], [`oracle`], [`vector_copy`], [`region`], [`value`],
-//! [`long_cell`]; then the user's view: [`column`], [`schema`], [`place`], [`record`], [`key`],
-//! [`design`].
+//! [`version`], [`row`], [`bucket`], [`leaf`], [`oracle`], [`vector_copy`], [`region`],
+//! [`extent_list`], [`value`], [`long_cell`]; then the user's view: [`column`], [`schema`],
+//! [`place`], [`record`], [`key`], [`design`].
 #![forbid(unsafe_code)]
 
 pub mod address;
 pub mod bucket;
 pub mod column;
 pub mod design;
+pub mod extent_list;
 pub mod journal;
 pub mod key;
 mod key_part;

@@ -20,11 +20,16 @@ pub const FORMAT_VERSION: u64 = 11;
 ///    2 | bytes     | memory server, at start | size of the region
 ///    3 | checksum  | memory server, at start | over words 0..3
 ///    4 | collected | compare-and-swap        | stamp up to which versions were collected here
+///    5 | listed    | memory server           | with replicas: bytes of the region whose extents
+///      |           |                         | are in the list behind the header, or 0 if there
+///      |           |                         | are none: see [`crate::extent_list`]
 ///   64 | marks     | the lane of each slot   | two words of each: ids of the last journal entries
 ///      |           |                         | whose batch 2 has reached the server, and, with
 ///      |           |                         | replicas, has arrived whole: see [`crate::journal`]
 /// ```
 pub const HEADER_BYTES: u64 = 4096;
+/// Word of the bytes with which the region was created.
+pub const BYTES_WORD: u64 = 2;
 /// Word of the region's collected-up-to stamp.
 pub const COLLECTED_WORD: u64 = 4;
 const _: () = assert!(COLLECTED_WORD * WORD_BYTES < HEADER_BYTES);
@@ -39,6 +44,16 @@ pub fn header(bytes: u64) -> [u64; 4] {
 #[inline]
 pub const fn collected(region: RegionId) -> GlobalPtr {
     GlobalPtr::new(region, COLLECTED_WORD * WORD_BYTES)
+}
+
+/// Word of the bytes whose extents are listed.
+pub const LISTED_WORD: u64 = 5;
+const _: () = assert!(LISTED_WORD < MARKS_WORD);
+
+/// The address of the bytes of `region` whose extents are listed.
+#[inline]
+pub const fn listed(region: RegionId) -> GlobalPtr {
+    GlobalPtr::new(region, LISTED_WORD * WORD_BYTES)
 }
 
 /// Word of the first mark.

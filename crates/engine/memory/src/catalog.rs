@@ -20,6 +20,10 @@ const PUT: u64 = 2;
 const REMOVE: u64 = 3;
 /// A name as a change has left it, for the servers of replicas.
 const COPY: u64 = 4;
+/// The whole shard, for a server that is being filled.
+const FETCH: u64 = 5;
+/// The answer to [`FETCH`].
+const STORE: u64 = 6;
 
 /// The version of a name without a definition.
 pub const ABSENT: u64 = 0;
@@ -87,6 +91,42 @@ impl Shard {
         }
     }
 
+    /// The shard for another server; `None` while changes are under way, which may have been sent
+    /// to others before that server was among them.
+    fn whole(&self) -> Option<Vec<u8>> {
+        self.changing.is_empty().then(|| self.add_to(Writer::new()).finish())
+    }
+
+    /// Takes over a shard from the server that has it, except names that were copied since.
+    fn take_over(&mut self, other: Self) {
+        let is_newer = |copied: Option<&u64>| copied.is_some_and(|at| *at > other.last_version);
+        self.definitions.retain(|name, _| is_newer(self.copied.get(name)));
+        for (name, kept) in other.definitions {
+            if !is_newer(self.copied.get(&name)) {
+                self.definitions.insert(name, kept);
+            }
+        }
+        self.last_version = self.last_version.max(other.last_version);
+    }
+
+    fn add_to(&self, mut writer: Writer) -> Writer {
+        writer = writer.number(self.last_version).number(self.definitions.len() as u64);
+        for (name, kept) in &self.definitions {
+            writer = writer.bytes(name).number(kept.version).bytes(&kept.definition);
+        }
+        writer
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, CallError> {
+        let mut shard = Self { last_version: reader.number()?, ..Self::default() };
+        for _ in 0..reader.number()? {
+            let (name, version) = (reader.bytes()?.to_vec(), reader.number()?);
+            let kept = Versioned { version, definition: reader.bytes()?.to_vec() };
+            shard.definitions.insert(name, kept);
+        }
+        Ok(shard)
+    }
+
     /// Takes over what a name has on another server. Copies of one name may overtake each other.
     fn copy(&mut self, name: &[u8], last_version: u64, version: u64, definition: &[u8]) {
         if last_version <= self.copied.get(name).copied().unwrap_or(0) {
@@ -117,6 +157,12 @@ impl<E: Env> Service<E> for CatalogService {
                     self.shard(number, |shard| shard.copy(name, last_version, version, definition));
                     Ok(Vec::new())
                 }
+                FETCH => Ok(self.shard(number, |shard| shard.whole()).unwrap_or_default()),
+                STORE => {
+                    let shard = Shard::read(&mut reader)?;
+                    self.shard(number, |known| known.take_over(shard));
+                    Ok(Vec::new())
+                }
                 PUT => {
                     let (name, version) = (reader.bytes()?, reader.number()?);
                     let definition = Some(reader.bytes()?);
@@ -138,11 +184,7 @@ impl CatalogService {
         let shards = self.shards.lock().expect("no holder panics");
         writer = writer.number(shards.len() as u64);
         for (number, shard) in &*shards {
-            let definitions = shard.definitions.len() as u64;
-            writer = writer.number(*number).number(shard.last_version).number(definitions);
-            for (name, kept) in &shard.definitions {
-                writer = writer.bytes(name).number(kept.version).bytes(&kept.definition);
-            }
+            writer = shard.add_to(writer.number(*number));
         }
         writer
     }
@@ -155,13 +197,7 @@ impl CatalogService {
         let mut shards = BTreeMap::new();
         for _ in 0..reader.number()? {
             let number = reader.number()?;
-            let mut shard = Shard { last_version: reader.number()?, ..Shard::default() };
-            for _ in 0..reader.number()? {
-                let (name, version) = (reader.bytes()?.to_vec(), reader.number()?);
-                let kept = Versioned { version, definition: reader.bytes()?.to_vec() };
-                shard.definitions.insert(name, kept);
-            }
-            shards.insert(number, shard);
+            shards.insert(number, Shard::read(reader)?);
         }
         Ok(Self { shards: Mutex::new(shards) })
     }
@@ -191,10 +227,10 @@ impl CatalogService {
         };
         let kept_version = if definition.is_some() { new } else { ABSENT };
         let mut copied = Ok(());
-        for replica in env.replicas(RegionId(number as u16)) {
+        for replica in env.written(RegionId(number as u16)) {
             let writer = Writer::new().number(COPY).number(number).bytes(name).number(new);
             let copy = writer.number(kept_version).bytes(definition.unwrap_or_default()).finish();
-            let answer = env.call(env.node_of(replica), CATALOG_SERVICE, copy).await;
+            let answer = env.call_replica(replica, CATALOG_SERVICE, copy).await;
             copied = copied.and(answer.map(drop));
         }
         let changed = copied.is_ok().then_some((new, definition));
@@ -260,6 +296,24 @@ pub async fn remove<E: Env>(
 ) -> Result<Change, CallError> {
     let request = of_shard(REMOVE, node).bytes(name.as_bytes()).number(version);
     decode(&env.call(node, CATALOG_SERVICE, request.finish()).await?)
+}
+
+/// Copies the shard of a region's server to the server of a replica, which has nothing of it yet;
+/// `false` if a change is under way.
+pub async fn copy_shard<E: Env>(
+    env: &E,
+    region: RegionId,
+    replica: RegionId,
+) -> Result<bool, CallError> {
+    let fetch = of_shard(FETCH, region.server()).finish();
+    let shard = env.call(region.server(), CATALOG_SERVICE, fetch).await?;
+    if shard.is_empty() {
+        return Ok(false);
+    }
+    let mut store = of_shard(STORE, region.server()).finish();
+    store.extend_from_slice(&shard);
+    env.call_replica(replica, CATALOG_SERVICE, store).await?;
+    Ok(true)
 }
 
 #[cfg(test)]

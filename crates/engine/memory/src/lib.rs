@@ -10,6 +10,7 @@
 pub mod catalog;
 pub mod extent;
 pub mod fence;
+pub mod handlers;
 pub mod message;
 pub mod mover;
 pub mod pool;
@@ -18,6 +19,7 @@ pub mod shared;
 pub use catalog::{CATALOG_SERVICE, CatalogService};
 pub use extent::{AllocateError, EXTENT_SERVICE, ExtentService, Extents, Label, Need, Usage};
 pub use fence::{FENCE_SERVICE, FenceService, FencedEpoch};
+pub use handlers::Handlers;
 pub use mover::{MOVER_SERVICE, MoveRequest, MoverCounts, MoverService};
 pub use pool::Pool;
 pub use shared::{PieceKind, Purpose, SharedPieces};

@@ -75,6 +75,29 @@ struct OverflowPool {
     bump_words: u64,
 }
 
+impl OverflowPool {
+    fn take(&mut self, words: u32) -> Option<GlobalPtr> {
+        if let Some(entry) = self.free.pop() {
+            return Some(entry);
+        }
+        let rest = self.bump_words.checked_sub(u64::from(words))?;
+        let entry = self.bump;
+        (self.bump, self.bump_words) = (entry.add_words(u64::from(words)), rest);
+        Some(entry)
+    }
+
+    /// Adds an extent. Another handler may have added one meanwhile: what is left of that is cut
+    /// into entries.
+    fn add(&mut self, extent: GlobalPtr, extent_words: u64, words: u32) {
+        while self.bump_words >= u64::from(words) {
+            self.free.push(self.bump);
+            self.bump = self.bump.add_words(u64::from(words));
+            self.bump_words -= u64::from(words);
+        }
+        (self.bump, self.bump_words) = (extent, extent_words);
+    }
+}
+
 impl MoverService {
     /// A mover that allocates its overflow region from `extents` and counts in `counts`.
     pub fn new(extents: Arc<Extents>, counts: Arc<MoverCounts>) -> Self {
@@ -115,39 +138,41 @@ impl MoverService {
     /// Allocates an entry. If this move has dropped the whole list, the pool has memory even on a
     /// full server. The allocation must not fail then, because the list's head still leads to a
     /// freed entry.
-    fn allocate<E: Env>(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
+    async fn allocate<E: Env>(
+        &self,
+        env: &E,
+        label: Label,
+        words: u32,
+    ) -> Result<GlobalPtr, CallError> {
+        if let Some(entry) = self.state().pools.entry((label, words)).or_default().take(words) {
+            return Ok(entry);
+        }
+        let (extent, bytes) = self
+            .overflow_extent(env, label, u64::from(words) * layout::WORD_BYTES)
+            .await
+            .map_err(|error| CallError::Refused(error.to_string()))?;
         let mut state = self.state();
         let pool = state.pools.entry((label, words)).or_default();
-        if let Some(ptr) = pool.free.pop() {
-            return Ok(ptr);
-        }
-        if pool.bump_words < u64::from(words) {
-            let (extent, bytes) = self
-                .overflow_extent(env, label, u64::from(words) * layout::WORD_BYTES)
-                .map_err(|error| CallError::Refused(error.to_string()))?;
-            (pool.bump, pool.bump_words) = (extent, bytes / layout::WORD_BYTES);
-        }
-        let ptr = pool.bump;
-        pool.bump = ptr.add_words(u64::from(words));
-        pool.bump_words -= u64::from(words);
-        Ok(ptr)
+        pool.add(extent, bytes / layout::WORD_BYTES, words);
+        Ok(pool.take(words).expect("an extent has room for an entry"))
     }
 
     /// Allocates an extent of the overflow region; returns its size too. If memory is full, takes
     /// the pages of a single entry from the reserve.
-    fn overflow_extent<E: Env>(
+    async fn overflow_extent<E: Env>(
         &self,
         env: &E,
         label: Label,
         entry_bytes: u64,
     ) -> Result<(GlobalPtr, u64), AllocateError> {
         let bytes = OVERFLOW_EXTENT_BYTES.max(entry_bytes);
-        match self.extents.allocate_in(env, bytes, label, Need::Growth) {
-            Ok(extent) => Ok((extent, bytes)),
-            Err(_) => {
+        match self.extents.allocate_in(env, bytes, label, Need::Growth).await {
+            Err(AllocateError::Full { .. }) => {
                 let bytes = entry_bytes.next_multiple_of(region::HEADER_BYTES);
-                Ok((self.extents.allocate_in(env, bytes, label, Need::Update)?, bytes))
+                let extent = self.extents.allocate_in(env, bytes, label, Need::Update).await?;
+                Ok((extent, bytes))
             }
+            extent => Ok((extent?, bytes)),
         }
     }
 
@@ -220,7 +245,7 @@ impl MoverService {
                 next = 0;
             }
         }
-        let entry = self.allocate(env, request.label, words)?;
+        let entry = self.allocate(env, request.label, words).await?;
         env.note(|| Note::Allocates { at: entry, words });
         debug_assert!(entry.word() != next, "an entry that is in the list is not free");
         batch.clear_verbs();
@@ -347,14 +372,19 @@ impl<E: Env> Service<E> for MoverService {
 fn decode_forget(message: &[u8]) -> Result<Option<Label>, CallError> {
     let mut reader = Reader::new(message, "the version mover");
     match reader.number()? {
-        FORGET => Ok(Some(Label(reader.number()?))),
+        FORGET => {
+            // The region that the label's extents were in.
+            reader.number()?;
+            Ok(Some(Label(reader.number()?)))
+        }
         _ => Ok(None),
     }
 }
 
 /// Notifies the mover of `node` that a table was dropped and its extents are being freed.
 pub async fn forget<E: Env>(env: &E, node: layout::NodeId, label: Label) -> Result<(), CallError> {
-    let message = Writer::new().number(FORGET).number(label.0).finish();
+    let place = GlobalPtr::new(node.region(), 0);
+    let message = Writer::new().number(FORGET).number(place.word()).number(label.0).finish();
     env.call(node, MOVER_SERVICE, message).await.map(drop)
 }
 
@@ -406,7 +436,7 @@ async fn call<E: Env>(env: &E, request: &MoveRequest, what: u64) -> Result<Vec<u
         .number(request.label.0)
         .words(&request.horizon)
         .finish();
-    env.call(env.node_of(request.buffer.region()), MOVER_SERVICE, message).await
+    env.call(request.buffer.region().server(), MOVER_SERVICE, message).await
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub mod parked;
 mod promotion;
 pub mod read;
 pub mod recovery;
+mod region_services;
 pub mod retry;
 pub mod server;
 mod shadow;

@@ -1,7 +1,12 @@
-//! The services that a memory server runs over its own region, the same in every world.
+//! The services that a memory server runs over its own region, the same in every world, and over
+//! the regions that it takes over: each has services of its own, which allocate from the region
+//! itself. So whatever belongs together stays in one region, wherever that is.
+//!
+//! Decision: docs/decisions/0355-free-memory-follows-its-region.md
 
+use crate::region_services::{OfRegion, RegionStates};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
-use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
+use index::tree::{Allocation, NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
 pub use memory::FencedEpoch;
 use memory::message::{Reader, Writer};
@@ -18,6 +23,15 @@ pub fn services<E: Env>(
     bytes: u64,
 ) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
     services_over(&ServiceCounts::new(region, bytes))
+}
+
+/// The services of a memory server that has returned with empty memory: see
+/// [`ServiceCounts::returned`].
+pub fn returned_services<E: Env>(
+    region: RegionId,
+    bytes: u64,
+) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
+    services_over(&ServiceCounts::returned(region, bytes))
 }
 
 /// Like [`services`], with counted calls and moved versions.
@@ -37,12 +51,23 @@ pub fn counted_services<E: Env>(
 fn services_over<E: Env>(
     state: &ServiceCounts,
 ) -> [(ServiceId, Arc<dyn Service<E>>); SERVICE_NAMES.len()] {
+    let states = &state.states;
+    let of_region = |make: fn(&RegionState) -> Arc<dyn Service<E>>| -> Arc<dyn Service<E>> {
+        Arc::new(OfRegion::new(states.clone(), make))
+    };
     [
-        (EXTENT_SERVICE, Arc::new(ExtentService(state.extents.clone()))),
+        (EXTENT_SERVICE, of_region(|own| Arc::new(ExtentService(own.extents.clone())))),
         (CATALOG_SERVICE, state.catalog.clone()),
-        (MOVER_SERVICE, state.moving.clone()),
-        (TREE_SERVICE, Arc::new(TreeService::new(state.inner.clone()))),
-        (FENCE_SERVICE, Arc::new(FenceService(state.fenced.clone()))),
+        (MOVER_SERVICE, of_region(|own| own.moving.clone())),
+        (TREE_SERVICE, of_region(|own| Arc::new(TreeService::new(own.inner.clone())))),
+        (
+            FENCE_SERVICE,
+            Arc::new(FenceService {
+                node: states.region().server(),
+                fenced: state.fenced.clone(),
+                handlers: states.handlers().clone(),
+            }),
+        ),
     ]
 }
 
@@ -54,35 +79,56 @@ pub struct ServiceCounts {
     pub mover: Arc<MoverCounts>,
     /// The epoch up to which the server has fenced dead members.
     pub fenced: FencedEpoch,
-    extents: Arc<Extents>,
     catalog: Arc<CatalogService>,
+    states: Arc<RegionStates>,
+}
+
+/// The knowledge of the services about one region.
+pub(crate) struct RegionState {
+    pub extents: Arc<Extents>,
     moving: Arc<MoverService>,
     inner: Arc<InnerNodes>,
+}
+
+impl RegionState {
+    pub fn new(extents: Extents, mover: &Arc<MoverCounts>) -> Self {
+        let extents = Arc::new(extents);
+        Self {
+            moving: Arc::new(MoverService::new(extents.clone(), mover.clone())),
+            inner: Arc::new(InnerNodes::new(extents.clone())),
+            extents,
+        }
+    }
 }
 
 impl ServiceCounts {
     /// Those of a new region of `bytes` bytes.
     pub fn new(region: RegionId, bytes: u64) -> Self {
-        Self::over(Extents::new(region, bytes), CatalogService::default())
+        Self::over((region, bytes), Some(Extents::new(region, bytes)), CatalogService::default())
     }
 
-    fn over(extents: Extents, catalog: CatalogService) -> Self {
-        let (extents, mover) = (Arc::new(extents), Arc::<MoverCounts>::default());
+    /// Those of a server that has returned: another one has its region.
+    pub fn returned(region: RegionId, bytes: u64) -> Self {
+        Self::over((region, bytes), None, CatalogService::default())
+    }
+
+    fn over(own: (RegionId, u64), extents: Option<Extents>, catalog: CatalogService) -> Self {
+        let mover = Arc::<MoverCounts>::default();
+        let state = extents.map(|extents| RegionState::new(extents, &mover));
         Self {
             calls: Default::default(),
             fenced: FencedEpoch::default(),
             catalog: Arc::new(catalog),
-            moving: Arc::new(MoverService::new(extents.clone(), mover.clone())),
-            inner: Arc::new(InnerNodes::new(extents.clone())),
+            states: Arc::new(RegionStates::new(own, state, mover.clone())),
             mover,
-            extents,
         }
     }
 
     /// The state of the services that is not in the region. They handle no request meanwhile.
     pub fn save(&self) -> Vec<u8> {
-        let writer = self.catalog.save(self.extents.save(Writer::new()));
-        self.inner.save(self.moving.save(writer)).finish()
+        let own = self.states.own();
+        let writer = self.catalog.save(own.extents.save(Writer::new()));
+        own.inner.save(own.moving.save(writer)).finish()
     }
 
     /// The services of a region of `bytes` bytes that [`Self::save`] has described.
@@ -92,9 +138,11 @@ impl ServiceCounts {
     pub fn restore(region: RegionId, bytes: u64, state: &[u8]) -> Result<Self, CallError> {
         let reader = &mut Reader::new(state, "the state of a memory server");
         let extents = Extents::restore(region, bytes, reader)?;
-        let restored = Self::over(extents, CatalogService::restore(reader)?);
-        restored.moving.restore(reader)?;
-        restored.inner.restore(reader)?;
+        let catalog = CatalogService::restore(reader)?;
+        let restored = Self::over((region, bytes), Some(extents), catalog);
+        let own = restored.states.own();
+        own.moving.restore(reader)?;
+        own.inner.restore(reader)?;
         match reader.is_empty() {
             true => Ok(restored),
             false => Err(CallError::Malformed("the state of a memory server")),
@@ -103,12 +151,16 @@ impl ServiceCounts {
 
     /// The end of all memory of the region that was ever allocated. Everything behind it is zero.
     pub fn mark(&self) -> u64 {
-        self.extents.mark()
+        self.states.own().extents.mark()
     }
 
-    /// Allocated bytes of the region, by label.
+    /// Allocated bytes of the regions that the server has, by label.
     pub fn usage(&self) -> Vec<Usage> {
-        self.extents.usage()
+        let mut bytes = BTreeMap::<Label, u64>::new();
+        for part in self.states.all().iter().flat_map(|state| state.extents.usage()) {
+            *bytes.entry(part.label).or_default() += part.bytes;
+        }
+        bytes.into_iter().map(|(label, bytes)| Usage { label, bytes }).collect()
     }
 }
 
@@ -154,7 +206,7 @@ impl InnerNodes {
     }
 
     fn save(&self, writer: Writer) -> Writer {
-        let unused = self.unused.lock().expect("no holder panics");
+        let unused = self.unused();
         let add = |writer: Writer, (label, extent): (&Label, &UnusedExtent)| {
             let UnusedExtent { ptr, words, extent_bytes } = *extent;
             writer.words(&[label.0, ptr.word(), words, extent_bytes])
@@ -163,7 +215,7 @@ impl InnerNodes {
     }
 
     fn restore(&self, reader: &mut Reader<'_>) -> Result<(), CallError> {
-        let mut unused = self.unused.lock().expect("no holder panics");
+        let mut unused = self.unused();
         for _ in 0..reader.number()? {
             let [label, ptr, words, extent_bytes] = reader.words()?[..] else {
                 return Err(CallError::Malformed("an extent of inner nodes"));
@@ -175,41 +227,86 @@ impl InnerNodes {
     }
 }
 
-impl<E: Env> NodeAllocator<E> for InnerNodes {
-    fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
-        let mut unused = self.unused.lock().expect("no holder panics");
-        let extent = unused.entry(label).or_default();
-        if extent.words < u64::from(words) {
-            let next_bytes = (extent.extent_bytes * 2)
-                .clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
-            let least_bytes =
-                (u64::from(words) * WORD_BYTES).next_multiple_of(region::HEADER_BYTES);
-            let next_bytes = next_bytes.max(least_bytes);
-            let take = |bytes, need| {
-                let taken = self.extents.allocate_in(env, bytes, label, need);
-                taken.map(|ptr| (ptr, bytes))
-            };
-            // A split leaf needs its separator even if memory is full: without it, readers must
-            // follow the leaves' links and may fail.
-            let (ptr, bytes) = take(next_bytes, Need::Growth)
-                .or_else(|_| take(least_bytes, Need::Growth))
-                .or_else(|_| take(least_bytes, Need::Update))?;
-            *extent = UnusedExtent { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
+impl InnerNodes {
+    fn unused(&self) -> std::sync::MutexGuard<'_, BTreeMap<Label, UnusedExtent>> {
+        self.unused.lock().expect("no holder panics")
+    }
+
+    /// Allocates an extent for at least `words` words. A split leaf needs its separator even if
+    /// memory is full: without it, readers must follow the leaves' links and may fail.
+    async fn add_extent<E: Env>(
+        &self,
+        env: &E,
+        label: Label,
+        words: u64,
+    ) -> Result<UnusedExtent, AllocateError> {
+        let last_bytes = self.unused().get(&label).map_or(0, |extent| extent.extent_bytes);
+        let least_bytes = (words * WORD_BYTES).next_multiple_of(region::HEADER_BYTES);
+        let extent_bytes = (last_bytes * 2)
+            .clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end())
+            .max(least_bytes);
+        let attempts = [
+            (extent_bytes, Need::Growth),
+            (least_bytes, Need::Growth),
+            (least_bytes, Need::Update),
+        ];
+        let mut full = None;
+        for (bytes, need) in attempts {
+            match self.extents.allocate_in(env, bytes, label, need).await {
+                Ok(ptr) => {
+                    return Ok(UnusedExtent { ptr, words: bytes / WORD_BYTES, extent_bytes });
+                }
+                Err(error @ AllocateError::Full { .. }) => full = Some(error),
+                Err(error) => return Err(error),
+            }
         }
-        let ptr = extent.ptr;
-        extent.ptr = ptr.add_words(u64::from(words));
-        extent.words -= u64::from(words);
-        Ok(ptr)
+        Err(full.expect("there was an attempt"))
+    }
+
+    async fn allocate_node<E: Env>(
+        &self,
+        env: &E,
+        label: Label,
+        words: u64,
+    ) -> Result<GlobalPtr, AllocateError> {
+        if let Some(node) = self.unused().entry(label).or_default().take(words) {
+            return Ok(node);
+        }
+        let mut extent = self.add_extent(env, label, words).await?;
+        let node = extent.take(words).expect("the extent is large enough");
+        let mut unused = self.unused();
+        let kept = unused.entry(label).or_default();
+        // Another handler may have added an extent, too: the smaller rest is lost.
+        if extent.words >= kept.words {
+            *kept = extent;
+        }
+        Ok(node)
+    }
+}
+
+impl UnusedExtent {
+    fn take(&mut self, words: u64) -> Option<GlobalPtr> {
+        self.words = self.words.checked_sub(words)?;
+        let node = self.ptr;
+        self.ptr = node.add_words(words);
+        Some(node)
+    }
+}
+
+impl<E: Env> NodeAllocator<E> for InnerNodes {
+    fn allocate<'a>(&'a self, env: &'a E, label: Label, words: u32) -> Allocation<'a> {
+        Box::pin(self.allocate_node(env, label, u64::from(words)))
     }
 
     fn forget(&self, label: Label) {
-        self.unused.lock().expect("no holder panics").remove(&label);
+        self.unused().remove(&label);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fabric::run_now;
     use layout::NodeId;
     use sim::{Fault, PlannedFault, SimConfig, When, World};
 
@@ -221,10 +318,39 @@ mod tests {
         world.run_for(1);
         let inner = InnerNodes::new(Arc::new(Extents::new(RegionId(0), 8 << 16)));
         let server = world.service_endpoint(NodeId(0));
-        let refused = inner.allocate(&server, Label(1), 32).expect_err("there is none left");
+        let allocate = || run_now(inner.allocate(&server, Label(1), 32));
+        let refused = allocate().expect_err("there is none left");
         assert!(refused.to_string().starts_with("memory servers are full"), "{refused}");
         world.stop_faults();
-        inner.allocate(&server, Label(1), 32).expect("there is room again");
+        allocate().expect("there is room again");
+    }
+
+    #[test]
+    fn a_handler_gets_all_free_memory_of_a_region_that_was_taken_over() {
+        let words = 1 << 20;
+        let world = World::new(SimConfig::new(1).with_servers(&[words; 2]).with_replicas(2));
+        world.serve(services);
+        let (region, bytes) = (RegionId(1), words * WORD_BYTES);
+        world.inject(&Fault::Crash { node: NodeId(1) });
+        assert_eq!(world.close_regions_of(NodeId(1)), [region]);
+        assert!(world.promote(region));
+        let server = world.service_endpoint(NodeId(0));
+        let own = Some(RegionState::new(Extents::new(RegionId(0), bytes), &Arc::default()));
+        let states = RegionStates::new((RegionId(0), bytes), own, Arc::default());
+        let nodes = world.block_on(&server, async {
+            let state = states.of(&server, region).await.expect("it is there");
+            state.extents.keep_list();
+            let mut nodes = 0;
+            while state.inner.allocate(&server, Label(1), 64).await.is_ok() {
+                nodes += 1;
+            }
+            nodes
+        });
+        // The tree of a region that is nearly full may need a large part of what is left.
+        assert!(nodes * 64 * WORD_BYTES > bytes * 8 / 10, "{nodes} nodes");
+        let known = world.block_on(&server, Extents::take_over(&server, region));
+        let known = known.map(|extents| extents.usage()).expect("the list is whole");
+        assert!(matches!(known[..], [Usage { label: Label(1), bytes: used }] if used > bytes / 2));
     }
 
     #[test]
@@ -234,15 +360,21 @@ mod tests {
         let server = world.service_endpoint(NodeId(0));
         let before = ServiceCounts::new(region, bytes);
         for label in [1, 1, 2, 3] {
-            before.extents.allocate(1 << 20, Label(label), Need::Growth).expect("there is room");
+            before
+                .states
+                .own()
+                .extents
+                .allocate(1 << 20, Label(label), Need::Growth)
+                .expect("there is room");
         }
-        let node = before.inner.allocate(&server, Label(2), 32).expect("there is room");
+        let allocate =
+            |it: &ServiceCounts| run_now(it.states.own().inner.allocate(&server, Label(2), 32));
+        let node = allocate(&before).expect("there is room");
         let state = before.save();
         let after = ServiceCounts::restore(region, bytes, &state).expect("it was saved");
         assert_eq!((after.save(), after.usage()), (state.clone(), before.usage()));
         assert_eq!(after.mark(), before.mark());
-        let next = after.inner.allocate(&server, Label(2), 32);
-        assert_eq!(next.map(GlobalPtr::offset), Ok(node.offset() + 32 * WORD_BYTES));
+        assert_eq!(allocate(&after).map(GlobalPtr::offset), Ok(node.offset() + 32 * WORD_BYTES));
         for end in 0..state.len() {
             assert!(ServiceCounts::restore(region, bytes, &state[..end]).is_err(), "up to {end}");
         }

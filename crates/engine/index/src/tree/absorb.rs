@@ -124,8 +124,8 @@ async fn take_over<E: Env>(
     let (left_head, right_head) = (Head::of(&left_view), Head::of(&right_view));
     let (left_count, right_count) = (left_view.count(), right_view.count());
     assert!(left_head.high == Some(right_head.low), "neighbours meet");
-    let server = |leaf: &LeafRead| env.node_of(leaf.ptr.region());
-    assert!(server(leaf) == server(right), "the leaves of a tree are on one server");
+    let region = |leaf: &LeafRead| leaf.ptr.region();
+    assert!(region(leaf) == region(right), "the leaves of a tree are in one region");
     let mut image = ImageBuilder::start(&mut batch, tree.layout);
     image.copy(&mut batch, leaf.span, 0, left_count);
     image.copy(&mut batch, right.span, 0, right_count);

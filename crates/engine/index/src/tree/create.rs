@@ -42,7 +42,8 @@ pub async fn create_tree<E: Env>(
 /// Notifies the tree service of `node` that the trees with this label are dropped and their extents
 /// freed.
 pub async fn forget_trees<E: Env>(env: &E, node: NodeId, label: Label) -> Result<(), CallError> {
-    env.call(node, TREE_SERVICE, Request::Forget { label }.encode()).await.map(drop)
+    let request = Request::Forget { place: GlobalPtr::new(node.region(), 0), label };
+    env.call(node, TREE_SERVICE, request.encode()).await.map(drop)
 }
 
 /// Lets the memory server rebuild the inner nodes of a tree that it has taken over.
@@ -53,5 +54,5 @@ pub async fn rebuild_tree<E: Env>(env: &E, tree: &Tree) -> Result<(), IndexError
 /// The tree whose root block is at `root`.
 pub async fn open_tree<E: Env>(env: &E, root: GlobalPtr) -> Result<Tree, IndexError> {
     let (_, block) = read_root(env, Batch::new(), root).await?;
-    Ok(Tree { root, node: env.node_of(root.region()), layout: block.layout })
+    Ok(Tree { root, node: root.region().server(), layout: block.layout })
 }

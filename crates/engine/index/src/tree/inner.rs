@@ -154,7 +154,8 @@ impl<E: Env> Inner<'_, E> {
         let mut found = Vec::with_capacity(count);
         for _ in 0..count {
             if spare.is_null() {
-                found.push(self.allocator.allocate(self.env, self.block.label, layout.words())?);
+                let node = self.allocator.allocate(self.env, self.block.label, layout.words());
+                found.push(node.await?);
                 continue;
             }
             found.push(spare);

@@ -30,8 +30,8 @@ pub(super) enum Request {
     Find { root: GlobalPtr, key: Key },
     /// The leaves between `low` and `high` changed: update the inner nodes above them.
     Settle { root: GlobalPtr, low: Key, high: Option<Key> },
-    /// The trees with this label were dropped.
-    Forget { label: Label },
+    /// The trees with this label in a region were dropped; the address is any one there.
+    Forget { place: GlobalPtr, label: Label },
     /// Handlers of a server that has died may have left half-done changes.
     Rebuild { root: GlobalPtr },
 }
@@ -52,11 +52,13 @@ impl Request {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Create { layout, first_leaf, label } => {
-                let writer = Writer::new().number(CREATE).number(pack_layout(*layout));
-                writer.number(first_leaf.word()).number(label.0).finish()
+                let writer = Writer::new().number(CREATE).number(first_leaf.word());
+                writer.number(pack_layout(*layout)).number(label.0).finish()
             }
             Self::Rebuild { root } => Writer::new().number(REBUILD).number(root.word()).finish(),
-            Self::Forget { label } => Writer::new().number(FORGET).number(label.0).finish(),
+            Self::Forget { place, label } => {
+                Writer::new().number(FORGET).number(place.word()).number(label.0).finish()
+            }
             Self::Find { root, key } => {
                 Writer::new().number(FIND).number(root.word()).words(key.words()).finish()
             }
@@ -71,12 +73,15 @@ impl Request {
         let mut reader = Reader::new(message, NAME);
         let request = match reader.number()? {
             CREATE => {
-                let layout = unpack_layout(reader.number()?).ok_or(CallError::Malformed(NAME))?;
                 let first_leaf = GlobalPtr::from_word(reader.number()?);
+                let layout = unpack_layout(reader.number()?).ok_or(CallError::Malformed(NAME))?;
                 Self::Create { layout, first_leaf, label: Label(reader.number()?) }
             }
             REBUILD => Self::Rebuild { root: GlobalPtr::from_word(reader.number()?) },
-            FORGET => Self::Forget { label: Label(reader.number()?) },
+            FORGET => {
+                let place = GlobalPtr::from_word(reader.number()?);
+                Self::Forget { place, label: Label(reader.number()?) }
+            }
             FIND => {
                 Self::Find { root: GlobalPtr::from_word(reader.number()?), key: key(&mut reader)? }
             }
@@ -152,7 +157,7 @@ mod tests {
         let layout = LeafLayout::within(512, 2, 1, false);
         for request in [
             Request::Create { layout, first_leaf: root, label: Label(9) },
-            Request::Forget { label: Label(9) },
+            Request::Forget { place: GlobalPtr::new(RegionId(3), 0), label: Label(9) },
             Request::Find { root, key: low },
             Request::Settle { root, low, high: Some(high) },
             Request::Settle { root, low, high: None },

@@ -77,7 +77,7 @@ pub use lock::{LeafLock, LockResult, lock_result, post_lock};
 pub use message::TREE_SERVICE;
 pub use rebuild::rebuild_inner_nodes;
 pub use scan::{next_leaf, previous_leaf};
-pub use service::{NodeAllocator, TreeService};
+pub use service::{Allocation, NodeAllocator, TreeService};
 pub use split::make_room;
 pub use step::TreeStep;
 pub use view::{LeafView, generation};

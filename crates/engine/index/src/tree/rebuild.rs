@@ -118,7 +118,7 @@ async fn build_level<E: Env>(
     let (mut next, mut high) = (GlobalPtr::NULL, None);
     for group in children.chunks(size).rev() {
         batch.reset();
-        let ptr = allocator.allocate(env, block.label, layout.words())?;
+        let ptr = allocator.allocate(env, block.label, layout.words()).await?;
         let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
         batch = execute(env, batch).await?;
         let low = group[0].low;

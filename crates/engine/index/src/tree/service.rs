@@ -14,12 +14,16 @@ use fabric::{Batch, CallError, Env, Reply, Service};
 use layout::leaf;
 use layout::{GlobalPtr, Key, LeafLayout};
 use memory::{AllocateError, Label};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-/// Allocates root blocks and inner nodes, in the memory server's own region.
+/// An allocation under way.
+pub type Allocation<'a> = Pin<Box<dyn Future<Output = Result<GlobalPtr, AllocateError>> + 'a>>;
+
+/// Allocates root blocks and inner nodes, in the region of their tree.
 pub trait NodeAllocator<E: Env>: Send + Sync {
     /// Allocates `words` words for the tree with this label; `env` is the memory server's.
-    fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError>;
+    fn allocate<'a>(&'a self, env: &'a E, label: Label, words: u32) -> Allocation<'a>;
 
     /// Drops the state of trees with this label, whose extents are being freed.
     fn forget(&self, label: Label);
@@ -58,7 +62,7 @@ impl<E: Env> TreeService<E> {
             Request::Create { layout, first_leaf, label } => {
                 create(env, batch, allocator, (layout, first_leaf, label)).await
             }
-            Request::Forget { label } => {
+            Request::Forget { label, .. } => {
                 allocator.forget(label);
                 Ok((batch, GlobalPtr::NULL))
             }
@@ -101,8 +105,8 @@ async fn create<E: Env>(
     (layout, first_leaf, label): (LeafLayout, GlobalPtr, Label),
 ) -> Result<(Batch, GlobalPtr), IndexError> {
     let inner = inner_layout(layout);
-    let top = allocator.allocate(env, label, inner.words())?;
-    let root = allocator.allocate(env, label, ROOT_WORDS)?;
+    let top = allocator.allocate(env, label, inner.words()).await?;
+    let root = allocator.allocate(env, label, ROOT_WORDS).await?;
     let version = batch.read(top.add_words(u64::from(leaf::VERSION)), 1);
     batch = execute(env, batch).await?;
     let low = Key::lowest(layout.key_words);

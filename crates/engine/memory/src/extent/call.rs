@@ -7,6 +7,11 @@ use crate::message::{Reader, Writer};
 use fabric::{CallError, Env};
 use layout::{GlobalPtr, NodeId};
 
+/// Begins a request. Its second number is an address in the region that it is about.
+fn of_region(kind: u64, node: NodeId) -> Writer {
+    Writer::new().number(kind).number(GlobalPtr::new(node.region(), 0).word())
+}
+
 /// Allocates an extent of at least `bytes` bytes on `node`.
 pub async fn allocate_extent<E: Env>(
     env: &E,
@@ -25,7 +30,7 @@ pub async fn allocate_extent_for<E: Env>(
     label: Label,
     need: Need,
 ) -> Result<GlobalPtr, AllocateError> {
-    let request = Writer::new().number(ALLOCATE).number(bytes).number(label.0);
+    let request = of_region(ALLOCATE, node).number(bytes).number(label.0);
     let request = request.number(need.number()).finish();
     let answer = env.call(node, EXTENT_SERVICE, request).await?;
     let mut reader = Reader::new(&answer, "an allocation");
@@ -43,26 +48,26 @@ pub async fn allocate_extent_for<E: Env>(
 
 pub async fn free_extent<E: Env>(env: &E, ptr: GlobalPtr, label: Label) -> Result<(), CallError> {
     let request = Writer::new().number(FREE).number(ptr.word()).number(label.0).finish();
-    env.call(env.node_of(ptr.region()), EXTENT_SERVICE, request).await.map(drop)
+    env.call(ptr.region().server(), EXTENT_SERVICE, request).await.map(drop)
 }
 
 /// Frees all extents of `label` on `node`, after the table was dropped and its last reader has
 /// ended.
 pub async fn free_label<E: Env>(env: &E, node: NodeId, label: Label) -> Result<(), CallError> {
-    let request = Writer::new().number(FREE_LABEL).number(label.0).finish();
+    let request = of_region(FREE_LABEL, node).number(label.0).finish();
     env.call(node, EXTENT_SERVICE, request).await.map(drop)
 }
 
 /// Touches the next `bytes` bytes that `node` will allocate, so that no transaction pays for the
 /// first touch.
 pub async fn populate<E: Env>(env: &E, node: NodeId, bytes: u64) -> Result<(), CallError> {
-    let request = Writer::new().number(POPULATE).number(bytes).finish();
+    let request = of_region(POPULATE, node).number(bytes).finish();
     env.call(node, EXTENT_SERVICE, request).await.map(drop)
 }
 
 /// Allocated bytes on `node`, by label.
 pub async fn usage<E: Env>(env: &E, node: NodeId) -> Result<Vec<Usage>, CallError> {
-    let answer = env.call(node, EXTENT_SERVICE, Writer::new().number(USAGE).finish()).await?;
+    let answer = env.call(node, EXTENT_SERVICE, of_region(USAGE, node).finish()).await?;
     let mut reader = Reader::new(&answer, "memory usage");
     let mut usage = Vec::new();
     while !reader.is_empty() {

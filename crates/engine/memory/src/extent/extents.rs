@@ -3,7 +3,7 @@
 use super::reserve::reserve_bytes;
 use super::{AllocateError, Label, Need, Usage};
 use crate::message::{Reader, Writer};
-use fabric::{CallError, Env};
+use fabric::CallError;
 use layout::{GlobalPtr, RegionId, region};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -27,6 +27,10 @@ pub(super) struct State {
     pub(super) reserve_bytes: u64,
     /// Extents taken from the reserve, by offset: label and bytes.
     pub(super) reserved: BTreeMap<u64, (Label, u64)>,
+    /// With replicas: whether the memory behind the header is kept for the list of the extents.
+    pub(super) keeps_list: bool,
+    /// Whether another server, which has died, has allocated memory of the region.
+    pub(super) is_taken_over: bool,
 }
 
 impl Extents {
@@ -40,11 +44,13 @@ impl Extents {
             used: BTreeMap::new(),
             reserve_bytes: reserve_bytes(region_bytes),
             reserved: BTreeMap::new(),
+            keeps_list: false,
+            is_taken_over: false,
         };
         Self { region, state: Mutex::new(state) }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().expect("no holder of the extents panics")
     }
 
@@ -70,21 +76,6 @@ impl Extents {
             state.reserved.insert(offset, (label, bytes));
         }
         Ok(GlobalPtr::new(self.region, offset))
-    }
-
-    /// Like [`Self::allocate`], but fails in a simulated world that injects full memory.
-    pub fn allocate_in<E: Env>(
-        &self,
-        env: &E,
-        bytes: u64,
-        label: Label,
-        need: Need,
-    ) -> Result<GlobalPtr, AllocateError> {
-        if env.refuses_memory() {
-            let region_bytes = self.lock().region_bytes;
-            return Err(AllocateError::Full { wanted_bytes: bytes, free_bytes: 0, region_bytes });
-        }
-        self.allocate(bytes, label, need)
     }
 
     /// Reserves the fresh memory up to `bytes` bytes beyond all touched memory. Returns its start,
@@ -175,7 +166,17 @@ impl Extents {
         let mut state = extents.lock();
         let reserve_bytes = state.reserve_bytes;
         // Its memory was touched when its contents were read.
-        *state = State { region_bytes, mark, touched: mark, free, used, reserve_bytes, reserved };
+        *state = State {
+            region_bytes,
+            mark,
+            touched: mark,
+            free,
+            used,
+            reserve_bytes,
+            reserved,
+            keeps_list: false,
+            is_taken_over: false,
+        };
         match state.mark >= region::HEADER_BYTES && state.is_consistent() {
             true => drop(state),
             false => return Err(CallError::Malformed("the extents of a region")),

@@ -5,6 +5,7 @@
 //! | `extents.rs` | which extents of a region are allocated, and to which label |
 //! | `pieces.rs` | the free memory: freed pieces, and fresh memory above a mark |
 //! | `reserve.rs` | memory that only updates and deletes get |
+//! | `list.rs` | with replicas, the extents in the region itself, for another server |
 //! | `service.rs` | the server's side of the calls |
 //! | `call.rs` | the callers' side |
 //!
@@ -12,12 +13,14 @@
 
 mod call;
 mod extents;
+mod list;
 mod pieces;
 mod reserve;
 mod service;
 
 pub use call::{allocate_extent, allocate_extent_for, free_extent, free_label, populate, usage};
 pub use extents::Extents;
+pub use list::listed_end;
 pub use reserve::Need;
 pub use service::ExtentService;
 

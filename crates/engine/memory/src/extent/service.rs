@@ -16,19 +16,14 @@ impl<E: Env> Service<E> for ExtentService {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
             let mut reader = Reader::new(request, "the extent service");
-            match reader.number()? {
+            let (kind, at) = (reader.number()?, GlobalPtr::from_word(reader.number()?));
+            match kind {
                 ALLOCATE => {
                     let (bytes, label) = (reader.number()?, Label(reader.number()?));
-                    self.allocate(env, bytes, label, Need::from_number(reader.number()?)?)
+                    let need = Need::from_number(reader.number()?)?;
+                    self.allocate(env, bytes, label, need).await
                 }
-                FREE => {
-                    let extent = GlobalPtr::from_word(reader.number()?);
-                    // Of a region whose server has died: its memory is not used again.
-                    if extent.region() != self.0.region {
-                        return Ok(Vec::new());
-                    }
-                    self.free(env, extent.offset(), Label(reader.number()?)).await
-                }
+                FREE => self.free(env, at.offset(), Label(reader.number()?)).await,
                 FREE_LABEL => {
                     let label = Label(reader.number()?);
                     for offset in self.0.extents_of(label) {
@@ -37,7 +32,8 @@ impl<E: Env> Service<E> for ExtentService {
                     Ok(Vec::new())
                 }
                 POPULATE => {
-                    let (start, bytes, touched) = self.0.begin_populating(reader.number()?);
+                    let bytes = reader.number()?;
+                    let (start, bytes, touched) = self.0.begin_populating(bytes);
                     let from = GlobalPtr::new(self.0.region, start + touched);
                     zero(env, from, bytes - touched).await?;
                     self.0.end_populating(start, bytes);
@@ -51,14 +47,14 @@ impl<E: Env> Service<E> for ExtentService {
 }
 
 impl ExtentService {
-    fn allocate<E: Env>(
+    async fn allocate<E: Env>(
         &self,
         env: &E,
         bytes: u64,
         label: Label,
         need: Need,
     ) -> Result<Vec<u8>, CallError> {
-        match self.0.allocate_in(env, bytes, label, need) {
+        match self.0.allocate_in(env, bytes, label, need).await {
             Ok(ptr) => Ok(Writer::new().number(ptr.word()).finish()),
             Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes }) => {
                 Ok(Writer::new()
@@ -74,6 +70,10 @@ impl ExtentService {
 
     async fn free<E: Env>(&self, env: &E, offset: u64, label: Label) -> Result<Vec<u8>, CallError> {
         let Some(bytes) = self.0.forget(offset, label) else {
+            // The server that has freed it has died before it could answer.
+            if self.0.is_taken_over() {
+                return Ok(Vec::new());
+            }
             return Err(CallError::Refused(format!(
                 "no extent of label {} starts at {offset:#x}",
                 label.0
@@ -82,6 +82,9 @@ impl ExtentService {
         let at = GlobalPtr::new(self.0.region, offset);
         env.note(|| Note::FreesExtent { at, bytes });
         zero(env, at, bytes).await?;
+        if env.has_replicas() {
+            self.0.unlist(env, at, bytes).await?;
+        }
         self.0.recycle(offset, bytes);
         Ok(Vec::new())
     }
@@ -106,7 +109,7 @@ async fn zero<E: Env>(env: &E, start: GlobalPtr, bytes: u64) -> Result<(), CallE
         let span = batch.reserve(count);
         batch.words_mut(span).fill(0);
         batch.write(start.add_words(done), span);
-        let node = env.node_of(start.region());
+        let node = start.region().server();
         batch = env.execute(batch).await.map_err(|_| CallError::Unreachable(node))?;
         done += u64::from(count);
     }

@@ -234,7 +234,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn free_buffer(&mut self, table: TableId, buffer: GlobalPtr) {
         let info = self.open.info(table);
         let (label, words) = (info.label, info.buffer.words());
-        let server = self.env.node_of(buffer.region());
+        let server = buffer.region().server();
         if self.shared.reserved.give_back((label, server), buffer) {
             self.env.note(|| Note::Frees { at: buffer, words });
         } else {

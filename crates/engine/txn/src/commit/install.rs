@@ -78,7 +78,7 @@ impl<E: Env> LaneInner<E> {
     pub(super) async fn give_buffer(&mut self, access: AccessId) -> Result<(), Abort> {
         let Access { table, row, image, .. } = self.txn.accesses[access];
         let words = self.open.info(table).buffer.words();
-        let server = self.env.node_of(row.region());
+        let server = row.region().server();
         let lane_table = self.open.table_mut(table);
         let pool = lane_table.buffers_on(server);
         let buffer = match pool.take(&self.env, words) {

@@ -78,7 +78,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<OutOfLine, Abort> {
         let unplaced = OutOfLine { ptr: 0, bytes, version };
         let words = value_layout(&self.env, unplaced).piece_words();
-        let server = self.env.node_of(self.home_of(access).region());
+        let server = self.home_of(access).region().server();
         let table = self.open.table_mut(access.table);
         let pool = table.values_on(server);
         let piece = pool.allocate(&self.env, &self.shared.pieces, words).await?;
@@ -159,7 +159,7 @@ impl<E: Env> LaneInner<E> {
     /// Frees a value that no snapshot needs.
     pub(crate) fn free_value(&mut self, table: TableId, value: OutOfLine) {
         let Some(piece) = value.stored() else { return };
-        let server = self.env.node_of(piece.region());
+        let server = piece.region().server();
         if let Some(table) = self.open.tables[table.position()].as_mut() {
             let words = value_layout(&self.env, value).piece_words();
             table.values_on(server).free(&self.env, &self.shared.pieces, piece, words);

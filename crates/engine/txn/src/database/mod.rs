@@ -16,7 +16,7 @@ use crate::recovery::{JournalError, LaneJournal};
 use crate::snapshot::slot::take_lane_place;
 use fabric::{Batch, Env};
 use layout::oracle::{OWNER_RECOVERS, VECTOR};
-use layout::{GlobalPtr, NodeId, OracleLayout, RegionId, Schema, WORD_BYTES};
+use layout::{GlobalPtr, NodeId, OracleLayout, Schema, WORD_BYTES};
 use memory::extent::{allocate_extent, usage};
 use memory::{AllocateError, Label};
 pub(crate) use shared::{ANONYMOUS, Placed, Shared};
@@ -351,9 +351,7 @@ impl<E: Env> Database<E> {
     pub(crate) async fn memory_usage_generic(&self) -> Result<Vec<TableMemory>, CatalogError> {
         let catalog = self.shared.cached_catalog();
         let mut bytes = std::collections::BTreeMap::<u64, u64>::new();
-        // Another server answers for one that has died.
-        let is_alive = |server: &&NodeId| self.env.node_of(RegionId(server.0)) == **server;
-        for &server in self.shared.servers.iter().filter(is_alive) {
+        for &server in &self.shared.servers {
             for part in usage(&self.env, server).await? {
                 *bytes.entry(part.label.0).or_default() += part.bytes;
             }

@@ -54,11 +54,10 @@ impl LaneJournal {
         };
         let upkeep = UpkeepJournal::new(list_of(shared, slot));
         for &server in &shared.servers {
-            // Another server may have taken over the region, and allocated from its own.
-            let node = env.node_of(RegionId(server.0));
-            let is_there = |journal: &&Found| {
-                journal.kind == UPKEEP && env.node_of(journal.at.region()) == node
-            };
+            // An entry is ahead of its batch's changes only in their own region: others may be on
+            // other servers, or their replicas.
+            let is_there =
+                |journal: &&Found| journal.kind == UPKEEP && journal.at.region() == server.region();
             let (at, words) = match known.iter().find(is_there) {
                 Some(newest) => (newest.at, newest.words),
                 None => allocate(env, upkeep.list(), server, UPKEEP_BYTES_MIN, UPKEEP).await?,
@@ -198,7 +197,7 @@ fn make_room_for_upkeep<'a, E: Env>(
     Box::pin(async move {
         let needed = 2 * words + u64::from(ENTRY);
         let bytes = (needed * WORD_BYTES).next_power_of_two().max(UPKEEP_BYTES_MIN);
-        let server = env.node_of(region);
+        let server = region.server();
         let (at, words) = match allocate(env, journal.list(), server, bytes, UPKEEP).await {
             Ok(allocated) => allocated,
             Err(JournalError::Fabric(error)) => return Err(error),

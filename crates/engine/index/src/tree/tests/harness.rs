@@ -30,16 +30,21 @@ impl ExtentAllocator {
 }
 
 impl<E: Env> NodeAllocator<E> for ExtentAllocator {
-    fn allocate(&self, env: &E, _label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
-        let mut rest = self.rest.lock().expect("no holder panics");
-        if rest.1 < words {
-            let bytes = u64::from(EXTENT_WORDS.max(words)) * layout::WORD_BYTES;
-            let ptr = self.extents.allocate_in(env, bytes, Label(1), Need::Growth)?;
-            *rest = (ptr, EXTENT_WORDS.max(words));
-        }
-        let ptr = rest.0;
-        *rest = (ptr.add_words(u64::from(words)), rest.1 - words);
-        Ok(ptr)
+    fn allocate<'a>(&'a self, env: &'a E, _label: Label, words: u32) -> Allocation<'a> {
+        Box::pin(async move {
+            let rest = *self.rest.lock().expect("no holder panics");
+            let (ptr, rest) = match rest.1.checked_sub(words) {
+                Some(left) => (rest.0, left),
+                None => {
+                    let words_max = EXTENT_WORDS.max(words);
+                    let bytes = u64::from(words_max) * layout::WORD_BYTES;
+                    let extent = self.extents.allocate_in(env, bytes, Label(1), Need::Growth);
+                    (extent.await?, words_max - words)
+                }
+            };
+            *self.rest.lock().expect("no holder panics") = (ptr.add_words(u64::from(words)), rest);
+            Ok(ptr)
+        })
     }
 
     fn forget(&self, _label: Label) {}
@@ -58,10 +63,11 @@ impl Reluctant {
 }
 
 impl<E: Env> NodeAllocator<E> for Reluctant {
-    fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
+    fn allocate<'a>(&'a self, env: &'a E, label: Label, words: u32) -> Allocation<'a> {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
         if asked * asked % 31 < 10 {
-            return Err(AllocateError::Full { wanted_bytes: 1, free_bytes: 0, region_bytes: 1 });
+            let full = AllocateError::Full { wanted_bytes: 1, free_bytes: 0, region_bytes: 1 };
+            return Box::pin(std::future::ready(Err(full)));
         }
         self.allocator.allocate(env, label, words)
     }

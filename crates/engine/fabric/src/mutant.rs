@@ -115,6 +115,8 @@ mutants! {
     FabricNewbornRefused = "fabric::newborn_refused",
     FabricOneVerbRefused = "fabric::one_verb_refused",
     FabricUntornRows = "fabric::untorn_rows",
+    FillForgetCatalog = "fill::forget_catalog",
+    FillSkipLastCopy = "fill::skip_last_copy",
     HashCheckHeldSlots = "hash::check_held_slots",
     HashCopyUnlocked = "hash::copy_unlocked",
     HashForgetCollected = "hash::forget_collected",

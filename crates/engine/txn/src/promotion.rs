@@ -50,6 +50,17 @@ pub struct LockHolders {
     deciding: AtomicU32,
     /// Whether an outcome stays undecided.
     has_given_up_decision: AtomicBool,
+    /// Changes of the catalog in progress. They hold no locks, and may take long.
+    changes: AtomicU32,
+}
+
+/// A change of the catalog in progress.
+pub(crate) struct RunningChange(Arc<LockHolders>);
+
+impl Drop for RunningChange {
+    fn drop(&mut self) {
+        self.0.changes.fetch_sub(1, SeqCst);
+    }
 }
 
 /// A work in progress.
@@ -97,6 +108,17 @@ impl LockHolders {
             }
             self.counts[place].fetch_sub(1, SeqCst);
         }
+    }
+
+    /// A change of the catalog begins.
+    pub(crate) fn begin_change(self: &Arc<Self>) -> RunningChange {
+        self.changes.fetch_add(1, SeqCst);
+        RunningChange(self.clone())
+    }
+
+    /// Whether no change of the catalog is in progress.
+    pub fn are_changes_over(&self) -> bool {
+        self.changes.load(SeqCst) == 0
     }
 
     /// A decision has begun.
@@ -169,6 +191,21 @@ impl<E: Env> Database<E> {
             look_ns = (2 * look_ns).min(LOOK_NS_MAX);
         }
         !drain.has_failed()
+    }
+
+    /// Waits until no change of the catalog is in progress on this compute server; `false` if that
+    /// takes until `deadline_ns`. Before a server is filled, while
+    /// [`fabric::AddressMap::defers_changes`] lets none begin.
+    pub async fn await_changes(&self, deadline_ns: u64) -> bool {
+        let mut look_ns = LOOK_NS;
+        while !self.shared.lock_holders().are_changes_over() {
+            if self.env.now_ns() >= deadline_ns {
+                return false;
+            }
+            self.env.sleep_ns(look_ns).await;
+            look_ns = (2 * look_ns).min(LOOK_NS_MAX);
+        }
+        true
     }
 
     /// Prepares the replicas of a closed region for a promotion. Their collected-up-to word is

@@ -6,13 +6,14 @@
 
 use crate::dice::Dice;
 use crate::run::Scene;
-use fabric::DynEnv;
+use fabric::{DynEnv, Env};
 use layout::{NodeId, RegionId};
 use sim::{Endpoint, Fault};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use txn::Database;
+use txn::server::returned_services;
+use txn::{Database, Pace};
 
 /// Nodes with sessions, where some die. Node 0 has the survivor.
 const NODES: u64 = 3;
@@ -25,6 +26,8 @@ const UNFENCED_NS_MAX: u64 = 200_000;
 const BETWEEN_NS_MAX: u64 = 50_000;
 /// Longest time until no lock of a closed region is held.
 const DRAIN_NS_MAX: u64 = 10_000_000_000;
+/// Pause before the trees of a promoted region are completed again.
+const FINISH_AGAIN_NS: u64 = 1_000_000;
 /// The random stream of deaths.
 const STREAM: u64 = 2000;
 /// The identities of sessions, and of survivors.
@@ -125,6 +128,7 @@ impl Scene {
         crashed: Option<NodeId>,
     ) {
         let mut dice = Dice::new(self.seed, STREAM + 1);
+        let mut returning = Dice::new(self.seed, STREAM + 2);
         let count = u64::from(self.world.server_count());
         let first = dice.below(count);
         for death in 0..self.kind.server_deaths {
@@ -148,9 +152,63 @@ impl Scene {
                 assert!(self.world.promote(region), "a replica lives");
                 let survivor = self.database.elsewhere(self.admin.clone().into_dyn());
                 self.world.spawn_on(&self.admin, async move {
-                    survivor.finish_promotion(region).await.expect("the servers have room");
+                    // The next death may interrupt it.
+                    while survivor.finish_promotion(region).await.is_err() {
+                        survivor.env().sleep_ns(FINISH_AGAIN_NS).await;
+                    }
                 });
             }
+            if self.kind.returns {
+                self.return_server(node, used, recoveries, &mut returning);
+            }
+        }
+    }
+
+    /// Lets a server that has died return and be filled. It may die again in the middle of it.
+    fn return_server(
+        &self,
+        node: NodeId,
+        used: &[Database<DynEnv>],
+        recoveries: &[Recovery],
+        dice: &mut Dice,
+    ) {
+        let mut dies_again = dice.percent(25);
+        loop {
+            self.world.run_for(LIFE_NS << dice.below(LIFE_DOUBLINGS));
+            assert!(self.world.take_back(node), "its regions have other places");
+            let region = RegionId(node.0);
+            for (id, service) in returned_services(region, self.world.region_bytes(region)) {
+                self.world.register(node, id, service);
+            }
+            let pace = Pace { words: 64 << dice.below(8), pause_ns: 1 << dice.below(12) };
+            let filler = self.database.elsewhere(self.admin.clone().into_dyn());
+            let copied = self.world.block_on(&self.admin, filler.copy_to(node, pace));
+            copied.expect("the servers live");
+            self.world.run_for(LIFE_NS << dice.below(LIFE_DOUBLINGS));
+            self.await_changes(node, used);
+            assert!(self.world.begin_filling(node), "no region is closed");
+            if std::mem::take(&mut dies_again) {
+                self.world.run_for(1 + dice.below(UNFENCED_NS_MAX));
+                self.world.inject(&Fault::Crash { node });
+                self.world.run_for(1 + dice.below(UNFENCED_NS_MAX));
+                self.world.inject(&Fault::Fence { node });
+                assert!(self.world.close_regions_of(node).is_empty(), "it is no primary");
+                continue;
+            }
+            self.await_drained(used, recoveries, true);
+            let copied = self.world.block_on(&self.admin, filler.finish_copy(node));
+            copied.expect("the world stands still");
+            assert!(self.world.end_filling(node), "the servers live");
+            return;
+        }
+    }
+
+    /// Waits until no change of the catalog is under way.
+    fn await_changes(&self, node: NodeId, used: &[Database<DynEnv>]) {
+        assert!(self.world.defer_changes(node), "no region is closed");
+        for database in used {
+            let ended = self.world.block_on(&self.admin, database.await_changes(u64::MAX));
+            assert!(ended, "there is no deadline");
         }
     }
 
@@ -158,14 +216,9 @@ impl Scene {
         self.database.root().oracle.region()
     }
 
-    /// Waits until nothing holds a lock of a closed region. The dead are recovered by then; without
-    /// an oracle, when all others have drained.
-    fn await_drained(
-        &self,
-        used: &[Database<DynEnv>],
-        recoveries: &[Recovery],
-        is_oracle_closed: bool,
-    ) {
+    /// Waits until nothing holds a lock of a closed region. The dead are recovered by then; if the
+    /// world stands still, when all others have drained.
+    fn await_drained(&self, used: &[Database<DynEnv>], recoveries: &[Recovery], is_still: bool) {
         let survivors = recoveries.iter().map(|recovery| &recovery.survivor);
         let drained = Rc::new(Cell::new(0));
         let mut drains = 0;
@@ -179,7 +232,7 @@ impl Scene {
         }
         let begun_ns = self.world.now_ns();
         let are_recovered =
-            || is_oracle_closed || recoveries.iter().all(|recovery| recovery.has_ended.get());
+            || is_still || recoveries.iter().all(|recovery| recovery.has_ended.get());
         while drained.get() < drains || !are_recovered() {
             self.world.run_for(UNFENCED_NS_MAX);
             let is_late = self.world.now_ns() > begun_ns + DRAIN_NS_MAX;

@@ -149,6 +149,8 @@ pub struct Kind {
     pub replicas: u16,
     /// Memory servers that die while sessions run, each with its region. There are replicas.
     pub server_deaths: u64,
+    /// Whether each memory server that has died returns, and is filled, before the next one dies.
+    pub returns: bool,
     /// Whether the seed draws everything, see [`crate::swarm`].
     pub is_drawn: bool,
 }
@@ -202,6 +204,7 @@ pub const ROOMY: Kind = Kind {
     deaths: 0,
     replicas: 1,
     server_deaths: 0,
+    returns: false,
     is_drawn: false,
 };
 
@@ -578,6 +581,9 @@ pub const LOSING: Kind = Kind {
 };
 /// Compute servers die, too.
 pub const LOSING_BOTH: Kind = Kind { deaths: 2, ..LOSING };
+
+/// Memory servers die, return and are filled, and then those die that have their regions.
+pub const RETURNING: Kind = Kind { server_deaths: 2, returns: true, transactions: 60, ..LOSING };
 
 /// The same in chains of small buckets whose blocks are on several servers, so that a commit writes
 /// where it holds no lock. Some verbs are slow: the dead leave much under way.

@@ -7,8 +7,8 @@ use crate::kind::{
     GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS, Kind, LONG, LOSING, LOSING_BOTH,
     LOSING_FAR, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT,
     MOVING_PARKED, MOVING_SERIAL, ONE_BUCKET, OWNED, OWNED_BORN, OWNED_NEW, OWNED_OUTSIDE, PILED,
-    PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
-    STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
+    PILED_BESIDE, PILED_SLOW, REBORN, REMADE, RESTING, RETURNING, ROOMY, SERIAL, SHARED, SLOW,
+    SLOW_CARDS, STAGGERED, TIDAL, WIDE, WIDE_INDEXED, WRAP,
 };
 use crate::swarm::SWARM;
 use fabric::Mutant;
@@ -316,6 +316,18 @@ pub const MUTANTS: &[Planted] = &[
     guard(Mutant::ReplicaForgetSwap, "replicas of the oracle know who owns a slot", LOSING_FAR)
         .seen_by_shadow(),
     guard(Mutant::PromoteUndrained, "nobody holds a lock that a promotion ends", LOSING),
+    guard(
+        Mutant::FillSkipLastCopy,
+        "what was written since it was copied is copied again",
+        RETURNING,
+    )
+    .seen_by_shadow(),
+    guard(
+        Mutant::FillForgetCatalog,
+        "a server that is filled gets the shards of the catalog",
+        RETURNING,
+    )
+    .seen_by_shadow(),
     guard(Mutant::ReadTrustVersionAlone, "an old version is still there when it was read", RESTING),
     guard(Mutant::ReadTrustSlotKey, "a visited slot leads to the row with its key", WIDE),
     guard(Mutant::ScanRepeatEntry, "a lookup finds each entry once", WIDE_INDEXED),

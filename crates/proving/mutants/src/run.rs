@@ -359,7 +359,8 @@ impl Scene {
     /// The defects of replicas. The dead leave what nobody reaches: compute servers their private
     /// memory, memory servers what a handler has not finished. A promoted replica is the truth.
     fn differing_replicas(&self) -> Vec<String> {
-        if self.kind.deaths > 0 || self.kind.server_deaths > 0 && self.kind.replicas > 2 {
+        let has_lost = self.kind.server_deaths > 0 && self.kind.replicas > 2;
+        if self.kind.deaths > 0 || has_lost {
             return Vec::new();
         }
         let journals = self.world.block_on(&self.admin, self.database.journals());

@@ -13,6 +13,9 @@ use txn::{Isolation, Oracle};
 /// All worlds are drawn.
 pub const SWARM: Kind = Kind { is_drawn: true, ..ROOMY };
 
+/// Most times that a verb is slower, where memory servers return.
+const SLOW_FACTOR_MAX: u64 = 100;
+
 /// The random stream of the drawing; sessions and worlds have others.
 const STREAM: u64 = u64::MAX;
 
@@ -49,7 +52,13 @@ pub fn kind(seed: u64) -> Kind {
     let server_deaths = u64::from(may_be_lost && is_whole && dice.percent(50));
     // The dead leave their memory, and others take over what they did.
     let server_words = if server_deaths > 0 { 1 << 20 } else { kind.server_words };
-    Kind { server_deaths, server_words, ..kind }
+    // Those that return may be the last ones.
+    let returns = server_deaths > 0 && dice.percent(50);
+    let server_deaths = if returns { 1 + dice.below(3) } else { server_deaths };
+    // Over the slowest networks it would take longer to copy a server than a world may last.
+    let slow_factor =
+        if returns { kind.slow_factor.min(SLOW_FACTOR_MAX) } else { kind.slow_factor };
+    Kind { server_deaths, server_words, returns, slow_factor, ..kind }
 }
 
 /// One of these values.

@@ -13,11 +13,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 /// is too low is refused by the row that took its place; only the shadow history sees the read
 /// before. Nor do clients see memory that is lost, or a snapshot that is refused too early; locks
 /// that stay after a death, and nodes that were half written, stop them, which is no anomaly. Nor
-/// do they see a replica that lacks a write before it is promoted.
+/// do they see a replica that lacks a write before it is promoted, or the catalog of a server that
+/// lacks it before that server is the last one.
 /// Clients do see `commit::unfenced_buffer`, `hash::steal_row_locks`, `hash::trust_first_copy` and
 /// `read::collected_with_row`, but in one of some thousand worlds: the seeds known now show them to
 /// checks and shadow alone.
-const UNSEEN: [Mutant; 22] = [
+const UNSEEN: [Mutant; 24] = [
     Mutant::CatalogKeepOverdue,
     Mutant::CollectForgetTombstoneBuffer,
     Mutant::CollectHideUpkeepNumber,
@@ -27,6 +28,8 @@ const UNSEEN: [Mutant; 22] = [
     Mutant::CollectUnfencedBlock,
     Mutant::CommitSkipSnapshotCheck,
     Mutant::CommitUnfencedBuffer,
+    Mutant::FillForgetCatalog,
+    Mutant::FillSkipLastCopy,
     Mutant::HashMoveHalfInstalled,
     Mutant::HashStealRowLocks,
     Mutant::HashTrustFirstCopy,

@@ -68,7 +68,7 @@ pub enum RecoveryError {
     NotFenced { server: u16, found: u64, epoch: u64 },
 }
 
-/// Whether all compute servers have drained, and the oracle's region is closed.
+/// Whether all compute servers have drained, and the world stands still.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quiet {
     No,
@@ -149,8 +149,8 @@ impl<E: Env> Database<E> {
         self.recover_in(dead, Quiet::No).await
     }
 
-    /// As [`Self::recover`], while the oracle's region is closed: from its replicas. All compute
-    /// servers that live have drained, and so has this one.
+    /// As [`Self::recover`], while the world stands still: from its replicas if the oracle's region
+    /// is closed. All compute servers that live have drained, and so has this one.
     ///
     /// # Errors
     ///
@@ -202,7 +202,8 @@ impl<E: Env> Database<E> {
             self.env.settle(RegionId(server.0)).await?;
         }
         // A promotion releases the lock for freezing vectors.
-        for &identity in dead.iter().filter(|_| quiet == Quiet::No) {
+        let is_closed = self.env.is_closed(self.shared.oracle.region());
+        for &identity in dead.iter().filter(|_| !is_closed) {
             self.take_over_freezing(FreezerId::of_member(identity)).await?;
         }
         let slots = self.claim(dead).await?;
@@ -318,7 +319,8 @@ impl<E: Env> Database<E> {
             .ok_or(RecoveryError::lost(vec![number.slot().0]))?;
         // The dead server alone may have known that the number was published. Then others may have
         // written these words again.
-        let may_be_published = self.env.is_paused() && verdict == Resolution::RollForward;
+        let is_closed = self.env.is_closed(self.shared.oracle.region());
+        let may_be_published = is_closed && verdict == Resolution::RollForward;
         if !(may_be_published && undecided.is_installed(&self.env).await?) {
             undecided.carry_out(&self.env).await?;
         }

@@ -4,7 +4,8 @@
 //!
 //! A row gets the version beside its payload, which is whole: only the owner of the lock would have
 //! changed it. An insert word gets the number without the lock, as after an abort; with replicas,
-//! which no swap reaches, the value that they have kept.
+//! which no swap reaches, the value that they have kept. A replica that was filled meanwhile has
+//! the lock as well: it is released there first.
 
 use crate::catalog::CatalogError;
 use crate::catalog::check::{HeldLock, LockKind};
@@ -82,32 +83,66 @@ impl<E: Env> Database<E> {
     }
 }
 
+/// The words that decide about a stray lock.
+struct Reads {
+    /// The version of a row.
+    version: Option<Span>,
+    /// The locked word on each replica.
+    replicas: Vec<(GlobalPtr, Span)>,
+}
+
 async fn release<E: Env>(env: &E, strays: &[(LockedWord, u64)]) -> Result<(), FabricError> {
     let mut batch = Batch::new();
-    // Where the value after the release is read, if it does not follow from the lock.
-    let at = |met: LockedWord| match met {
-        LockedWord::Row(row) => Some(row.add_words(u64::from(VERSION))),
-        LockedWord::Structure(word) => {
-            let replica = env.replicas(word.region()).into_iter().next()?;
-            Some(in_region(word, replica))
-        }
+    let mut read = |met: LockedWord| {
+        let (LockedWord::Row(word) | LockedWord::Structure(word)) = met;
+        let version = match met {
+            LockedWord::Row(row) => Some(batch.read(row.add_words(u64::from(VERSION)), 1)),
+            LockedWord::Structure(_) => None,
+        };
+        let places = env.written(word.region()).into_iter();
+        let places = places.map(|replica| in_region(word, replica));
+        let replicas = places.map(|place| (place, batch.read(place, 1))).collect();
+        Reads { version, replicas }
     };
-    let reads: Vec<Option<Span>> =
-        strays.iter().map(|&(met, _)| Some(batch.read(at(met)?, 1))).collect();
+    let reads: Vec<Reads> = strays.iter().map(|&(met, _)| read(met)).collect();
     if !batch.is_empty() {
         batch = env.execute(batch).await?;
     }
-    let mut swaps = Vec::new();
-    for (&(met, found), read) in strays.iter().zip(reads) {
+    let (mut of_primaries, mut of_replicas) = (Vec::new(), Vec::new());
+    for (&(met, found), reads) in strays.iter().zip(&reads) {
         let (LockedWord::Row(word) | LockedWord::Structure(word)) = met;
+        let of_replica = || {
+            let values = reads.replicas.iter().map(|(_, span)| batch.word(span.at));
+            values.into_iter().find(|&value| value != found)
+        };
         let of_lock = || VersionWord::from_word(found).timestamp().word();
-        let unlocked = read.map_or_else(of_lock, |read| batch.word(read.at));
-        if !VersionWord::from_word(unlocked).is_locked() {
-            swaps.push((word, found, unlocked));
+        let version = reads.version.map(|span| batch.word(span.at));
+        let unlocked = version.or_else(of_replica).unwrap_or_else(of_lock);
+        if VersionWord::from_word(unlocked).is_locked() {
+            continue;
         }
+        let filled = reads.replicas.iter().filter(|(_, span)| batch.word(span.at) == found);
+        of_replicas.extend(filled.map(|&(place, _)| (place, found, unlocked)));
+        of_primaries.push((word, found, unlocked));
     }
-    batch.reset();
-    for (word, found, unlocked) in swaps {
+    post_swaps(env, &of_replicas, &of_primaries).await
+}
+
+/// Unlocks the words of replicas, and then those of primaries: nobody can lock a word before its
+/// replicas are unlocked.
+async fn post_swaps<E: Env>(
+    env: &E,
+    of_replicas: &[(GlobalPtr, u64, u64)],
+    of_primaries: &[(GlobalPtr, u64, u64)],
+) -> Result<(), FabricError> {
+    let mut batch = Batch::new();
+    for &(word, found, unlocked) in of_replicas {
+        batch.compare_and_swap(word, found, unlocked);
+    }
+    if !of_replicas.is_empty() {
+        batch.fence();
+    }
+    for &(word, found, unlocked) in of_primaries {
         batch.compare_and_swap(word, found, unlocked);
     }
     if !batch.is_empty() {

@@ -127,14 +127,21 @@ async fn values(network: &ReplicatedNetwork, table: TableId) -> Vec<i64> {
 }
 
 fn a_death_loses_nothing(dying: NodeId, storage: Storage) {
+    nothing_is_lost(storage, async |network, load| {
+        network.kill(dying);
+        network.promote(dying).await;
+        load.more(network).await;
+    });
+}
+
+/// Counts rows up during `course`, and compares them with what was acknowledged.
+fn nothing_is_lost(storage: Storage, course: impl AsyncFnOnce(&ReplicatedNetwork, &Load)) {
     let network = ReplicatedNetwork::new(3, 2);
     let created = network.database.create_table(table("t", storage, Vec::new()));
     let table = network.engine.block_on(created).expect("created");
     let counted = run_load(&network, table, async |load| {
         load.more(&network).await;
-        network.kill(dying);
-        network.promote(dying).await;
-        load.more(&network).await;
+        course(&network, load).await;
     });
     let values = network.engine.block_on(values(&network, table));
     for (id, (value, counted)) in values.iter().zip(&counted).enumerate() {
@@ -155,6 +162,21 @@ fn the_death_of_a_memory_server_loses_nothing_that_was_acknowledged() {
 fn the_death_of_the_oracles_server_loses_nothing_that_was_acknowledged() {
     for storage in STORAGES {
         a_death_loses_nothing(NodeId(0), storage);
+    }
+}
+
+#[test]
+fn a_server_that_returns_takes_over_what_its_neighbour_had() {
+    for storage in STORAGES {
+        nothing_is_lost(storage, async |network, load| {
+            for dying in [NodeId(1), NodeId(2), NodeId(0)] {
+                network.kill(dying);
+                network.promote(dying).await;
+                load.more(network).await;
+                network.take_back(dying).await;
+                load.more(network).await;
+            }
+        });
     }
 }
 

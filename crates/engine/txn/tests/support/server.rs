@@ -6,7 +6,7 @@ use fabric::{
 use layout::{NodeId, RegionId};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use txn::server::services;
+use txn::server::{returned_services, services};
 
 /// Number of memory servers of a cluster.
 pub const SERVERS: u16 = 2;
@@ -75,6 +75,11 @@ fn memory(
     let config =
         ServerConfig { node, server_count, bytes: SERVER_BYTES, replicas, sharing, seed: 1 };
     LocalWorld::memory_server(&config).expect("little memory").0
+}
+
+/// The services of a memory server that has returned with empty memory.
+pub fn returned_services_of(node: NodeId) -> Services<DynEnv> {
+    returned_services(RegionId(node.0), SERVER_BYTES).into()
 }
 
 /// The services of a memory server over its region.

@@ -21,11 +21,18 @@ use crate::catalog::CatalogError;
 use crate::catalog::definition::TableDefinition;
 use crate::database::Database;
 use crate::detach::detached;
+use crate::promotion::RunningChange;
 use crate::step::ChangeStep;
 use fabric::{Batch, Env};
 use layout::NodeId;
 use layout::oracle::TABLES;
 use memory::catalog::Change;
+
+/// Longest time that a change waits while the world stands still, and between two looks.
+const STILL_NS_MAX: u64 = 10_000_000_000;
+const STILL_LOOK_NS: u64 = 1_000_000;
+/// Why a change has not begun.
+const REPLACED: &str = "a memory server is being replaced; try again when replicas are complete";
 
 impl<E: Env> Database<E> {
     /// Runs a change to its end, even if the caller drops the future: a half-finished change would
@@ -54,8 +61,34 @@ impl<E: Env> Database<E> {
     where
         F: Future<Output = Result<T, CatalogError>> + 'static,
     {
+        let running = self.begin_change().await?;
         let change = change(self.clone());
+        let change = async move {
+            let _running = running;
+            change.await
+        };
         if E::IMMEDIATE { change.await } else { detached(&self.env, change, drop).await }
+    }
+
+    /// Waits while the world stands still, or a server is about to be filled. Later that server
+    /// waits for the change.
+    async fn begin_change(&self) -> Result<Option<RunningChange>, CatalogError> {
+        if !self.env.has_replicas() {
+            return Ok(None);
+        }
+        let deadline_ns = self.env.now_ns().saturating_add(STILL_NS_MAX);
+        loop {
+            // Counted before the look, so that who looks at the count afterwards misses none.
+            let running = self.shared.lock_holders().begin_change();
+            if !self.env.is_paused() && !self.env.defers_changes() {
+                return Ok(Some(running));
+            }
+            drop(running);
+            if self.env.now_ns() >= deadline_ns {
+                return Err(CatalogError::Unreachable(REPLACED.to_owned()));
+            }
+            self.env.sleep_ns(STILL_LOOK_NS).await;
+        }
     }
 
     /// The current definition of a table, with its version.

@@ -1,0 +1,230 @@
+//! Filling: a memory server that has returned gets the replicas of its regions.
+//!
+//! ```text
+//! copy      while transactions run, its regions are copied, in the background and at a pace.
+//!           Nobody else reads or writes them there
+//! defer     no change of the catalog begins, and those under way end
+//! still     the world stands still: no transaction begins, nothing commits, and what is under way
+//!           ends. From now on the server gets all writes, as other replicas do
+//! last      what was written since it was copied is copied again, and the shards of the catalog
+//! whole     the server counts as a replica, and the world goes on
+//! ```
+//!
+//! Nothing is written in the last part but words of the oracle that have one writer each, so the
+//! replicas are equal to the primaries when it ends, whatever a word is for: journals, marks, stray
+//! locks and lists of extents are copied like rows. While something is on the way to one of the two
+//! servers, a copy may be older than what it replaces. So handlers are awaited when all is copied,
+//! and a pass that copies nothing must find all equal. Nobody depends on a server before it is
+//! whole. If any server dies before, the fill is given up, and the next one begins with what
+//! is there: it compares all words.
+//!
+//! The caller makes sure that each step ends everywhere before the next begins, and that dead
+//! compute servers are recovered before the last copy.
+//!
+//! Decision: docs/decisions/0354-a-returned-server-is-filled-and-counts-after-a-standstill.md
+
+use crate::database::Database;
+use fabric::{Batch, CallError, Env, FabricError, Mutant, Span};
+use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
+use memory::catalog::copy_shard;
+use memory::extent::listed_end;
+use memory::fence::rest;
+
+/// Words that are compared at once while nothing else happens.
+const LAST_WORDS: u32 = 8192;
+/// Most passes over all regions until nothing differs any more: announcements of lanes that end may
+/// come between.
+const PASSES_MAX: u32 = 50;
+/// Pause between two such passes, and between attempts to copy a shard of the catalog.
+const PAUSE_NS: u64 = 50_000;
+/// Most attempts for a shard.
+const SHARD_ATTEMPTS_MAX: u32 = 1_000;
+
+/// How fast regions are copied while transactions run.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Words that are compared and copied at once.
+    pub words: u32,
+    /// Pause after each time.
+    pub pause_ns: u64,
+}
+
+/// The work of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Copied {
+    /// Words that were compared.
+    pub compared: u64,
+    /// Words that were written, those between two that differ included.
+    pub written: u64,
+}
+
+/// Why a server was not filled. Another attempt goes on with what it has.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FillError {
+    /// A memory server does not answer.
+    #[error("a memory server does not answer: {0}")]
+    Unreachable(#[from] FabricError),
+    /// A shard of the catalog cannot be copied.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The world does not stand still.
+    #[error("regions are written while nothing should happen")]
+    Restless,
+    /// A change of the catalog does not end.
+    #[error("the catalog of memory server {server} is being changed")]
+    ChangeUnderWay { server: u16 },
+}
+
+impl<E: Env> Database<E> {
+    /// Copies to a server that has returned what differs in its regions, while others write them.
+    ///
+    /// # Errors
+    ///
+    /// If a memory server does not answer.
+    pub async fn copy_to(&self, node: NodeId, pace: Pace) -> Result<Copied, FillError> {
+        let mut copied = Copied::default();
+        for regions in self.env.unfilled(node) {
+            self.copy_region(regions, pace, &mut copied).await?;
+        }
+        Ok(copied)
+    }
+
+    /// Copies what still differs, while the world stands still: afterwards the server has all of
+    /// its regions.
+    ///
+    /// # Errors
+    ///
+    /// If a memory server does not answer, or if the world does not stand still.
+    pub async fn finish_copy(&self, node: NodeId) -> Result<Copied, FillError> {
+        let mut copied = Copied::default();
+        let regions = self.env.unfilled(node);
+        for &(region, replica) in &regions {
+            self.copy_catalog(region, replica).await?;
+        }
+        if self.env.mutant(Mutant::FillSkipLastCopy) {
+            return Ok(copied);
+        }
+        let pace = Pace { words: LAST_WORDS, pause_ns: 0 };
+        for _ in 0..PASSES_MAX {
+            for &regions in &regions {
+                self.copy_region(regions, pace, &mut copied).await?;
+            }
+            if self.are_equal(&regions, &mut copied).await? {
+                return Ok(copied);
+            }
+            self.env.sleep_ns(PAUSE_NS).await;
+        }
+        Err(FillError::Restless)
+    }
+
+    /// Whether nothing differs once all handlers have ended that were under way.
+    async fn are_equal(
+        &self,
+        regions: &[(RegionId, RegionId)],
+        copied: &mut Copied,
+    ) -> Result<bool, FillError> {
+        for server in &self.shared.servers {
+            rest(&self.env, server.region()).await?;
+        }
+        self.env.sleep_ns(PAUSE_NS).await;
+        for &(region, replica) in regions {
+            let end = listed_end(&self.env, region).await? / WORD_BYTES;
+            let (mut batch, mut at) = (Batch::new(), 0);
+            while at < end {
+                let words = u64::from(LAST_WORDS).min(end - at) as u32;
+                let spans;
+                (batch, spans) = self.read_both(batch, (region, replica), at, words).await?;
+                copied.compared += u64::from(words);
+                if differing(&batch, spans[0], spans[1]).is_some() {
+                    return Ok(false);
+                }
+                at += u64::from(words);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads the same words of a region and of its replica.
+    async fn read_both(
+        &self,
+        mut batch: Batch,
+        (region, replica): (RegionId, RegionId),
+        at: u64,
+        words: u32,
+    ) -> Result<(Batch, [Span; 2]), FabricError> {
+        batch.reset();
+        let spans = [region, replica]
+            .map(|place| batch.read(GlobalPtr::new(place, at * WORD_BYTES), words));
+        Ok((self.env.execute(batch).await?, spans))
+    }
+
+    /// Copies what differs in a replica of a region, up to the end of its allocated memory: all
+    /// behind it is zero.
+    async fn copy_region(
+        &self,
+        (region, replica): (RegionId, RegionId),
+        pace: Pace,
+        copied: &mut Copied,
+    ) -> Result<(), FillError> {
+        let end = listed_end(&self.env, region).await? / WORD_BYTES;
+        let mut batch = Batch::new();
+        let mut at = 0;
+        while at < end {
+            let words = u64::from(pace.words.max(1)).min(end - at) as u32;
+            let [source, target];
+            (batch, [source, target]) = self.read_both(batch, (region, replica), at, words).await?;
+            copied.compared += u64::from(words);
+            if let Some((first, count)) = differing(&batch, source, target) {
+                let changed = batch.words(source)[first..first + count].to_vec();
+                batch.reset();
+                let changed = batch.put(&changed);
+                let to = GlobalPtr::new(replica, (at + first as u64) * WORD_BYTES);
+                batch.write(to, changed);
+                batch = self.env.execute(batch).await?;
+                copied.written += count as u64;
+            }
+            at += u64::from(words);
+            if pace.pause_ns > 0 {
+                self.env.sleep_ns(pace.pause_ns).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn copy_catalog(&self, region: RegionId, replica: RegionId) -> Result<(), FillError> {
+        if self.env.mutant(Mutant::FillForgetCatalog) {
+            return Ok(());
+        }
+        for _ in 0..SHARD_ATTEMPTS_MAX {
+            if copy_shard(&self.env, region, replica).await? {
+                return Ok(());
+            }
+            self.env.sleep_ns(PAUSE_NS).await;
+        }
+        Err(FillError::ChangeUnderWay { server: region.0 })
+    }
+}
+
+/// The first word that differs, and the number of words up to the last one.
+fn differing(batch: &Batch, source: Span, target: Span) -> Option<(usize, usize)> {
+    let (source, target) = (batch.words(source), batch.words(target));
+    let differ = |(one, other): (&u64, &u64)| one != other;
+    let first = source.iter().zip(target).position(differ)?;
+    let last = source.iter().zip(target).rposition(differ)?;
+    Some((first, last + 1 - first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_from_the_first_to_the_last_that_differs_are_copied() {
+        let mut batch = Batch::new();
+        let [source, target] =
+            [[1, 2, 3, 4, 5], [1, 0, 3, 0, 5]].map(|words: [u64; 5]| batch.put(&words));
+        assert_eq!(differing(&batch, source, target), Some((1, 3)));
+        assert_eq!(differing(&batch, source, source), None);
+    }
+}

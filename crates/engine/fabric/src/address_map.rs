@@ -35,13 +35,15 @@ enum Primary {
 
 /// The use of a memory server's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Contents {
+pub enum Contents {
     /// All that was written since the server is there.
     Whole,
     /// The server has died.
     Gone,
     /// The server has returned. Nobody but who fills it reads or writes it.
     Empty,
+    /// As before, and it is about to be filled: no change of the catalog begins.
+    Awaited,
     /// It gets all writes, and nobody else reads it. The world stands still until it is whole.
     Filling,
 }
@@ -98,7 +100,7 @@ impl AddressMap {
     }
 
     /// The map at an epoch: these memory servers have died, and these replicas were promoted, each
-    /// region with its place.
+    /// region with its place. Those that have returned since are in `returned`.
     ///
     /// # Panics
     /// If there are fewer servers than replicas.
@@ -107,6 +109,7 @@ impl AddressMap {
         (server_count, replica_count): (u16, u16),
         dead: impl IntoIterator<Item = NodeId>,
         promoted: impl IntoIterator<Item = (RegionId, RegionId)>,
+        returned: impl IntoIterator<Item = (NodeId, Contents)>,
     ) -> Self {
         let mut map = Self { epoch, ..Self::with_replicas(server_count, replica_count) };
         for (region, place) in promoted {
@@ -116,6 +119,11 @@ impl AddressMap {
             }
         }
         dead.into_iter().for_each(|node| drop(map.lose(node)));
+        for (node, contents) in returned {
+            map.contents[usize::from(node.0)] = contents;
+            map.is_filling |= contents == Contents::Filling;
+            map.defers_changes |= matches!(contents, Contents::Awaited | Contents::Filling);
+        }
         map
     }
 
@@ -266,7 +274,7 @@ impl AddressMap {
     /// The regions that a server which has returned is to be filled with, and the names of their
     /// replicas there.
     pub fn unfilled(&self, node: NodeId) -> Vec<(RegionId, RegionId)> {
-        if !matches!(self.contents_of(node), Some(Contents::Empty | Contents::Filling)) {
+        if matches!(self.contents_of(node), None | Some(Contents::Gone | Contents::Whole)) {
             return Vec::new();
         }
         let places = self.regions_on(node);
@@ -284,7 +292,18 @@ impl AddressMap {
         self.contents_of(node) == Some(Contents::Gone)
     }
 
-    fn contents_of(&self, node: NodeId) -> Option<Contents> {
+    /// Whether a memory server gets writes.
+    pub fn is_used(&self, node: NodeId) -> bool {
+        matches!(self.contents_of(node), Some(Contents::Whole | Contents::Filling))
+    }
+
+    /// Whether a memory server has all that was written since.
+    pub fn is_whole(&self, node: NodeId) -> bool {
+        self.contents_of(node) == Some(Contents::Whole)
+    }
+
+    /// The use of a memory server's memory; `None` if there is no such server.
+    pub fn contents_of(&self, node: NodeId) -> Option<Contents> {
         self.contents.get(usize::from(node.0)).copied()
     }
 
@@ -351,7 +370,10 @@ impl AddressMap {
         let is_open = |n| self.place(RegionId(n)).is_some();
         let begins =
             self.contents_of(node) == Some(Contents::Empty) && (0..self.server_count).all(is_open);
-        self.defers_changes |= begins;
+        if begins {
+            self.contents[usize::from(node.0)] = Contents::Awaited;
+            self.defers_changes = true;
+        }
         begins
     }
 
@@ -360,8 +382,8 @@ impl AddressMap {
     /// not deferred.
     pub fn begin_filling(&mut self, node: NodeId) -> bool {
         let is_open = |n| self.place(RegionId(n)).is_some();
-        let is_empty = self.contents_of(node) == Some(Contents::Empty);
-        let begins = is_empty && self.defers_changes && (0..self.server_count).all(is_open);
+        let is_awaited = self.contents_of(node) == Some(Contents::Awaited);
+        let begins = is_awaited && (0..self.server_count).all(is_open);
         if begins {
             self.contents[usize::from(node.0)] = Contents::Filling;
             self.is_filling = true;
@@ -383,7 +405,8 @@ impl AddressMap {
     /// Servers that are being filled get no writes any more, the world goes on, and changes of the
     /// catalog may begin.
     pub fn give_up_filling(&mut self) {
-        let filling = self.contents.iter_mut().filter(|it| **it == Contents::Filling);
+        let begun = |it: &Contents| matches!(it, Contents::Awaited | Contents::Filling);
+        let filling = self.contents.iter_mut().filter(|it| begun(it));
         filling.for_each(|contents| *contents = Contents::Empty);
         self.is_filling = false;
         self.defers_changes = false;
@@ -426,7 +449,7 @@ mod tests {
         assert!(map.promote(RegionId(1)));
         map.lose(NodeId(2));
         let promoted = [(RegionId(1), RegionId(4))];
-        let again = AddressMap::after_deaths(0, (3, 3), [NodeId(2), NodeId(1)], promoted);
+        let again = AddressMap::after_deaths(0, (3, 3), [NodeId(2), NodeId(1)], promoted, []);
         assert_eq!(again, map);
         assert_eq!((map.place(RegionId(1)), map.place(RegionId(2))), (None, None));
     }
@@ -434,7 +457,8 @@ mod tests {
     #[test]
     fn an_earlier_map_is_not_taken_over() {
         let at = |epoch, dead: &[u16]| {
-            AddressMap::after_deaths(epoch, (3, 2), dead.iter().map(|&node| NodeId(node)), [])
+            let dead = dead.iter().map(|&node| NodeId(node));
+            AddressMap::after_deaths(epoch, (3, 2), dead, [], [])
         };
         let mut map = AddressMap::with_replicas(3, 2);
         map.write_beside(GlobalPtr::new(RegionId(2), 4096), 1);
@@ -505,6 +529,25 @@ mod tests {
     #[should_panic(expected = "there is no RegionId(3)")]
     fn a_plain_world_has_no_home_replicas() {
         AddressMap::with_replicas(3, 1).host(RegionId(3));
+    }
+
+    #[test]
+    fn a_map_knows_who_has_returned() {
+        let promoted = [(RegionId(1), RegionId(4))];
+        let returned =
+            |contents| AddressMap::after_deaths(7, (3, 2), [], promoted, [(NodeId(1), contents)]);
+        let empty = returned(Contents::Empty);
+        assert!(!empty.is_dead(NodeId(1)) && !empty.is_whole(NodeId(1)) && !empty.is_paused());
+        assert_eq!(empty.primary(RegionId(1)), NodeId(2));
+        let awaited = returned(Contents::Awaited);
+        assert!(awaited.defers_changes() && !awaited.is_paused());
+        assert_eq!(awaited.written(RegionId(0)).count(), 0, "it is not written yet");
+        let filling = returned(Contents::Filling);
+        assert!(filling.defers_changes() && filling.is_paused());
+        assert_eq!(filling.written(RegionId(0)).count(), 1);
+        let whole = returned(Contents::Whole);
+        assert!(whole.is_whole(NodeId(1)) && !whole.is_paused() && !whole.defers_changes());
+        assert_eq!(whole.replicas(RegionId(1)).collect::<Vec<_>>(), [RegionId(7)]);
     }
 
     #[test]

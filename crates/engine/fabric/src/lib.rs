@@ -59,7 +59,7 @@ pub mod verb;
 pub mod verbs;
 mod write_list;
 
-pub use address_map::AddressMap;
+pub use address_map::{AddressMap, Contents};
 pub use batch::{Batch, Span, Swap, VerbList};
 
 pub use counters::{Counters, Counts};

@@ -1,6 +1,8 @@
-//! The address map of all engine threads of a process.
+//! The address map of all engine threads of a process, and the memory servers that have taken the
+//! place of others.
 
 use crate::address_map::AddressMap;
+use crate::remote::ServerAddress;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -11,13 +13,32 @@ pub struct SharedAddressMap(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     map: Mutex<AddressMap>,
+    /// Memory servers as they are known last.
+    servers: Mutex<Vec<ServerAddress>>,
     /// Number of changes.
     version: AtomicU64,
 }
 
 impl SharedAddressMap {
     pub fn new(map: AddressMap) -> Self {
-        Self(Arc::new(Shared { map: Mutex::new(map), version: AtomicU64::new(0) }))
+        let (map, servers) = (Mutex::new(map), Mutex::default());
+        Self(Arc::new(Shared { map, servers, version: AtomicU64::new(0) }))
+    }
+
+    /// Tells where the memory servers are. Threads connect to those that have taken the place of
+    /// others.
+    pub fn tell_servers(&self, servers: Vec<ServerAddress>) {
+        let mut known = self.0.servers.lock().expect("no holder panics");
+        if *known != servers {
+            *known = servers;
+            drop(known);
+            self.change(|_| ());
+        }
+    }
+
+    /// The memory servers as they are known last; the list is empty before.
+    pub fn servers(&self) -> Vec<ServerAddress> {
+        self.0.servers.lock().expect("no holder panics").clone()
     }
 
     /// Changes the map. Each thread sees the change in its next question and its next batch.
@@ -73,6 +94,11 @@ impl AddressMapCopy {
         self.get();
         self.told = Some(self.version);
         Some(&self.copy)
+    }
+
+    /// The memory servers as they are known last.
+    pub fn servers(&self) -> Vec<ServerAddress> {
+        self.shared.servers()
     }
 
     /// Has the next [`Self::news`] tell the map as it is.

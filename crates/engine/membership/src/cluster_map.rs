@@ -7,8 +7,8 @@ use crate::detector::machine::Rule;
 use crate::error::RegistryError;
 use crate::eviction::Eviction;
 use crate::member::Member;
-use crate::root::DatabaseRoot;
-use fabric::AddressMap;
+use crate::root::{DatabaseRoot, FillStage};
+use fabric::{AddressMap, ServerAddress};
 use layout::{NodeId, RegionId};
 use std::collections::BTreeMap;
 
@@ -110,29 +110,61 @@ impl ClusterMap {
     /// ended and is not lost; a new one is created once others have joined.
     pub fn loss(&self) -> Option<RegistryError> {
         let root = self.root.as_ref()?;
-        let is_ended = root.servers.iter().all(|identity| self.left.contains(identity));
+        let is_ended = root.holders().all(|identity| self.left.contains(&identity));
         match self.database() {
             Ok(None) if is_ended || self.memory_servers().next().is_some() => None,
             _ => self.ensure_whole(root).err(),
         }
     }
 
+    /// The root of a database as it is in this map, if it is still the newest one.
+    fn root_now<'a>(&'a self, root: &'a DatabaseRoot) -> &'a DatabaseRoot {
+        self.root.as_ref().filter(|now| now.servers == root.servers).unwrap_or(root)
+    }
+
     /// Returns where the regions of a database are: those of dead memory servers are closed, or a
     /// replica was promoted.
     pub fn address_map(&self, root: &DatabaseRoot) -> AddressMap {
-        let dead = (0_u16..).zip(&root.servers).filter(|(_, one)| self.member(**one).is_none());
-        let root_now = self.root.as_ref().filter(|now| now.servers == root.servers);
-        let promoted = &root_now.unwrap_or(root).promoted;
-        let promoted = promoted.iter().map(|(&region, &place)| (RegionId(region), RegionId(place)));
+        let root = self.root_now(root);
+        let is_alive = |identity: u64| self.member(identity).is_some();
+        let dead = (0_u16..).zip(root.holders()).filter(|(_, holder)| !is_alive(*holder));
         let dead = dead.map(|(number, _)| NodeId(number));
+        let promoted = root.promoted.iter();
+        let promoted = promoted.map(|(&region, &place)| (RegionId(region), RegionId(place)));
+        let returned = root.returned.iter().filter(|(_, returned)| is_alive(returned.identity));
+        let returned = returned.map(|(&number, it)| (NodeId(number), it.stage.contents()));
         let size = (root.servers.len() as u16, root.replicas);
-        AddressMap::after_deaths(self.epoch, size, dead, promoted)
+        AddressMap::after_deaths(self.epoch, size, dead, promoted, returned)
     }
 
     /// Returns the memory server of a database that recovers the dead and promotes replicas: the
-    /// first one that lives.
+    /// first one that lives and has its part.
     pub fn coordinator(&self, root: &DatabaseRoot) -> Option<&Member> {
-        root.servers.iter().find_map(|identity| self.member(*identity))
+        let root = self.root_now(root);
+        let is_whole = |identity: &u64| {
+            let returned = root.returned.values().find(|it| it.identity == *identity);
+            returned.is_none_or(|it| it.stage == FillStage::Whole)
+        };
+        root.holders().filter(is_whole).find_map(|identity| self.member(identity))
+    }
+
+    /// Where the memory servers of a database with replicas are reached.
+    pub fn holder_addresses(&self, root: &DatabaseRoot) -> Vec<ServerAddress> {
+        let holders = self.root_now(root).holders();
+        let living = holders.filter_map(|identity| self.member(identity));
+        living.filter_map(|member| member.server_address(FabricKind::Tcp).ok()).collect()
+    }
+
+    /// The memory servers with a number of the database whose predecessor has died, and that are
+    /// not in its place yet.
+    pub fn newcomers<'a>(&'a self, root: &'a DatabaseRoot) -> impl Iterator<Item = &'a Member> {
+        let root = self.root_now(root);
+        let is_new = move |member: &&Member| {
+            let mut holders = root.holders();
+            let before = holders.nth(usize::from(member.number));
+            before.is_some_and(|holder| self.member(holder).is_none())
+        };
+        self.memory_servers().filter(is_new)
     }
 
     /// Which evidence evicts a member: silence, unless part of the database would be lost with it.
@@ -151,7 +183,7 @@ impl ClusterMap {
 
     /// The regions of the database that no other memory server has.
     pub fn last_replicas(&self, member: &Member) -> impl Iterator<Item = RegionId> {
-        let map = self.root.as_ref().filter(|root| root.servers.contains(&member.identity));
+        let map = self.root.as_ref().filter(|root| root.has_holder(member.identity));
         let map = map.map(|root| self.address_map(root));
         map.into_iter().flat_map(|before| {
             let mut after = before.clone();
@@ -214,6 +246,7 @@ mod tests {
             servers,
             replicas: 1,
             promoted: BTreeMap::new(),
+            returned: BTreeMap::new(),
         }
     }
 

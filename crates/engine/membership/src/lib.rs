@@ -99,5 +99,5 @@ pub use follower::{Follower, Waker};
 pub use lease::{Lease, LeaseClock};
 pub use member::{Addresses, Member, Program, Role, server_addresses};
 pub use registry::Registry;
-pub use root::DatabaseRoot;
+pub use root::{DatabaseRoot, FillStage, Returned};
 pub use secret_file::SecretError;

@@ -143,6 +143,12 @@ impl Record {
     /// Returns the record of the next epoch, with these members.
     pub(crate) fn next(&self, members: Vec<u64>) -> Self {
         let mut next = Self { epoch: self.epoch + 1, members, ..self.clone() };
+        let is_gone = |identity: &u64| !next.members.contains(identity);
+        if self.members.iter().any(is_gone)
+            && let Some(root) = &mut next.root
+        {
+            root.give_up_filling();
+        }
         next.drained.retain(|identity, _| next.members.contains(identity));
         next
     }

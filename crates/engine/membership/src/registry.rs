@@ -19,9 +19,9 @@ use crate::follower::Follower;
 use crate::lease::Lease;
 use crate::member::{Member, Program};
 use crate::record::{Reader, Record, Seen};
-use crate::root::DatabaseRoot;
+use crate::root::{DatabaseRoot, FillStage, Returned};
 use crate::store::{Change, EntryChange, Hold, Renewal, Store};
-use layout::RegionId;
+use layout::{NodeId, RegionId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -322,12 +322,7 @@ impl Registry {
     /// returned and nothing changes.
     pub fn set_root(&self, root: &DatabaseRoot) -> Result<DatabaseRoot, RegistryError> {
         let record = self.change_until(|seen| {
-            if seen
-                .record
-                .root
-                .as_ref()
-                .is_some_and(|root| root.servers.iter().any(|id| seen.has(*id)))
-            {
+            if seen.record.root.as_ref().is_some_and(|root| root.holders().any(|id| seen.has(id))) {
                 return Ok(Next::Keep);
             }
             for (number, identity) in (0_u16..).zip(&root.servers) {
@@ -388,6 +383,71 @@ impl Registry {
         })?;
         let root = record.root.filter(|root| root.servers == servers);
         Ok(root.is_some_and(|root| root.promoted.get(&region.0) == Some(&place.0)))
+    }
+
+    /// Starts an epoch in which a memory server that has joined is in the place of one that has
+    /// died, and empty. Returns whether it is there now: nothing changes if the other one lives, if
+    /// a region of the database with these memory servers is closed, or if `by` does not promote.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn take_back(
+        &self,
+        servers: &[u64],
+        (node, identity): (NodeId, u64),
+        by: u64,
+    ) -> Result<bool, RegistryError> {
+        self.change_fill(servers, by, |map, root| {
+            let is_new = map.newcomers(root).any(|one| one.identity == identity);
+            let is_back = is_new && map.address_map(root).take_back(node);
+            is_back.then_some((node, Returned { identity, stage: FillStage::Empty }))
+        })
+    }
+
+    /// Starts an epoch in which the fill of a server that has returned goes from one stage to the
+    /// next, or back. Returns whether it is there now: nothing changes if it was given up.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn advance_fill(
+        &self,
+        servers: &[u64],
+        node: NodeId,
+        (from, to): (FillStage, FillStage),
+        by: u64,
+    ) -> Result<bool, RegistryError> {
+        self.change_fill(servers, by, |map, root| {
+            let returned = root.returned.get(&node.0).filter(|it| it.stage == from)?;
+            let is_closed = map.address_map(root).closed().next().is_some();
+            (!is_closed).then_some((node, Returned { stage: to, ..*returned }))
+        })
+    }
+
+    fn change_fill(
+        &self,
+        servers: &[u64],
+        by: u64,
+        change: impl Fn(&ClusterMap, &DatabaseRoot) -> Option<(NodeId, Returned)>,
+    ) -> Result<bool, RegistryError> {
+        let mut wanted = None;
+        let record = self.change_until(|seen| {
+            let map = seen.map();
+            let root = map.root.as_ref().filter(|root| root.servers == servers);
+            let is_mine =
+                |root: &&DatabaseRoot| map.coordinator(root).is_some_and(|one| one.identity == by);
+            let changed = root.filter(is_mine).and_then(|root| change(&map, root));
+            let Some((node, returned)) = changed else { return Ok(Next::Keep) };
+            wanted = Some((node, returned));
+            let mut next = seen.record.next(seen.record.members.clone());
+            if let Some(root) = &mut next.root {
+                root.returned.insert(node.0, returned);
+            }
+            Ok(Next::Replace(Box::new(next), None))
+        })?;
+        let root = record.root.filter(|root| root.servers == servers);
+        Ok(wanted.is_some_and(|(node, returned)| {
+            root.is_some_and(|root| root.returned.get(&node.0) == Some(&returned))
+        }))
     }
 
     /// How long a server that recovers the dead waits between two looks at the map.

@@ -3,6 +3,7 @@
 //! Decision: docs/decisions/0070-the-databases-root-names-its-memory-servers.md
 
 use crate::cluster_file::OracleKind;
+use fabric::Contents;
 use layout::GlobalPtr;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,8 +20,8 @@ pub struct DatabaseRoot {
     pub snapshots: OracleKind,
     /// Maximal transaction time in milliseconds.
     pub transaction_time_ms: u64,
-    /// Identities of the memory servers that keep the database, ordered by number. A restarted
-    /// server has lost its part and has another identity.
+    /// Identities of the memory servers on which the database was created, ordered by number. A
+    /// restarted server has lost its part and has another identity.
     pub servers: Vec<u64>,
     /// Places of each region's contents, the region itself included.
     #[serde(default = "one")]
@@ -28,6 +29,42 @@ pub struct DatabaseRoot {
     /// The replicas that were promoted after deaths of memory servers: each region with its place.
     #[serde(default)]
     pub promoted: BTreeMap<u16, u16>,
+    /// The memory servers that have taken the place of others, by number.
+    #[serde(default)]
+    pub returned: BTreeMap<u16, Returned>,
+}
+
+/// A memory server in the place of one that has died.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Returned {
+    pub identity: u64,
+    pub stage: FillStage,
+}
+
+/// How far a server that has returned is filled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FillStage {
+    /// It has nothing yet, or part of its regions.
+    Empty,
+    /// No change of the catalog begins any more.
+    Awaited,
+    /// It gets all writes, and the database stands still.
+    Filling,
+    /// It has all of its regions.
+    Whole,
+}
+
+impl FillStage {
+    /// The contents of the server's memory.
+    pub fn contents(self) -> Contents {
+        match self {
+            Self::Empty => Contents::Empty,
+            Self::Awaited => Contents::Awaited,
+            Self::Filling => Contents::Filling,
+            Self::Whole => Contents::Whole,
+        }
+    }
 }
 
 impl DatabaseRoot {
@@ -35,6 +72,27 @@ impl DatabaseRoot {
     /// memory server.
     pub fn life(&self) -> Option<u64> {
         self.servers.first().copied()
+    }
+
+    /// The memory servers that keep the database, ordered by number: each the one that has taken
+    /// the place of others last.
+    pub fn holders(&self) -> impl Iterator<Item = u64> + '_ {
+        let created = (0_u16..).zip(&self.servers);
+        created.map(|(number, &identity)| {
+            self.returned.get(&number).map_or(identity, |returned| returned.identity)
+        })
+    }
+
+    /// Whether a memory server keeps the database, or is being filled.
+    pub fn has_holder(&self, identity: u64) -> bool {
+        self.holders().any(|holder| holder == identity)
+    }
+
+    /// Servers that are being filled are as empty as before.
+    pub(crate) fn give_up_filling(&mut self) {
+        for returned in self.returned.values_mut().filter(|it| it.stage != FillStage::Whole) {
+            returned.stage = FillStage::Empty;
+        }
     }
 }
 

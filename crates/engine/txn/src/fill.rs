@@ -29,6 +29,7 @@ use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
 use memory::catalog::copy_shard;
 use memory::extent::listed_end;
 use memory::fence::rest;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words that are compared at once while nothing else happens.
 const LAST_WORDS: u32 = 8192;
@@ -58,6 +59,27 @@ pub struct Copied {
     pub written: u64,
 }
 
+/// The progress of a copy. Any thread may read it.
+#[derive(Debug, Default)]
+pub struct CopyCounts {
+    /// Words of all regions that are copied, once that is known.
+    pub total: AtomicU64,
+    pub compared: AtomicU64,
+    pub written: AtomicU64,
+}
+
+impl CopyCounts {
+    /// Whether nothing was compared yet.
+    pub fn is_new(&self) -> bool {
+        self.compared.load(Relaxed) == 0
+    }
+
+    fn note(&self, copied: Copied) {
+        self.compared.store(copied.compared, Relaxed);
+        self.written.store(copied.written, Relaxed);
+    }
+}
+
 /// Why a server was not filled. Another attempt goes on with what it has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -77,15 +99,26 @@ pub enum FillError {
 }
 
 impl<E: Env> Database<E> {
-    /// Copies to a server that has returned what differs in its regions, while others write them.
+    /// Copies to a server that has returned what differs in its regions, while others write them,
+    /// and counts it in `counts`.
     ///
     /// # Errors
     ///
     /// If a memory server does not answer.
-    pub async fn copy_to(&self, node: NodeId, pace: Pace) -> Result<Copied, FillError> {
-        let mut copied = Copied::default();
-        for regions in self.env.unfilled(node) {
-            self.copy_region(regions, pace, &mut copied).await?;
+    pub async fn copy_to(
+        &self,
+        node: NodeId,
+        pace: Pace,
+        counts: &CopyCounts,
+    ) -> Result<Copied, FillError> {
+        let (mut copied, regions) = (Copied::default(), self.env.unfilled(node));
+        let mut total = 0;
+        for &(region, _) in &regions {
+            total += listed_end(&self.env, region).await? / WORD_BYTES;
+        }
+        counts.total.store(total, Relaxed);
+        for regions in regions {
+            self.copy_region(regions, (pace, counts), &mut copied).await?;
         }
         Ok(copied)
     }
@@ -105,10 +138,10 @@ impl<E: Env> Database<E> {
         if self.env.mutant(Mutant::FillSkipLastCopy) {
             return Ok(copied);
         }
-        let pace = Pace { words: LAST_WORDS, pause_ns: 0 };
+        let (pace, counts) = (Pace { words: LAST_WORDS, pause_ns: 0 }, CopyCounts::default());
         for _ in 0..PASSES_MAX {
             for &regions in &regions {
-                self.copy_region(regions, pace, &mut copied).await?;
+                self.copy_region(regions, (pace, &counts), &mut copied).await?;
             }
             if self.are_equal(&regions, &mut copied).await? {
                 return Ok(copied);
@@ -164,7 +197,7 @@ impl<E: Env> Database<E> {
     async fn copy_region(
         &self,
         (region, replica): (RegionId, RegionId),
-        pace: Pace,
+        (pace, counts): (Pace, &CopyCounts),
         copied: &mut Copied,
     ) -> Result<(), FillError> {
         let end = listed_end(&self.env, region).await? / WORD_BYTES;
@@ -185,6 +218,7 @@ impl<E: Env> Database<E> {
                 copied.written += count as u64;
             }
             at += u64::from(words);
+            counts.note(*copied);
             if pace.pause_ns > 0 {
                 self.env.sleep_ns(pace.pause_ns).await;
             }

@@ -36,7 +36,7 @@ pub use catalog::check::{HeldLock, LockKind, StructureReport};
 pub use catalog::keeper::CatalogKeeper;
 pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec, WholeMemory};
 pub use database::{Database, DatabaseConfig, Oracle, Root};
-pub use fill::{Copied, FillError, Pace};
+pub use fill::{Copied, CopyCounts, FillError, Pace};
 pub use index::{Damage, Flaw};
 pub use lane::{KnownLeaves, Lane, LaneError};
 pub use operations::{Answer, EngineEnv};

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use txn::server::returned_services;
-use txn::{Database, Pace};
+use txn::{CopyCounts, Database, Pace};
 
 /// Nodes with sessions, where some die. Node 0 has the survivor.
 const NODES: u64 = 3;
@@ -182,7 +182,9 @@ impl Scene {
             }
             let pace = Pace { words: 64 << dice.below(8), pause_ns: 1 << dice.below(12) };
             let filler = self.database.elsewhere(self.admin.clone().into_dyn());
-            let copied = self.world.block_on(&self.admin, filler.copy_to(node, pace));
+            let copied = self
+                .world
+                .block_on(&self.admin, filler.copy_to(node, pace, &CopyCounts::default()));
             copied.expect("the servers live");
             self.world.run_for(LIFE_NS << dice.below(LIFE_DOUBLINGS));
             self.await_changes(node, used);

@@ -81,6 +81,20 @@ impl Cluster {
         std::fs::read_to_string(log).expect("it was written")
     }
 
+    /// The process of a memory server.
+    pub fn memory_server(&self, number: usize) -> Pid {
+        let status = self.report("status");
+        let servers = status["servers"].as_array().expect("a list");
+        let is_it = |server: &&Value| server["role"] == "memory" && server["number"] == number;
+        let server = servers.iter().find(is_it).expect("it runs");
+        Pid::from_raw(server["process"].as_i64().expect("a number") as i32).expect("not 0")
+    }
+
+    /// Stops all servers.
+    pub fn down(&self) {
+        namdb(&format!("cluster down --file {}", self.file.display()));
+    }
+
     pub fn processes(&self, role: &str) -> Vec<Pid> {
         let status = self.report("status");
         let servers = status["servers"].as_array().expect("a list");

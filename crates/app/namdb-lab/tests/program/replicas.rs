@@ -11,7 +11,7 @@ use namdb_program::servers::left_locks::LeftLocks;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ const RECOVERY: Duration = Duration::from_secs(20);
 const WRITABLE: Duration = Duration::from_secs(20);
 /// Time in which a server that was evicted ends, after it goes on.
 const END: Duration = Duration::from_secs(20);
+/// Time in which a memory server that has returned must have its replicas.
+const FILLED: Duration = Duration::from_secs(60);
 /// A bit less than a promotion waits for a process that has not drained.
 const DRAIN: Duration = Duration::from_secs(9);
 /// The cluster's file, for a client; and the line that it writes after each transaction.
@@ -134,20 +136,63 @@ fn a_pause_loses_nothing(number: usize) {
     assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
 }
 
-/// The status after the end of a memory server, which does not start again.
+/// The status after the end of a memory server.
 fn check_status(cluster: &Cluster, number: usize) {
     let status = cluster.run("status --json -");
     let status: Value = serde_json::from_str(&text(&status.stdout)).expect("it is JSON");
     assert_eq!(status["state"], "incomplete", "{status:#}");
     let moved = serde_json::json!([
-        { "number": number, "served_by": (number + 1) % 3, "replicas": 1 }
+        { "number": number, "server": "gone", "served_by": (number + 1) % 3, "replicas": 1 }
     ]);
     assert_eq!(status["regions"], moved, "{status:#}");
     check_metrics(cluster, &status);
-    let again = cluster.run(&format!("memory-server --number {number}"));
-    assert_eq!(again.status.code(), Some(2));
-    let told = text(&again.stderr);
-    assert!(told.contains("goes on with the replicas"), "{told}");
+}
+
+/// Starts a memory server again, and waits until it has its replicas.
+fn return_server(cluster: &Cluster, number: usize) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_namdb-lab"));
+    command.args(["memory-server", "--number", &number.to_string(), "--cluster"]);
+    command.arg(&cluster.file).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = command.spawn().expect("the program was built");
+    let begun = Instant::now();
+    loop {
+        let status = cluster.run("status --json -");
+        let status: Value = serde_json::from_str(&text(&status.stdout)).expect("it is JSON");
+        if status["state"] == "running" {
+            assert_eq!(status["regions"], serde_json::json!([]), "{status:#}");
+            eprintln!(
+                "memory server {number} was filled in {:.3} s",
+                begun.elapsed().as_secs_f64()
+            );
+            return server;
+        }
+        let ended = server.try_wait().expect("it is ours");
+        assert!(ended.is_none() && begun.elapsed() < FILLED, "{ended:?}: {status:#}");
+    }
+}
+
+/// Each server dies after the one before it has returned: in the end all data is on servers that
+/// have been filled, while transactions ran.
+#[test]
+fn memory_servers_that_return_take_over_what_the_others_had() {
+    let cluster = Cluster::up("replicas-returned", OPTIONS);
+    let load = Load::new(&cluster);
+    let mut returned = Vec::new();
+    for number in [1, 2, 0] {
+        let process = cluster.memory_server(number);
+        load.run(process, Signal::KILL);
+        load.run_hurt(&format!("the return of memory server {number}"), || {
+            returned.push(return_server(&cluster, number));
+        });
+    }
+    load.check(&cluster);
+    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    assert_eq!(LeftLocks::look(&file).expect("it answers"), Some(0));
+    drop(load);
+    cluster.down();
+    for mut server in returned {
+        server.wait().expect("it has ended");
+    }
 }
 
 /// The first memory server that lives counts the promotion, and locks; others do not.

@@ -14,6 +14,7 @@ use crate::servers::development::{missing_compute_servers, missing_memory_server
 use crate::servers::left_locks;
 use anyhow::{Context, Result};
 use clap::Args;
+use fabric::Contents;
 use layout::{NodeId, RegionId};
 use membership::cluster_file::RegistryKind;
 use membership::{ClusterFile, ClusterMap, Member, Registry, Role};
@@ -58,7 +59,8 @@ struct ClusterStatus {
     servers: Vec<ServerStatus>,
     /// Memory servers that have the contents of each, itself included; 1 without replicas.
     replicas: u16,
-    /// With replicas, the regions of memory servers that have died.
+    /// With replicas, the regions of memory servers that have died, until a server in their place
+    /// has all replicas.
     regions: Vec<MovedRegion>,
     /// Numbers of the memory servers in the file that do not run.
     missing: Vec<u16>,
@@ -111,10 +113,25 @@ struct ServerStatus {
 struct MovedRegion {
     /// Number of the memory server.
     number: u16,
+    /// `gone`, or the stage of the server in its place: `empty`, `awaited` or `filling`.
+    server: &'static str,
+    /// While it is being copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fill: Option<FillStatus>,
     /// The memory server that serves it now; `None` until a replica is promoted.
     served_by: Option<u16>,
     /// Living memory servers that have its contents.
     replicas: usize,
+}
+
+/// How far the replicas of a memory server that has returned are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct FillStatus {
+    /// Bytes that were compared, and copied where they differed.
+    compared_bytes: u64,
+    total_bytes: u64,
+    /// At the pace of the last moment; `None` if nothing was compared in it.
+    seconds_left: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -151,7 +168,9 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
     };
     let missing = missing_memory_servers(cluster, &map);
     let missing_compute = missing_compute_servers(cluster, &map);
-    let is_whole = missing.is_empty() && missing_compute.is_empty();
+    let (servers, fill) = servers(&map, &token);
+    let regions = moved_regions(&map, fill);
+    let is_whole = missing.is_empty() && missing_compute.is_empty() && regions.is_empty();
     let state = match map.loss() {
         Some(_) => State::Lost,
         _ if map.members.is_empty() => State::Stopped,
@@ -173,9 +192,9 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
         fabric: cluster.fabric.name(),
         epoch: map.epoch,
         state,
-        servers: servers(&map, &token),
+        servers,
         replicas: cluster.replicas,
-        regions: moved_regions(&map),
+        regions,
         missing,
         missing_compute,
         tables,
@@ -185,16 +204,26 @@ fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
     })
 }
 
-fn moved_regions(map: &ClusterMap) -> Vec<MovedRegion> {
+/// `fill` is that of the server that is being copied.
+fn moved_regions(map: &ClusterMap, fill: Option<FillStatus>) -> Vec<MovedRegion> {
     let Some(root) = map.root.as_ref().filter(|root| root.replicas > 1) else { return Vec::new() };
     let addresses = map.address_map(root);
-    let dead = (0..addresses.server_count()).filter(|&number| addresses.is_dead(NodeId(number)));
+    let stage = |number| match addresses.contents_of(NodeId(number)) {
+        None | Some(Contents::Whole) => None,
+        Some(Contents::Gone) => Some("gone"),
+        Some(Contents::Empty) => Some("empty"),
+        Some(Contents::Awaited) => Some("awaited"),
+        Some(Contents::Filling) => Some("filling"),
+    };
     let moved = |number| {
+        let server = stage(number)?;
         let served_by = addresses.place(RegionId(number)).map(|place| addresses.host(place).0);
         let others = addresses.replicas(RegionId(number)).count();
-        MovedRegion { number, served_by, replicas: others + usize::from(served_by.is_some()) }
+        let replicas = others + usize::from(served_by.is_some());
+        let fill = fill.filter(|_| server != "gone");
+        Some(MovedRegion { number, server, fill, served_by, replicas })
     };
-    dead.map(moved).collect()
+    (0..addresses.server_count()).filter_map(moved).collect()
 }
 
 /// A cluster that no server has joined.
@@ -216,14 +245,16 @@ fn way_to_start(cluster: &ClusterFile, file: &Path) -> String {
     }
 }
 
-fn servers(map: &ClusterMap, token: &str) -> Vec<ServerStatus> {
+/// All servers, and the fill of one that has returned.
+fn servers(map: &ClusterMap, token: &str) -> (Vec<ServerStatus>, Option<FillStatus>) {
     let before = Counters::of_all(&map.members, token);
     sleep_ms(RATE_MS);
     let after = pages::of_all(&map.members, token);
     let heartbeats = Heartbeats::of(after.iter().flatten());
     let after: Vec<_> = after.into_iter().map(|page| Counters::read(&page?)).collect();
+    let fill = fill_status(before.iter().zip(&after));
     let all = map.members.iter().zip(before.iter().zip(&after));
-    all.map(|(member, (before, after))| {
+    let servers = all.map(|(member, (before, after))| {
         let rates = before.as_ref().zip(after.as_ref());
         let rates = rates.and_then(|(before, after)| Some((before, after, after.span_s(before)?)));
         let addresses = &member.addresses;
@@ -249,8 +280,25 @@ fn servers(map: &ClusterMap, token: &str) -> Vec<ServerStatus> {
                 .map(|(before, after, span_s)| (after.processor_s - before.processor_s) / span_s),
             heartbeat_age_s: heartbeats.age_s(member),
         }
+    });
+    (servers.collect(), fill)
+}
+
+/// The fill, as the server that fills says before and after.
+fn fill_status<'a>(
+    servers: impl Iterator<Item = (&'a Option<Counters>, &'a Option<Counters>)>,
+) -> Option<FillStatus> {
+    servers.into_iter().find_map(|(before, after)| {
+        let after = after.as_ref()?;
+        let (compared, total) = after.fill?;
+        let rate = before.as_ref().and_then(|before| {
+            let (compared_before, _) = before.fill?;
+            Some((compared - compared_before) / after.span_s(before)?)
+        });
+        let left = rate.filter(|rate| *rate > 0.0).map(|rate| ((total - compared) / rate) as u64);
+        let (compared_bytes, total_bytes) = (compared as u64, total as u64);
+        Some(FillStatus { compared_bytes, total_bytes, seconds_left: left })
     })
-    .collect()
 }
 
 /// A server's metrics at one moment.
@@ -260,6 +308,8 @@ struct Counters {
     requests: f64,
     processor_s: f64,
     used_bytes: f64,
+    /// Compared bytes and all bytes of a fill by this server.
+    fill: Option<(f64, f64)>,
 }
 
 impl Counters {
@@ -278,6 +328,10 @@ impl Counters {
             requests: sum(metrics::catalog::SERVED_REQUESTS.name),
             processor_s: sum(metrics::catalog::PROCESSOR_SECONDS.name),
             used_bytes: sum(metrics::catalog::REGION_USED_BYTES.name),
+            fill: values(metrics::catalog::FILL_COMPARED.name)
+                .first()
+                .copied()
+                .zip(values(metrics::catalog::FILL_TOTAL.name).first().copied()),
         })
     }
 
@@ -355,13 +409,17 @@ fn draw(status: &ClusterStatus) -> String {
             text += &format!("  {role:<7} {number:>3}  IS MISSING\n");
         }
     }
-    for MovedRegion { number, served_by, replicas } in &status.regions {
+    for MovedRegion { number, server, fill, served_by, replicas } in &status.regions {
         let now = match served_by {
             Some(by) => format!("served by memory server {by}"),
             None => "closed until a replica is promoted".to_owned(),
         };
         let left = counted(*replicas as u64, "replica");
         text += &format!("  the data of memory server {number} is {now}; {left} left\n");
+        if *server != "gone" {
+            text +=
+                &format!("  memory server {number} has returned ({server}){}\n", progress(*fill));
+        }
     }
     for eviction in &status.evicted {
         text += &format!("  {eviction}\n");
@@ -385,9 +443,34 @@ fn draw(status: &ClusterStatus) -> String {
     text
 }
 
+/// How far a fill is, for a line.
+fn progress(fill: Option<FillStatus>) -> String {
+    let Some(FillStatus { compared_bytes, total_bytes, seconds_left }) = fill else {
+        return String::new();
+    };
+    let left = seconds_left.map_or(String::new(), |seconds| format!(", {seconds} s left"));
+    format!(": {} of {} compared{left}", bytes(compared_bytes), bytes(total_bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fill_says_how_long_it_takes() {
+        let counters = |uptime_s, fill| {
+            let (requests, processor_s, used_bytes) = Default::default();
+            Some(Counters { uptime_s, requests, processor_s, used_bytes, fill })
+        };
+        let (before, after) = (counters(10.0, Some((1e6, 9e6))), counters(12.0, Some((3e6, 9e6))));
+        let other = counters(10.0, None);
+        let found = fill_status([(&other, &other), (&before, &after)].into_iter());
+        let wanted =
+            FillStatus { compared_bytes: 3_000_000, total_bytes: 9_000_000, seconds_left: Some(6) };
+        assert_eq!(found, Some(wanted));
+        assert!(progress(found).ends_with(" compared, 6 s left"), "{}", progress(found));
+        assert_eq!(fill_status([(&other, &other)].into_iter()), None);
+    }
 
     fn page(uptime_s: f64, requests: u64) -> String {
         format!(

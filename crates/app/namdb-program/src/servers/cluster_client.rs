@@ -8,10 +8,11 @@ use crate::output;
 use anyhow::{Context, Result};
 use fabric::Secret;
 use fabric::identity::{self, Admission, Hello};
-use layout::RegionId;
+use layout::{NodeId, RegionId};
 use membership::detector::{Input, View};
 use membership::{
-    ClusterFile, ClusterMap, DatabaseRoot, Detector, Follower, Lease, LeaseClock, Member, Registry,
+    ClusterFile, ClusterMap, DatabaseRoot, Detector, FillStage, Follower, Lease, LeaseClock,
+    Member, Registry,
 };
 use namdb::Regions;
 use namdb::host::spawn;
@@ -243,10 +244,10 @@ impl ClusterClient {
     }
 
     /// The memory servers of the database that lived when this was opened. A server that was
-    /// started again is none of them.
+    /// started again is one of them when it has the place of the one before.
     pub fn living_servers(&self) -> impl Iterator<Item = &Member> {
         let servers = self.map.memory_servers();
-        servers.filter(|server| self.published.servers.contains(&server.identity))
+        servers.filter(|server| self.published.has_holder(server.identity))
     }
 
     /// This process's identity for the memory servers.
@@ -267,6 +268,22 @@ impl ClusterClient {
     /// it; false if that is not so.
     pub fn promote(&self, region: (RegionId, RegionId), by: u64) -> Result<bool> {
         Ok(self.registry.promote(&self.published.servers, region, by)?)
+    }
+
+    /// Records that a memory server is in the place of one that has died, as the member `by`
+    /// promotes; false if that is not so.
+    pub fn take_back(&self, server: (NodeId, u64), by: u64) -> Result<bool> {
+        Ok(self.registry.take_back(&self.published.servers, server, by)?)
+    }
+
+    /// Records the next stage of a fill, as the member `by`; false if it was given up.
+    pub fn advance_fill(
+        &self,
+        node: NodeId,
+        stages: (FillStage, FillStage),
+        by: u64,
+    ) -> Result<bool> {
+        Ok(self.registry.advance_fill(&self.published.servers, node, stages, by)?)
     }
 
     /// Takes over a newer map before the follower does, for a visitor.

@@ -58,18 +58,6 @@ pub enum ServerError {
         /// Available memory.
         available_bytes: u64,
     },
-    /// The database goes on with replicas, which a server that starts now does not have.
-    #[error(
-        "memory server {number} has died, and the database of cluster {cluster} goes on with the replicas of its \
-         data; a server that is started again cannot take part yet: let it be, or stop the cluster and load \
-         the data again"
-    )]
-    Replaced {
-        /// Number of the memory server.
-        number: u16,
-        /// Name of the cluster.
-        cluster: String,
-    },
     /// Other members may consider the process dead.
     #[error(
         "{who} has lost its lease of {seconds} s: the registry in {registry} was unreachable for too long, or this \

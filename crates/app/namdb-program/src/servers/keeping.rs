@@ -28,9 +28,16 @@ impl FoundData {
         self.image.as_ref().and_then(|image| image.root.life())
     }
 
-    pub fn services(&self, number: u16, region_bytes: u64) -> Result<ServiceCounts> {
+    /// The services of the server, which may have taken the place of one that has died.
+    pub fn services(
+        &self,
+        number: u16,
+        region_bytes: u64,
+        has_returned: bool,
+    ) -> Result<ServiceCounts> {
         match &self.image {
             Some(image) => image.services(number, region_bytes),
+            None if has_returned => Ok(ServiceCounts::returned(RegionId(number), region_bytes)),
             None => Ok(ServiceCounts::new(RegionId(number), region_bytes)),
         }
     }
@@ -76,5 +83,5 @@ impl Keeping {
 
 /// The root of the database with this memory server.
 fn root_with(map: &ClusterMap, own: u64) -> Option<DatabaseRoot> {
-    map.root.clone().filter(|root| root.servers.contains(&own))
+    map.root.clone().filter(|root| root.has_holder(own))
 }

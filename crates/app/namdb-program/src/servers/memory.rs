@@ -6,6 +6,7 @@ use super::error::ServerError;
 use super::events::{Gone, KnownMembers};
 use super::exposure::check_memory_server;
 use super::fencing::{Fences, Fencing};
+use super::filling::{self, Returns};
 use super::founder::{Founder, found};
 use super::health::Health;
 use super::keeping::{FoundData, Keeping};
@@ -25,7 +26,7 @@ use layout::NodeId;
 use membership::cluster_file::{MemorySettings, RegistryKind};
 use membership::detector::Input;
 use membership::{Addresses, ClusterFile, ClusterMap, Detector, Lease, Member, Registry, Role};
-use metrics::sources::RecoveredCounts;
+use metrics::sources::{FillCounts, RecoveredCounts};
 use metrics::{Endpoint, sources};
 use namdb::host::{Moment, sleep_ms};
 use std::sync::Arc;
@@ -54,6 +55,9 @@ pub struct MemoryServer {
     locks: Arc<LockWatch>,
     deaths: Arc<Deaths>,
     recovered: Arc<RecoveredCounts>,
+    /// Whether it takes the place of a server that has died.
+    has_returned: bool,
+    returns: Arc<Returns>,
     services: Arc<ServiceCounts>,
     keeping: Keeping,
     stop: &'static AtomicBool,
@@ -69,14 +73,14 @@ impl MemoryServer {
         ensure_room(number, replicas::total_bytes(&cluster, number))?;
         check_memory_server(&cluster, number)?;
         let secret = cluster.read_secret()?;
-        let registry = open_registry(&cluster, number)?;
+        let (registry, has_returned) = open_registry(&cluster, number)?;
         let mut member = Member::memory_server(NodeId(number), bytes, Addresses::default());
         let Role::Memory { region_bytes, .. } = member.role else {
             unreachable!("a memory server has a region")
         };
         let found = FoundData::look(&cluster, number, region_bytes)?;
         member = member.with_restored(found.life());
-        let services = Arc::new(found.services(number, region_bytes)?);
+        let services = Arc::new(found.services(number, region_bytes, has_returned)?);
         let admission = admission(&cluster, &secret, &member, region_bytes);
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let opening = Opening(&cluster, &admission, &services, (&polling, &epoch));
@@ -106,6 +110,7 @@ impl MemoryServer {
         events::joined(&cluster, lease.member().identity);
         let _control = control;
         let (deaths, recovered) = recover_dead(&cluster, lease.member(), &told, stop)?;
+        let returns = fill_returned(&cluster, lease.member(), &told, stop)?;
         Ok(Self {
             cluster,
             ports: opened.port.into_iter().collect(),
@@ -122,6 +127,8 @@ impl MemoryServer {
             locks,
             deaths,
             recovered,
+            has_returned,
+            returns,
             services,
             keeping,
             stop,
@@ -140,7 +147,7 @@ impl MemoryServer {
         let follower = self.registry.follow(self.registry.watch_pause(), changed)?;
         self.detector.wake(follower.waker());
         let (number, stop) = (self.lease.member().number, self.stop);
-        if number == 0 {
+        if number == 0 && !self.has_returned {
             let kept = self.keeping.kept.clone();
             found(self.founder, &self.cluster, &self.registry, stop, kept)?;
         }
@@ -200,7 +207,7 @@ impl MemoryServer {
         let epoch = self.epoch.clone();
         let (health, locks) = (self.health.clone(), self.locks.clone());
         let (deaths, recovered) = (self.deaths.clone(), self.recovered.clone());
-        let fences = self.fences();
+        let (fences, returns) = (self.fences(), self.returns.clone());
         let own = self.lease.member().identity;
         let note_root = self.keeping.note_root(own);
         let news = self.replicating.as_ref().map(|server| server.news().clone());
@@ -218,6 +225,7 @@ impl MemoryServer {
                 if closed_count(map) > 0 {
                     deaths.note();
                 }
+                returns.note(map, own);
             }
             health.note_database(map.database().map(drop));
             if let Some(first) = map.root.as_ref().and_then(|root| map.coordinator(root)) {
@@ -267,23 +275,26 @@ fn settings(cluster: &ClusterFile, number: u16) -> Result<&MemorySettings> {
     })
 }
 
-/// Opens the registry, unless the database goes on without this server. With etcd, leases of dead
-/// servers end later.
-fn open_registry(cluster: &ClusterFile, number: u16) -> Result<Registry> {
+/// Opens the registry, and says whether the database goes on with replicas of what a server of this
+/// number had: then this one returns in its place, with empty memory. A server that has died may
+/// still be a member until its lease ends. With etcd, leases of all servers of a database that has
+/// ended may end later.
+fn open_registry(cluster: &ClusterFile, number: u16) -> Result<(Registry, bool)> {
     let (registry, began) = (Registry::open(cluster)?, Moment::now());
-    let patience_s = match cluster.registry.kind {
-        RegistryKind::File => 0.0,
-        RegistryKind::Etcd => cluster.lease_seconds as f64 + 1.0,
-    };
+    let lease_s = cluster.lease_seconds as f64 + 1.0;
     loop {
         let map = registry.map()?;
-        let root = map.database().ok().flatten().filter(|root| root.replicas > 1);
-        // A server that runs has its number, which joining tells.
-        if root.is_none() || map.memory_server(NodeId(number)).is_some() {
-            return Ok(registry);
+        if map.database().ok().flatten().is_none_or(|root| root.replicas == 1) {
+            return Ok((registry, false));
         }
-        if began.elapsed_s() >= patience_s {
-            return Err(ServerError::Replaced { number, cluster: cluster.name.clone() }.into());
+        let is_gone = map.memory_server(NodeId(number)).is_none();
+        let is_late = began.elapsed_s() >= lease_s;
+        if is_gone && (is_late || cluster.registry.kind == RegistryKind::File) {
+            return Ok((registry, true));
+        }
+        // A server that runs has its number, which joining tells.
+        if is_late {
+            return Ok((registry, false));
         }
         sleep_ms(RETRY_MS);
     }
@@ -396,6 +407,21 @@ fn recover_dead(
         recovery::follow(cluster, member.identity, deaths.clone(), counts.clone(), stop)?;
     }
     Ok((deaths, counts))
+}
+
+/// Fills servers that have returned, on the first memory server that lives.
+fn fill_returned(
+    cluster: &ClusterFile,
+    member: &Member,
+    told: &metrics::Registry,
+    stop: &'static AtomicBool,
+) -> Result<Arc<Returns>> {
+    let (returns, counts) = (Arc::<Returns>::default(), Arc::<FillCounts>::default());
+    if cluster.replicas > 1 {
+        sources::enter_fills(told, &counts);
+        filling::follow(cluster, member.identity, returns.clone(), counts, stop)?;
+    }
+    Ok(returns)
 }
 
 /// Rejects a region that exceeds the host's memory: it would be reserved, and the server killed

@@ -12,6 +12,7 @@ pub mod error;
 pub mod events;
 pub mod exposure;
 mod fencing;
+mod filling;
 pub mod founder;
 pub mod guests;
 pub mod health;
@@ -72,6 +73,7 @@ fn published(root: &Root, servers: Vec<u64>, replicas: u16) -> DatabaseRoot {
         servers,
         replicas,
         promoted: BTreeMap::new(),
+        returned: BTreeMap::new(),
     }
 }
 

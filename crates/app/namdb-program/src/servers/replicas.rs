@@ -63,7 +63,7 @@ impl News {
         let known = map.memory_servers().filter_map(|one| one.server_address(FabricKind::Tcp).ok());
         *self.servers.lock().expect("no holder panics") = known.collect();
         // The record may have the root of a database that has ended.
-        if let Some(root) = map.root.as_ref().filter(|root| root.servers.contains(&self.identity)) {
+        if let Some(root) = map.root.as_ref().filter(|root| root.has_holder(self.identity)) {
             self.addresses.change(|known| known.take_over(map.address_map(root)));
         }
     }

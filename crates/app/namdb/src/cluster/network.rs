@@ -167,7 +167,7 @@ impl Seat {
         let servers = &self.remote.place.root.servers;
         endpoint.with_transport(|transport| {
             servers.iter().any(|&server| {
-                !transport.addresses().is_dead(server) && transport.trouble(server).is_some()
+                transport.addresses().is_used(server) && transport.trouble(server).is_some()
             })
         })
     }

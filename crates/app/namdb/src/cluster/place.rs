@@ -177,10 +177,10 @@ impl Place {
     }
 
     /// The memory servers of the database that lived when this process joined. A server that was
-    /// started again is none of them.
+    /// started again is one of them when it has the place of the one before.
     fn living_servers(&self) -> impl Iterator<Item = &Member> {
         let servers = self.map.memory_servers();
-        servers.filter(|server| self.standing.database.servers.contains(&server.identity))
+        servers.filter(|server| self.standing.database.has_holder(server.identity))
     }
 
     /// The first message to each of these servers.

@@ -2,12 +2,14 @@
 //!
 //! When a memory server dies, each process first learns that its regions are closed, then drains:
 //! whatever may hold a lock there ends. It tells so in the registry, and a memory server promotes
-//! replicas when all processes have.
+//! replicas when all processes have. In the same way processes end their changes of the catalog
+//! before a memory server that has returned is filled, and drain when the database stands still for
+//! that.
 //!
 //! Decision: docs/decisions/0317-processes-confirm-in-the-registry-that-they-have-drained.md
 
 use crate::host::{sleep_ms, spawn};
-use fabric::SharedAddressMap;
+use fabric::{AddressMap, SharedAddressMap};
 use membership::{ClusterMap, DatabaseRoot, Registry};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -15,9 +17,9 @@ use txn::{Drain, LockHolders};
 
 /// Between two looks at what is in progress.
 const LOOK_MS: u64 = 1;
-/// Between two looks whether replicas were promoted, which a follower would see later.
-const PROMOTED_LOOK_MS: u64 = 10;
-const PROMOTED_LOOK_MS_MAX: u64 = 200;
+/// Between two looks whether the next step has begun, which a follower would see later.
+const NEXT_LOOK_MS: u64 = 10;
+const NEXT_LOOK_MS_MAX: u64 = 200;
 /// Pause after an attempt to reach the registry.
 const RETRY_MS: u64 = 50;
 
@@ -31,7 +33,7 @@ pub struct Regions {
     wanted: Option<Arc<Wanted>>,
 }
 
-/// The newest epoch with closed regions.
+/// The newest epoch with closed regions, or with a server that is about to be filled.
 #[derive(Default)]
 struct Wanted {
     epoch: Mutex<u64>,
@@ -75,11 +77,14 @@ impl Regions {
             return;
         }
         let addresses = map.address_map(&self.root);
-        let is_closed = addresses.closed().next().is_some();
+        let is_awaited = must_drain(&addresses);
         // Two threads read the record, each at its own time.
         let is_current = self.addresses.change(|known| known.take_over(addresses));
+        if is_current {
+            self.addresses.tell_servers(map.holder_addresses(&self.root));
+        }
         if is_current
-            && is_closed
+            && is_awaited
             && let Some(wanted) = &self.wanted
         {
             let mut epoch = wanted.lock();
@@ -108,6 +113,11 @@ impl Regions {
     }
 }
 
+/// Whether processes tell when they have drained, or ended their changes of the catalog.
+fn must_drain(map: &AddressMap) -> bool {
+    map.closed().next().is_some() || map.defers_changes()
+}
+
 /// Drains, and tells so.
 struct Drainer {
     regions: Regions,
@@ -119,6 +129,13 @@ struct Drainer {
 impl Drainer {
     fn run(&self) {
         while let Some(epoch) = self.next() {
+            if self.ends_changes() {
+                if self.await_changes(epoch) {
+                    self.tell(epoch);
+                    self.await_next(epoch);
+                }
+                continue;
+            }
             let mut drain = Drain::new(self.regions.holders.clone());
             while !drain.is_over() && !self.is_over() {
                 sleep_ms(LOOK_MS);
@@ -130,22 +147,41 @@ impl Drainer {
                 return self.give_up();
             }
             self.tell(epoch);
-            self.await_promoted(epoch);
+            self.await_next(epoch);
         }
     }
 
-    /// Waits until no region is closed, or another memory server has died.
-    fn await_promoted(&self, epoch: u64) {
-        let mut look_ms = PROMOTED_LOOK_MS;
+    /// Whether only changes of the catalog must end.
+    fn ends_changes(&self) -> bool {
+        let map = self.regions.addresses.copy();
+        map.defers_changes() && !map.is_paused() && map.closed().next().is_none()
+    }
+
+    /// Waits until no change of the catalog is in progress; `false` if there is a newer epoch.
+    fn await_changes(&self, epoch: u64) -> bool {
+        while !self.regions.holders.are_changes_over() {
+            if self.is_over() || *self.wanted.lock() > epoch || !self.ends_changes() {
+                // Nobody waits for this one any more.
+                self.wanted.drained.fetch_max(epoch, Relaxed);
+                return false;
+            }
+            sleep_ms(LOOK_MS);
+        }
+        true
+    }
+
+    /// Waits until nothing is to be drained for, or there is a newer epoch.
+    fn await_next(&self, epoch: u64) {
+        let mut look_ms = NEXT_LOOK_MS;
         while !self.is_over() && *self.wanted.lock() <= epoch {
             if let Ok(map) = self.registry.map() {
                 self.regions.note(&map);
-                if map.address_map(&self.regions.root).closed().next().is_none() {
+                if !must_drain(&map.address_map(&self.regions.root)) {
                     return;
                 }
             }
             sleep_ms(look_ms);
-            look_ms = (look_ms + look_ms.div_ceil(8)).min(PROMOTED_LOOK_MS_MAX);
+            look_ms = (look_ms + look_ms.div_ceil(8)).min(NEXT_LOOK_MS_MAX);
         }
     }
 

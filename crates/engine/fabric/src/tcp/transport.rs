@@ -58,9 +58,21 @@ impl TcpConfig {
 
     /// Names no memory servers that have died.
     pub fn leave_out_dead(&mut self) {
+        self.renew_servers();
         if let Some(map) = self.addresses.as_ref().map(SharedAddressMap::copy) {
-            self.caller.servers.retain(|server| !map.is_dead(server.node));
+            // Those that are empty may come and go: nobody waits for them.
+            self.caller.servers.retain(|server| map.is_used(server.node));
         }
+    }
+
+    /// Names the servers that have taken the place of others.
+    fn renew_servers(&mut self) {
+        let known = self.addresses.as_ref().map(SharedAddressMap::servers);
+        for server in known.unwrap_or_default() {
+            self.caller.servers.retain(|before| before.node != server.node);
+            self.caller.servers.push(server);
+        }
+        self.caller.servers.sort_by_key(|server| server.node);
     }
 
     /// Default of `answer_time_max_ns`.
@@ -190,6 +202,17 @@ impl TcpTransport {
                 *link = Link::absent(link.node());
             }
         }
+        self.follow_successors();
+    }
+
+    /// Connects to memory servers that have taken the place of others.
+    #[cold]
+    fn follow_successors(&mut self) {
+        let servers = self.addresses.servers();
+        let map = self.addresses.get();
+        let living: Vec<ServerAddress> =
+            servers.into_iter().filter(|server| !map.is_dead(server.node)).collect();
+        living.into_iter().for_each(|server| self.renew_server(server));
     }
 
     /// Posts the next parts of batches for several servers.

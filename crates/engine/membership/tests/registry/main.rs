@@ -39,6 +39,7 @@ in_every_world! {
         the_root_is_set_once
         a_database_goes_with_its_memory_servers
         a_database_with_replicas_outlives_a_memory_server
+        a_memory_server_that_returns_is_filled_if_nobody_dies_meanwhile
         a_silent_memory_server_with_the_last_replica_of_a_region_stays
         a_server_that_was_evicted_evicts_nobody
         a_member_that_has_not_drained_is_evicted_for_it

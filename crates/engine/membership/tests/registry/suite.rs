@@ -8,8 +8,8 @@ use layout::{GlobalPtr, NodeId, RegionId};
 use membership::cluster_file::RegistryKind;
 use membership::detector::Evidence;
 use membership::{
-    Addresses, ClusterFile, ClusterId, ClusterMap, DatabaseRoot, Eviction, FabricKind, Lease,
-    Member, OracleKind, Program, Registry, RegistryError, Role,
+    Addresses, ClusterFile, ClusterId, ClusterMap, DatabaseRoot, Eviction, FabricKind, FillStage,
+    Lease, Member, OracleKind, Program, Registry, RegistryError, Role,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier, Mutex};
@@ -167,6 +167,7 @@ pub fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
     DatabaseRoot {
         replicas: 1,
         promoted: Default::default(),
+        returned: Default::default(),
         oracle: GlobalPtr::new(RegionId(0), offset),
         slots: 64,
         snapshots: OracleKind::Frozen,
@@ -276,6 +277,55 @@ pub fn a_database_with_replicas_outlives_a_memory_server(world: &World) {
     program.leave().expect("it may leave");
     assert!(map().drained.is_empty(), "it is no member any more");
     third.leave().expect("it may leave");
+}
+
+pub fn a_memory_server_that_returns_is_filled_if_nobody_dies_meanwhile(world: &World) {
+    use FillStage::{Awaited, Empty, Filling, Whole};
+    let registry = world.open();
+    let [first, second, third] = [0, 1, 2].map(|n| join(&registry, memory_server(n)));
+    let made = DatabaseRoot { replicas: 2, ..root(&[&first, &second, &third], 4096) };
+    registry.set_root(&made).expect("it answers");
+    let by = first.member().identity;
+    second.leave().expect("it may leave");
+    let again = join(&registry, memory_server(1));
+    let (node, identity) = (NodeId(1), again.member().identity);
+    let map = || registry.map().expect("it answers");
+    let newcomers = || map().newcomers(&made).map(|one| one.identity).collect::<Vec<_>>();
+    let take_back =
+        |by| registry.take_back(&made.servers, (node, identity), by).expect("it answers");
+    assert!(!take_back(by), "its region is closed");
+    let place = (RegionId(1), RegionId(4));
+    assert!(registry.promote(&made.servers, place, by).expect("it answers"));
+    assert!(!take_back(third.member().identity), "the first one that lives does that");
+    assert_eq!(newcomers(), [identity]);
+    assert!(take_back(by) && !take_back(by), "it has its place");
+    assert_eq!(newcomers(), [0; 0]);
+    let advance =
+        |from, to| registry.advance_fill(&made.servers, node, (from, to), by).expect("it answers");
+    assert!(!map().address_map(&made).is_dead(node) && !map().address_map(&made).is_whole(node));
+    assert!(!advance(Awaited, Filling), "changes of the catalog are not awaited");
+    let epoch = map().epoch;
+    assert!(advance(Empty, Awaited) && map().address_map(&made).defers_changes());
+    assert!(advance(Awaited, Filling) && map().address_map(&made).is_paused());
+    assert_eq!(map().epoch, epoch + 2, "processes confirm each of them");
+    join(&registry, client()).leave().expect("it may leave");
+    assert!(!advance(Filling, Whole), "somebody has gone meanwhile");
+    assert!(advance(Empty, Awaited) && advance(Awaited, Filling) && advance(Filling, Whole));
+    assert!(map().address_map(&made).is_whole(node));
+    third.leave().expect("it may leave");
+    let moved = map().address_map(&made);
+    assert_eq!(
+        moved.closed().collect::<Vec<_>>(),
+        [RegionId(1), RegionId(2)],
+        "both have a replica"
+    );
+    let place = (RegionId(1), RegionId(1));
+    assert!(registry.promote(&made.servers, place, by).expect("it answers"), "it is at home again");
+    assert!(map().database().is_ok_and(|root| root.is_some()));
+    again.leave().expect("it may leave");
+    let lost = refusal(map().database().map(drop));
+    assert!(lost.contains("lost with memory server 1"), "{lost}");
+    first.leave().expect("it may leave");
 }
 
 /// An eviction that memory server 2 has decided.

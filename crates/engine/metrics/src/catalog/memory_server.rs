@@ -110,6 +110,32 @@ pub const CLOSED_REGIONS: Metric = Metric::gauge(
     "Regions of dead memory servers that wait for the promotion of a replica: transactions that need them fail \
      meanwhile.",
 );
+pub const FILLS: Metric = Metric::counter(
+    "namdb_fills_total",
+    Unit::None,
+    &[],
+    "Memory servers that have returned after their death and that this memory server has filled: the first one that \
+     lives does.",
+);
+pub const FILL_COMPARED: Metric = Metric::gauge(
+    "namdb_fill_compared_bytes",
+    Unit::Bytes,
+    &[Label::new("server", "number of the memory server that is being filled")],
+    "Bytes that were compared, and copied where they differed, to a memory server that is being filled. No value \
+     otherwise.",
+);
+pub const FILL_TOTAL: Metric = Metric::gauge(
+    "namdb_fill_total_bytes",
+    Unit::Bytes,
+    &[Label::new("server", "number of the memory server that is being filled")],
+    "Bytes to be compared for a memory server that is being filled. No value otherwise.",
+);
+pub const FILL_STANDSTILL: Metric = Metric::gauge(
+    "namdb_fill_standstill_seconds",
+    Unit::Seconds,
+    &[],
+    "Time for which the database stood still at the end of the last fill. No value before.",
+);
 pub const POLLING_ROUNDS: Metric = Metric::counter(
     "namdb_polling_rounds_total",
     Unit::None,
@@ -156,6 +182,10 @@ pub(super) const MEMORY_SERVERS: Chapter = Chapter {
         &PROMOTIONS,
         &PROMOTION_TIME,
         &CLOSED_REGIONS,
+        &FILLS,
+        &FILL_COMPARED,
+        &FILL_TOTAL,
+        &FILL_STANDSTILL,
         &POLLING_ROUNDS,
         &POLLING_BUSY_ROUNDS,
         &POLLING_YIELDS,

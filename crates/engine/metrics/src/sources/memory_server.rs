@@ -7,8 +7,10 @@ use crate::sources::{LabelName, LabelNames};
 use fabric::Counts;
 use fabric::identity::Admission;
 use fabric::port::ServeCounters;
-use std::sync::Arc;
+use layout::{NodeId, WORD_BYTES};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use txn::CopyCounts;
 use txn::catalog::label_name;
 use txn::server::{SERVICE_NAMES, ServiceCounts};
 
@@ -116,6 +118,62 @@ pub fn enter_promotions(registry: &Registry, counts: &Arc<RecoveredCounts>) {
     registry.add(&catalog::CLOSED_REGIONS, &[], move || closed.closed.load(Relaxed));
 }
 
+/// The fills of returned servers by this one. Any thread may read them.
+#[derive(Default)]
+pub struct FillCounts {
+    fills: AtomicU64,
+    /// Time of the last standstill; 0 before.
+    standstill_ns: AtomicU64,
+    current: Mutex<Option<(NodeId, Arc<CopyCounts>)>>,
+}
+
+impl FillCounts {
+    /// A copy to a server begins.
+    pub fn begin(&self, node: NodeId, counts: Arc<CopyCounts>) {
+        *self.current.lock().expect("no holder panics") = Some((node, counts));
+    }
+
+    /// The fill has ended, or was given up.
+    pub fn end(&self) {
+        *self.current.lock().expect("no holder panics") = None;
+    }
+
+    /// A server was filled, and the database stood still for this time.
+    pub fn note_standstill(&self, seconds: f64) {
+        self.fills.fetch_add(1, Relaxed);
+        self.standstill_ns.store((seconds * 1e9) as u64, Relaxed);
+    }
+
+    fn bytes(&self, of: impl Fn(&CopyCounts) -> u64) -> Option<(String, f64)> {
+        let current = self.current.lock().expect("no holder panics");
+        let (node, counts) = current.as_ref()?;
+        Some((node.0.to_string(), (of(counts) * WORD_BYTES) as f64))
+    }
+}
+
+/// Registers the fills of returned servers.
+pub fn enter_fills(registry: &Registry, counts: &Arc<FillCounts>) {
+    let (fills, compared, total, time) =
+        (counts.clone(), counts.clone(), counts.clone(), counts.clone());
+    registry.add(&catalog::FILLS, &[], move || fills.fills.load(Relaxed));
+    registry.add_many(&catalog::FILL_COMPARED, move |samples| {
+        if let Some((server, bytes)) = compared.bytes(|it| it.compared.load(Relaxed)) {
+            samples.put(&[&server], bytes);
+        }
+    });
+    registry.add_many(&catalog::FILL_TOTAL, move |samples| {
+        if let Some((server, bytes)) = total.bytes(|it| it.total.load(Relaxed)) {
+            samples.put(&[&server], bytes);
+        }
+    });
+    registry.add_many(&catalog::FILL_STANDSTILL, move |samples| {
+        let time_ns = time.standstill_ns.load(Relaxed);
+        if time_ns > 0 {
+            samples.put(&[], time_ns as f64 / 1e9);
+        }
+    });
+}
+
 /// Registers a fabric of the server: the requests that its processor executed, and the number of
 /// connected callers.
 pub fn enter_fabric(
@@ -134,7 +192,7 @@ pub fn enter_fabric(
 mod tests {
     use super::*;
     use fabric::{LocalWorld, WorldConfig, run_now};
-    use layout::{NodeId, RegionId};
+    use layout::RegionId;
     use memory::Label;
     use memory::extent::allocate_extent;
     use txn::server::counted_services;

@@ -9,6 +9,6 @@ mod names;
 pub use calls::Calls;
 pub use compute_server::{ComputeServer, LaneReading, Worker};
 pub use directory::{DirectoryReading, enter_directory};
-pub use memory_server::{MemoryServer, RecoveredCounts, enter_fabric, enter_left_locks};
-pub use memory_server::{enter_memory_server, enter_promotions, enter_recovered};
+pub use memory_server::{FillCounts, MemoryServer, RecoveredCounts, enter_fabric, enter_fills};
+pub use memory_server::{enter_left_locks, enter_memory_server, enter_promotions, enter_recovered};
 pub use names::{LabelName, LabelNames};

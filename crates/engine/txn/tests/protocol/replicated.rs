@@ -10,9 +10,11 @@ use layout::{GlobalPtr, NodeId, RegionId, Storage, WORD_BYTES};
 use memory::extent::{allocate_extent, free_extent, free_label, usage};
 use memory::{AllocateError, Label};
 use sim::{Differing, Fault, SimConfig};
+use std::sync::atomic::Ordering::Relaxed;
 use txn::server::returned_services;
 use txn::{
-    CatalogError, Copied, Database, DatabaseConfig, Isolation, Lane, Outcome, Pace, TableId,
+    CatalogError, Copied, CopyCounts, Database, DatabaseConfig, Isolation, Lane, Outcome, Pace,
+    TableId,
 };
 
 const ROWS: i32 = 40;
@@ -129,9 +131,11 @@ fn return_server(cluster: &Cluster, node: NodeId) {
     for (id, service) in returned_services(region, world.region_bytes(region)) {
         world.register(node, id, service);
     }
-    let pace = Pace { words: 512, pause_ns: 1_000 };
-    let copied = cluster.admin(database.copy_to(node, pace)).expect("all servers live");
+    let (pace, counts) = (Pace { words: 512, pause_ns: 1_000 }, CopyCounts::default());
+    let copied = cluster.admin(database.copy_to(node, pace, &counts)).expect("all servers live");
     assert!(copied.written > 0 && copied.compared >= copied.written);
+    let [total, compared] = [&counts.total, &counts.compared].map(|it| it.load(Relaxed));
+    assert_eq!([total, compared], [copied.compared; 2], "nothing else runs");
 }
 
 /// The last part of filling a server, after which it counts.

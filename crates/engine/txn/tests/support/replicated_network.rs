@@ -14,7 +14,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use txn::{Database, DatabaseConfig, Pace};
+use txn::{CopyCounts, Database, DatabaseConfig, Pace};
 
 /// Interval at which a server looks whether it dies.
 const LOOK_NS: u64 = 1_000_000;
@@ -162,7 +162,8 @@ impl ReplicatedNetwork {
         before.end();
         self.connect(&address).await;
         let database = self.database.with_env(DynEnv::new(self.engine.endpoint()));
-        let copied = database.copy_to(node, PACE).await.expect("all servers live");
+        let copied =
+            database.copy_to(node, PACE, &CopyCounts::default()).await.expect("all servers live");
         assert!(copied.written > 0);
         let deadline_ns = database.env().now_ns() + DRAIN_NS_MAX;
         self.change(|map| map.defer_changes(node));

@@ -89,7 +89,6 @@ fn of_server(error: &ServerError) -> Code {
             None => MEMORY,
         },
         ServerError::NoRoom { .. } => MEMORY,
-        ServerError::Replaced { .. } => MEMBERS,
     }
 }
 

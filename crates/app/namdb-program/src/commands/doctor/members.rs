@@ -96,6 +96,7 @@ mod tests {
         let root = DatabaseRoot {
             replicas: 1,
             promoted: Default::default(),
+            returned: Default::default(),
             oracle: GlobalPtr::new(RegionId(0), 4096),
             slots: 8,
             snapshots: OracleKind::Frozen,

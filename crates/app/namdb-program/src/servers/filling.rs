@@ -1,0 +1,295 @@
+//! Fills memory servers that have returned, on the first memory server that lives.
+//!
+//! A server that is started again after its death joins as a member, and gets the place of the dead
+//! one in the registry, empty. Its regions are copied while transactions run. Then the processes
+//! confirm in the registry that their changes of the catalog have ended, and that they have
+//! drained; what still differs is copied, and the server counts.
+//!
+//! Whatever fails gives the fill up, and nobody is hurt: the database goes on as before, and the
+//! next attempt compares what is there.
+//!
+//! Decision: docs/decisions/0341-a-memory-server-that-is-started-again-gets-its-replicas-back.md
+
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
+use super::recovery::await_fenced;
+use super::remote::RemoteSession;
+use super::tcp;
+use crate::bench::site::SiteSession;
+use anyhow::{Context, Result, ensure};
+use fabric::Env;
+use layout::{NodeId, WORD_BYTES};
+use membership::{ClusterFile, ClusterMap, FillStage};
+use metrics::sources::FillCounts;
+use namdb::host::{Moment, sleep_ms, spawn};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use txn::{CopyCounts, FillError, Pace};
+
+/// Between two looks whether a server has returned.
+const POLL_MS: u64 = 100;
+/// Pause after an attempt that has failed, so that the database does not stand still again at once.
+const RETRY_MS: u64 = 1_000;
+/// Between two looks what processes have confirmed.
+const LOOK_MS: u64 = 2;
+/// Longest wait for the end of changes of the catalog; they wait for transactions.
+const CHANGES_MS_MAX: u64 = 60_000;
+/// Longest wait until all processes have drained, while the database stands still.
+const DRAIN_MS_MAX: u64 = 5_000;
+/// Time in which the returned server must be reached, and between two attempts.
+const CONNECT_NS_MAX: u64 = 5_000_000_000;
+const CONNECT_NS: u64 = 10_000_000;
+/// 256 KiB are compared at once. The pause leaves most of the servers' time to transactions.
+const PACE: Pace = Pace { words: 32 * 1024, pause_ns: 2_000_000 };
+/// Most copies of everything before the database stands still, and the share of words that may
+/// differ in the last of them.
+const COPIES_MAX: u32 = 3;
+const REST_SHARE: u64 = 200;
+
+/// The fill of a server.
+struct Fill<'a> {
+    client: &'a ClusterClient,
+    node: NodeId,
+    /// The identity of this memory server.
+    filler: u64,
+    counts: &'a FillCounts,
+}
+
+/// How often the cluster's map has asked this server to fill others.
+#[derive(Default)]
+pub struct Returns(AtomicU64);
+
+impl Returns {
+    /// Takes over a map, on the memory server with this identity.
+    pub fn note(&self, map: &ClusterMap, own: u64) {
+        let Some(root) = map.root.as_ref().filter(|root| root.replicas > 1) else { return };
+        let is_own = map.coordinator(root).is_some_and(|member| member.identity == own);
+        let is_new = map.newcomers(root).next().is_some();
+        if is_own && (is_new || unfilled(map).is_some()) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// A server that is in the place of a dead one and has not all of its regions.
+fn unfilled(map: &ClusterMap) -> Option<(NodeId, FillStage)> {
+    let returned = map.root.as_ref()?.returned.iter();
+    let is_unfilled = |identity| map.member(identity).is_some();
+    let mut unfilled =
+        returned.filter(|(_, it)| it.stage != FillStage::Whole && is_unfilled(it.identity));
+    unfilled.next().map(|(&number, it)| (NodeId(number), it.stage))
+}
+
+/// Fills servers on a separate thread until `stop` is set. `filler` is the identity of this memory
+/// server.
+pub fn follow(
+    cluster: &ClusterFile,
+    filler: u64,
+    returns: Arc<Returns>,
+    counts: Arc<FillCounts>,
+    stop: &'static AtomicBool,
+) -> Result<()> {
+    let cluster = cluster.clone();
+    let work = move || {
+        let mut done = 0;
+        while !stop.load(Relaxed) {
+            let noted = returns.0.load(Relaxed);
+            if noted == done {
+                sleep_ms(POLL_MS);
+                continue;
+            }
+            match fill_one(&cluster, filler, &counts) {
+                Ok(true) => {}
+                Ok(false) => done = noted,
+                Err(error) => {
+                    tracing::warn!(
+                        "a memory server that has returned is not filled yet: {error:#}"
+                    );
+                    sleep_ms(RETRY_MS);
+                }
+            }
+        }
+    };
+    spawn("filling", work).context("no thread can be started")?;
+    Ok(())
+}
+
+/// Takes servers back, and fills one; `false` if there is none.
+fn fill_one(cluster: &ClusterFile, filler: u64, counts: &FillCounts) -> Result<bool> {
+    let client = ClusterClient::visit_for(cluster.clone(), filler)?;
+    let root = &client.published;
+    if client.map.coordinator(root).is_none_or(|member| member.identity != filler) {
+        return Ok(false);
+    }
+    ensure!(client.map.address_map(root).closed().next().is_none(), "a region is closed");
+    for member in client.map.newcomers(root) {
+        let is_back = client.take_back((member.node(), member.identity), filler)?;
+        ensure!(is_back, "the members have changed");
+        tracing::info!("memory server {} has returned, and is empty", member.number);
+    }
+    let Some((node, stage)) = unfilled(&client.current_map()?) else { return Ok(false) };
+    let fill = Fill { client: &client, node, filler, counts };
+    // Another memory server may have begun, and have died.
+    fill.give_up()?;
+    tracing::info!(?stage, "memory server {} is being filled", node.0);
+    let filled = fill.run();
+    counts.end();
+    if filled.is_err() {
+        fill.give_up()?;
+    }
+    filled.map(|()| true)
+}
+
+impl Fill<'_> {
+    fn run(&self) -> Result<()> {
+        let began = Moment::now();
+        self.note()?;
+        let session = tcp::site(self.client, 1, &Peers::default())?.session_at_rest()?;
+        let copied_bytes = self.copy(&session)?;
+        let epoch = self.advance(FillStage::Empty, FillStage::Awaited)?;
+        let changes = "a change of the catalog does not end";
+        self.await_confirmed(epoch, CHANGES_MS_MAX).context(changes)?;
+        let still = Moment::now();
+        let epoch = self.advance(FillStage::Awaited, FillStage::Filling)?;
+        self.await_confirmed(epoch, DRAIN_MS_MAX).context("a process does not drain")?;
+        let database = session.handle().as_member(self.filler);
+        // All memory servers know now that the server gets writes.
+        session.wait(await_fenced(&database, epoch))?;
+        let owners = session.wait(database.slot_owners()).context("cannot read the slots")?;
+        let map = self.note()?;
+        let members: BTreeSet<u64> = map.members.iter().map(|member| member.identity).collect();
+        ensure!(owners.is_subset(&members), "a compute server has died and is not recovered yet");
+        session.wait(database.finish_copy(self.node))?;
+        self.advance(FillStage::Filling, FillStage::Whole)?;
+        self.counts.note_standstill(still.elapsed_s());
+        let (number, milliseconds) = (self.node.0, (began.elapsed_s() * 1e3) as u64);
+        let still_milliseconds = (still.elapsed_s() * 1e3) as u64;
+        tracing::info!(
+            copied_bytes,
+            milliseconds,
+            still_milliseconds,
+            "memory server {number} has its replicas again"
+        );
+        Ok(())
+    }
+
+    /// Copies until little differs. Returns the copied bytes.
+    fn copy(&self, session: &RemoteSession) -> Result<u64> {
+        let (database, mut copied_bytes) = (session.handle(), 0);
+        for _ in 0..COPIES_MAX {
+            let counts = Arc::new(CopyCounts::default());
+            self.counts.begin(self.node, counts.clone());
+            let deadline_ns = database.env().now_ns().saturating_add(CONNECT_NS_MAX);
+            let copied = session.wait(async {
+                loop {
+                    match database.copy_to(self.node, PACE, &counts).await {
+                        // The connection is being opened.
+                        Err(FillError::Unreachable(_))
+                            if counts.is_new() && database.env().now_ns() < deadline_ns =>
+                        {
+                            database.env().sleep_ns(CONNECT_NS).await;
+                        }
+                        copied => return copied,
+                    }
+                }
+            })?;
+            copied_bytes += copied.written * WORD_BYTES;
+            if copied.written <= copied.compared / REST_SHARE {
+                break;
+            }
+        }
+        Ok(copied_bytes)
+    }
+
+    /// Begins the next stage. Returns its epoch.
+    fn advance(&self, from: FillStage, to: FillStage) -> Result<u64> {
+        let is_there = self.client.advance_fill(self.node, (from, to), self.filler)?;
+        ensure!(is_there, "the members have changed");
+        Ok(self.note()?.epoch)
+    }
+
+    /// Takes over the newest map.
+    fn note(&self) -> Result<ClusterMap> {
+        let map = self.client.current_map()?;
+        self.client.note(&map);
+        Ok(map)
+    }
+
+    /// The database goes on as before, and the server stays empty.
+    fn give_up(&self) -> Result<()> {
+        for stage in [FillStage::Awaited, FillStage::Filling] {
+            self.client.advance_fill(self.node, (stage, FillStage::Empty), self.filler)?;
+        }
+        self.note().map(drop)
+    }
+
+    /// Waits until all processes have confirmed an epoch.
+    fn await_confirmed(&self, epoch: u64, patience_ms: u64) -> Result<()> {
+        let began = Moment::now();
+        loop {
+            let map = self.note()?;
+            let has_confirmed =
+                |identity: &u64| map.drained.get(identity).is_some_and(|it| *it >= epoch);
+            let mut members = map.compute_servers();
+            let Some(late) = members.find(|member| !has_confirmed(&member.identity)) else {
+                return Ok(());
+            };
+            ensure!(began.elapsed_ms() < patience_ms, "{late} has not confirmed it");
+            sleep_ms(LOOK_MS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::identity::draw;
+    use membership::{Addresses, ClusterId, DatabaseRoot, Member, OracleKind, Returned};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_first_server_that_has_its_part_fills_those_that_have_returned() {
+        let member = |number| Member::memory_server(NodeId(number), 1 << 20, Addresses::default());
+        let members: Vec<Member> = (0..3).map(member).collect();
+        let of = |number: usize| members[number].identity;
+        let dead = draw().expect("random");
+        let root = DatabaseRoot {
+            oracle: layout::GlobalPtr::new(layout::RegionId(0), 4096),
+            slots: 8,
+            snapshots: OracleKind::Frozen,
+            transaction_time_ms: 1000,
+            servers: vec![dead, of(1), of(2)],
+            replicas: 2,
+            promoted: BTreeMap::from([(0, 3)]),
+            returned: BTreeMap::new(),
+        };
+        let (left, evicted, drained) = Default::default();
+        let (cluster, epoch) = (ClusterId(1), 1);
+        let mut map = ClusterMap {
+            cluster,
+            epoch,
+            members: members.clone(),
+            left,
+            evicted,
+            root: Some(root),
+            drained,
+        };
+        let is_asked = |map: &ClusterMap, own| {
+            let returns = Returns::default();
+            returns.note(map, own);
+            returns.0.load(Relaxed) > 0
+        };
+        assert!(is_asked(&map, of(1)) && !is_asked(&map, of(2)) && !is_asked(&map, of(0)));
+        assert_eq!(unfilled(&map), None, "it has no place yet");
+        for stage in [FillStage::Empty, FillStage::Awaited, FillStage::Filling, FillStage::Whole] {
+            let root = map.root.as_mut().expect("it is set");
+            root.returned.insert(0, Returned { identity: of(0), stage });
+            let is_whole = stage == FillStage::Whole;
+            assert_eq!(unfilled(&map), (!is_whole).then_some((NodeId(0), stage)));
+            assert_eq!(is_asked(&map, of(1)), !is_whole);
+        }
+        let root = map.root.as_ref().expect("it is set");
+        assert_eq!(map.coordinator(root).map(|member| member.identity), Some(of(0)));
+    }
+}

@@ -14,10 +14,14 @@ pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }
 
+/// The stack of a thread. Functions of sessions that call each other need much of it, and others
+/// leave it untouched.
+pub const STACK_BYTES: usize = 16 << 20;
+
 /// Starts a named thread; debuggers and profilers show the name.
 pub fn spawn(
     name: &str,
     body: impl FnOnce() + Send + 'static,
 ) -> std::io::Result<std::thread::JoinHandle<()>> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(body)
+    std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(body)
 }

@@ -1,5 +1,6 @@
 //! The sessions that the server needs: those of `sql_session`, or those of a test.
 
+use crate::clock::STACK_BYTES;
 use crate::error::{Result, error, sqlstate};
 use crate::message::backend::Column;
 use crate::value::types::{modifier_of, oid_of, type_length};
@@ -131,7 +132,9 @@ impl<H: Host<Env = LocalEnv>> Database for SqlDatabase<H> {
     type Session = SqlSession<H>;
 
     fn session(&self, options: SessionOptions) -> Result<SqlSession<H>> {
-        Ok(Self::session(self, options))
+        let mut session = Self::session(self, options);
+        session.set_stack_bytes(STACK_BYTES);
+        Ok(session)
     }
 
     fn session_after(
@@ -140,7 +143,9 @@ impl<H: Host<Env = LocalEnv>> Database for SqlDatabase<H> {
         is_local: bool,
         options: SessionOptions,
     ) -> Result<Self::Session> {
-        Self::session_after(self, login, is_local, options)
+        let mut session = Self::session_after(self, login, is_local, options)?;
+        session.set_stack_bytes(STACK_BYTES);
+        Ok(session)
     }
 
     fn login(&self, user: &str, database: &str, is_local: bool) -> Login {

@@ -355,7 +355,8 @@ fn node(of: &Node, visit: &mut dyn FnMut(&Expr)) {
             rows.iter().flatten().chain(filter).for_each(visit);
         }
         Operator::Unnest { arrays: inside, filter }
-        | Operator::Series { bounds: inside, filter } => {
+        | Operator::Series { bounds: inside, filter }
+        | Operator::Call { arguments: inside, filter, .. } => {
             inside.iter().chain(filter).for_each(visit);
         }
         Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {

@@ -222,10 +222,12 @@ impl Procedures {
         frame.only_looks = !program.writes && isolation == Isolation::Snapshot;
         let begun = lane.begin(isolation).await;
         let mut txn = begun.map_err(|abort| Failure::from(txn::TxnError::from(abort)))?;
-        let (result, notices) = (&mut outcome.rows, &mut outcome.notices);
-        let mut machine =
-            Interpreter { txn: &mut txn, tables, program, frame, result, notices, rows };
-        match machine.run().await {
+        let result = &mut outcome.rows;
+        frame.notices.clear();
+        let mut machine = Interpreter { txn: &mut txn, tables, program, frame, result, rows };
+        let ran = machine.run().await;
+        outcome.notices.append(&mut frame.notices);
+        match ran {
             Ok(()) => Ok(txn.commit().await),
             Err(failure) => {
                 txn.abort().await;

@@ -1,13 +1,13 @@
 //! The state of a call, and buffers that all calls of a lane reuse.
 
-use crate::control::{Blocks, Caller};
+use crate::control::{Blocks, Caller, Notice};
 use crate::interrupt::Watch;
 use crate::memory::{Memory, Reservation};
 use crate::plan::Statement;
 use crate::row_lock::HeldLocker;
 use crate::rows::Rows;
-use crate::run::Meter;
-use crate::single::{Planner, Sequences};
+use crate::run::{HeldRows, Meter};
+use crate::single::{Callees, Planner, Sequences};
 use layout::Key;
 use sql_value::Value;
 use std::sync::Arc;
@@ -57,6 +57,16 @@ pub(crate) struct Frame {
     pub sequences: Option<HeldSequences>,
     /// Plans computed texts.
     pub planner: Option<HeldPlanner>,
+    /// Knows the routines that statements call.
+    pub callees: Option<HeldCallees>,
+    /// Number of nodes that wait for the end of the routine.
+    pub height: usize,
+    /// Their maximum number: each takes some of the thread's stack.
+    pub height_max: usize,
+    /// Rows of routines, by the numbers of their nodes.
+    pub called: Vec<(usize, Arc<HeldRows>)>,
+    /// The messages raised, except exceptions.
+    pub notices: Vec<Notice>,
     /// Tables whose rows handlers of errors do not show.
     pub hidden: Vec<usize>,
     /// Rows that were locked in a snapshot that the transaction keeps, and may have changed since.
@@ -82,6 +92,16 @@ pub(crate) struct HeldPlanner(pub Arc<dyn Planner>);
 impl std::fmt::Debug for HeldPlanner {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("planner")
+    }
+}
+
+/// The routines of the catalog.
+#[derive(Clone)]
+pub(crate) struct HeldCallees(pub Arc<dyn Callees>);
+
+impl std::fmt::Debug for HeldCallees {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("callees")
     }
 }
 
@@ -181,11 +201,45 @@ impl Frame {
         }
     }
 
+    /// The frame of a routine that a statement with a plan of this height calls. It has what
+    /// belongs to the transaction and the session, until [`Self::end_call`].
+    pub fn begin_call(&mut self, height: usize, variables: usize) -> Self {
+        let (height, height_max) = (self.height + height, self.height_max);
+        let mut called = Self { height, height_max, ..Self::default() };
+        called.variables.resize(variables, Value::Null);
+        self.exchange(&mut called);
+        called
+    }
+
+    /// The routine has ended.
+    pub fn end_call(&mut self, mut called: Self) {
+        self.exchange(&mut called);
+        self.looked_up = None;
+    }
+
+    fn exchange(&mut self, other: &mut Self) {
+        use std::mem::swap;
+        other.memory = self.memory.clone();
+        swap(&mut self.began_us, &mut other.began_us);
+        swap(&mut self.clock_us, &mut other.clock_us);
+        swap(&mut self.inserted, &mut other.inserted);
+        swap(&mut self.hidden_key, &mut other.hidden_key);
+        swap(&mut self.sequences, &mut other.sequences);
+        swap(&mut self.planner, &mut other.planner);
+        swap(&mut self.callees, &mut other.callees);
+        swap(&mut self.notices, &mut other.notices);
+        swap(&mut self.hidden, &mut other.hidden);
+        swap(&mut self.locked_late, &mut other.locked_late);
+        swap(&mut self.locker, &mut other.locker);
+        swap(&mut self.watch, &mut other.watch);
+    }
+
     #[inline]
     pub fn begin_statement(&mut self, statement: &Statement) {
         let plans = statement.plans.len();
         self.results.clear();
         self.shared.clear();
+        self.called.clear();
         self.memory_of_plans.clear();
         self.note_changes(statement);
         if plans > 0 {

@@ -64,6 +64,7 @@ pub use row_lock::{RowLockAnswer, RowLockMode, RowLocker};
 pub use rows::Rows;
 pub use run::Meter;
 pub use single::{
-    DynamicStatement, Planner, Routine, Runner, Sequences, SingleStatement, StatementError, Tables,
+    Callees, DynamicStatement, Effects, Planner, Routine, Runner, Sequences, SingleStatement,
+    StatementError, Tables,
 };
 pub use sql::query::IfLocked;

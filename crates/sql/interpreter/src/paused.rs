@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use crate::memory::{Memory, Reservation};
 use crate::plan::Execution;
 use crate::rows::Rows;
-use crate::run::{Run, State};
+use crate::run::{HeldRows, Run, State};
 use crate::single::{Runner, SingleStatement, StatementError, Tables};
 use fabric::Env;
 use sql_value::Value;
@@ -23,6 +23,7 @@ pub struct Paused {
     variables: Vec<Value>,
     results: Vec<Option<Vec<Value>>>,
     shared: Vec<Option<Arc<Rows>>>,
+    called: Vec<(usize, Arc<HeldRows>)>,
     memory_of_plans: Vec<Reservation>,
     memory: Memory,
     only_looks: bool,
@@ -42,6 +43,7 @@ impl Paused {
         swap(&mut self.variables, &mut frame.variables);
         swap(&mut self.results, &mut frame.results);
         swap(&mut self.shared, &mut frame.shared);
+        swap(&mut self.called, &mut frame.called);
         swap(&mut self.memory_of_plans, &mut frame.memory_of_plans);
         swap(&mut self.memory, &mut frame.memory);
         swap(&mut self.only_looks, &mut frame.only_looks);
@@ -52,7 +54,7 @@ impl Paused {
 impl SingleStatement {
     /// Whether its rows can be taken in parts: it only reads, and not just one row.
     fn can_pause(&self) -> bool {
-        !self.statement.writes && self.statement.execution == Execution::General
+        !self.writes() && self.statement.execution == Execution::General
     }
 }
 

@@ -54,6 +54,12 @@ pub(crate) struct Statement {
     pub ahead: Option<usize>,
     /// Variables that its outputs read.
     pub looked_at: Vec<usize>,
+    /// Tables that it reads; noted only if it calls routines.
+    pub reads: Vec<usize>,
+    /// Maximum number of nodes that wait for each other.
+    pub height: usize,
+    /// The routines that it calls and that see the rows from before it.
+    pub stable: Vec<String>,
 }
 
 /// How a statement is executed.
@@ -126,6 +132,7 @@ pub(crate) enum Operator {
         bounds: Vec<Term>,
         filter: Option<Term>,
     },
+    Call(Box<RoutineCall>),
     Append {
         inputs: Vec<Node>,
     },
@@ -150,6 +157,17 @@ pub(crate) enum Operator {
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
+}
+
+/// A call of a routine of the catalog.
+#[derive(Debug)]
+pub(crate) struct RoutineCall {
+    pub routine: String,
+    pub arguments: Vec<Term>,
+    pub filter: Option<Term>,
+    pub is_volatile: bool,
+    /// Whether its rows are kept until the end of the statement: they depend on no row.
+    pub is_kept: bool,
 }
 
 /// A scan of a table.

@@ -8,7 +8,7 @@ use crate::call::changes_references;
 use crate::compile::{compile, compile_single};
 use crate::control::{Interpreter, Notice};
 use crate::error::{Failure, OpenError};
-use crate::frame::{Frame, HeldPlanner, HeldSequences};
+use crate::frame::{Frame, HeldCallees, HeldPlanner, HeldSequences};
 use crate::interrupt::{Deadline, Interrupt};
 use crate::plan::{Operator, Statement};
 use crate::program::Program;
@@ -61,9 +61,103 @@ pub struct SingleStatement {
     pub(crate) statement: Statement,
     /// The tables that it changes.
     changed: Vec<usize>,
-    shared: Vec<usize>,
-    is_guarded: bool,
     locks: bool,
+    /// With those of the routines that it calls, once they are added.
+    effects: Effects,
+}
+
+/// The effects of a statement or routine.
+#[derive(Clone, Default, Debug)]
+pub struct Effects {
+    /// The routines that it calls while it runs.
+    callees: BTreeSet<String>,
+    writes: bool,
+    /// Tables whose rows it reads.
+    reads: BTreeSet<usize>,
+    /// Tables whose rows it changes.
+    changed: BTreeSet<usize>,
+    /// Tables whose storage must stay until the transaction ends.
+    shared: BTreeSet<usize>,
+    is_guarded: bool,
+    has_texts: bool,
+    has_handlers: bool,
+}
+
+impl Effects {
+    /// The routines that are called.
+    pub fn callees(&self) -> impl Iterator<Item = &str> {
+        self.callees.iter().map(String::as_str)
+    }
+
+    /// Whether rows are changed or locked.
+    pub fn writes(&self) -> bool {
+        self.writes
+    }
+
+    /// Whether the texts of statements are computed: they may change any table.
+    pub fn has_texts(&self) -> bool {
+        self.has_texts
+    }
+
+    /// Whether there are handlers of errors.
+    pub fn has_handlers(&self) -> bool {
+        self.has_handlers
+    }
+
+    /// The tables whose storage must stay until the transaction ends, by position in the catalog:
+    /// those with rows that are changed, locked, or looked up for foreign keys.
+    pub fn shared(&self) -> impl Iterator<Item = usize> {
+        self.shared.iter().copied()
+    }
+
+    /// Adds those of a routine that is called.
+    pub fn add(&mut self, callee: &Self) {
+        self.callees.extend(callee.callees.iter().cloned());
+        self.reads.extend(&callee.reads);
+        self.changed.extend(&callee.changed);
+        self.shared.extend(&callee.shared);
+        self.writes |= callee.writes;
+        self.is_guarded |= callee.is_guarded;
+        self.has_texts |= callee.has_texts;
+        self.has_handlers |= callee.has_handlers;
+    }
+
+    /// Whether the rows of a table are, or may be, changed.
+    pub(crate) fn changes(&self, table: usize) -> bool {
+        self.has_texts || self.changed.contains(&table)
+    }
+
+    /// The tables whose rows are read.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = usize> {
+        self.reads.iter().copied()
+    }
+}
+
+/// The effects of planned statements.
+fn effects<'s>(
+    statements: impl Iterator<Item = &'s procedure::node::Statement>,
+    tables: &[BoundTable],
+) -> Effects {
+    let (mut effects, mut changed_tables) = (Effects::default(), Vec::new());
+    let statements: Vec<_> = statements.collect();
+    for statement in &statements {
+        changed_tables.extend(changed(statement));
+        walk(statement, &mut |operator| match operator {
+            procedure::Operator::Scan(scan) => drop(effects.reads.insert(scan.table)),
+            procedure::Operator::Call { routine, .. } => {
+                effects.callees.insert(routine.clone());
+            }
+            _ => {}
+        });
+    }
+    add_reached(tables, &mut changed_tables);
+    effects.shared.extend(shared(statements.into_iter(), &changed_tables, tables));
+    effects.is_guarded = changed_tables.iter().any(|&at| {
+        let table = &tables[at];
+        !table.references.is_empty() || !table.referrers.is_empty()
+    });
+    effects.changed.extend(changed_tables);
+    effects
 }
 
 impl SingleStatement {
@@ -77,19 +171,19 @@ impl SingleStatement {
         tables: &Tables,
     ) -> Result<Self, OpenError> {
         let compiled = compile_single(statement, &tables.bound)?;
-        let mut changed = changed(statement);
-        add_reached(&tables.bound, &mut changed);
-        let is_guarded = changed.iter().any(|&at| {
-            let table = &tables.bound[at];
-            !table.references.is_empty() || !table.referrers.is_empty()
-        });
-        let shared = shared([statement].into_iter(), &changed, &tables.bound);
-        Ok(Self { statement: compiled, changed, shared, is_guarded, locks: locks(statement) })
+        let mut effects = effects([statement].into_iter(), &tables.bound);
+        effects.writes = compiled.writes;
+        Ok(Self {
+            statement: compiled,
+            changed: effects.changed.iter().copied().collect(),
+            locks: locks(statement),
+            effects,
+        })
     }
 
-    /// Whether it changes or locks rows.
+    /// Whether it, or a routine that it calls, changes or locks rows.
     pub fn writes(&self) -> bool {
-        self.statement.writes
+        self.effects.writes
     }
 
     /// Whether it locks rows, as `FOR UPDATE` does.
@@ -97,21 +191,25 @@ impl SingleStatement {
         self.locks
     }
 
-    /// The tables whose rows it changes, by position in the catalog.
+    /// The tables whose rows it changes itself, by position in the catalog.
     pub fn changed(&self) -> &[usize] {
         &self.changed
     }
 
-    /// The tables whose storage must stay until the transaction ends, by position in the catalog:
-    /// those with rows that it changes, locks, or looks up for foreign keys.
-    pub fn shared(&self) -> &[usize] {
-        &self.shared
+    /// Its effects, with those of the routines that it calls.
+    pub fn effects(&self) -> &Effects {
+        &self.effects
+    }
+
+    /// Adds the effects of the routines that it calls.
+    pub fn add_effects(&mut self, of_callees: &Effects) {
+        self.effects.add(of_callees);
     }
 
     /// Whether its transaction must be serializable, because it changes rows that reference others
     /// or are referenced.
     pub fn is_guarded(&self) -> bool {
-        self.is_guarded
+        self.effects.is_guarded
     }
 
     /// Whether its rows are those that it has changed, and not those of a query.
@@ -126,8 +224,9 @@ impl SingleStatement {
 /// A function or procedure, ready to be called.
 #[derive(Debug)]
 pub struct Routine {
-    program: Program,
-    shared: Vec<usize>,
+    pub(crate) program: Program,
+    /// With those of the routines that it calls while it runs, once they are added.
+    effects: Effects,
 }
 
 impl Routine {
@@ -139,38 +238,26 @@ impl Routine {
     pub fn compile(procedure: &Procedure, tables: &Tables) -> Result<Self, OpenError> {
         let (mut program, _) = compile(procedure, &tables.bound)?;
         program.is_guarded = changes_references(procedure, &tables.bound);
-        let mut changed: Vec<usize> = procedure.statements.iter().flat_map(changed).collect();
-        add_reached(&tables.bound, &mut changed);
-        let shared = match program.has_texts {
-            true => (0..tables.bound.len()).collect(),
-            false => shared(procedure.statements.iter(), &changed, &tables.bound),
-        };
-        Ok(Self { program, shared })
+        let mut effects = effects(procedure.statements.iter(), &tables.bound);
+        if program.has_texts {
+            effects.shared = (0..tables.bound.len()).collect();
+        }
+        effects.writes = program.writes;
+        effects.is_guarded = program.is_guarded;
+        effects.has_texts = program.has_texts;
+        effects.has_handlers = program.has_handlers;
+        Ok(Self { program, effects })
     }
 
-    /// Whether a statement changes or locks rows.
-    pub fn writes(&self) -> bool {
-        self.program.writes
+    /// Its effects, with those of the routines that it calls while it runs.
+    pub fn effects(&self) -> &Effects {
+        &self.effects
     }
 
-    /// Whether it has `EXECUTE`: it may change any table.
-    pub fn has_texts(&self) -> bool {
-        self.program.has_texts
-    }
-
-    /// Whether it has handlers of errors.
-    pub fn has_handlers(&self) -> bool {
-        self.program.has_handlers
-    }
-
-    /// As [`SingleStatement::shared`].
-    pub fn shared(&self) -> &[usize] {
-        &self.shared
-    }
-
-    /// As [`SingleStatement::is_guarded`].
-    pub fn is_guarded(&self) -> bool {
-        self.program.is_guarded
+    /// Adds the effects of the routines that it calls.
+    pub fn add_effects(&mut self, of_callees: &Effects) {
+        self.program.writes |= of_callees.writes;
+        self.effects.add(of_callees);
     }
 }
 
@@ -286,6 +373,16 @@ pub trait Sequences: Send + Sync {
     fn call(&self, function: Function, arguments: &[Value]) -> sql_value::Result<Value>;
 }
 
+/// The routines of a catalog, which statements call while they run.
+pub trait Callees: Send + Sync {
+    /// The routine called `name`.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be called, because a table of it was dropped.
+    fn routine(&self, name: &str) -> sql_value::Result<&Routine>;
+}
+
 /// Plans the texts of `EXECUTE`.
 pub trait Planner: Send + Sync {
     /// Plans a statement whose parameters have these types. The columns of its rows are cast to
@@ -313,6 +410,11 @@ pub struct DynamicStatement {
     pub casts: Vec<Formula>,
 }
 
+/// The stack of a thread of the standard library.
+const STACK_BYTES: usize = 2 << 20;
+/// The stack for a node that waits for the end of a routine: twice what was measured.
+const NODE_BYTES: usize = 6 << 10;
+
 /// Runs statements, one transaction after the other.
 #[derive(Debug)]
 pub struct Runner {
@@ -323,7 +425,9 @@ impl Runner {
     /// `sql_time_us` is the current time, in microseconds since 2000-01-01 UTC.
     pub fn new<E: Env>(env: &E, sql_time_us: i64) -> Self {
         let clock_us = sql_time_us - microseconds(env);
-        Self { frame: Frame { hidden_key: draw_hidden_key(env), clock_us, ..Frame::default() } }
+        let hidden_key = draw_hidden_key(env);
+        let height_max = STACK_BYTES / NODE_BYTES;
+        Self { frame: Frame { hidden_key, clock_us, height_max, ..Frame::default() } }
     }
 
     /// Gives statements sequences.
@@ -334,6 +438,21 @@ impl Runner {
     /// Gives routines someone who plans the texts of `EXECUTE`.
     pub fn set_planner(&mut self, planner: Arc<dyn Planner>) {
         self.frame.planner = Some(HeldPlanner(planner));
+    }
+
+    /// Gives statements the routines that they call.
+    pub fn set_callees(&mut self, callees: Arc<dyn Callees>) {
+        self.frame.callees = Some(HeldCallees(callees));
+    }
+
+    /// The stack of the thread, which limits how deep routines call each other.
+    pub fn set_stack_bytes(&mut self, bytes: usize) {
+        self.frame.height_max = bytes / NODE_BYTES;
+    }
+
+    /// The messages that routines have raised, except exceptions.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.frame.notices)
     }
 
     /// Gives statements someone who grants locks of rows.
@@ -440,7 +559,7 @@ impl Runner {
 }
 
 impl Runner {
-    /// Calls a routine; replaces `rows` by its result, and adds its messages to `notices`.
+    /// Calls a routine; replaces `rows` by its result.
     ///
     /// # Errors
     ///
@@ -452,7 +571,6 @@ impl Runner {
         routine: &Routine,
         arguments: &[Value],
         rows: &mut Rows,
-        notices: &mut Vec<Notice>,
     ) -> Result<(), StatementError> {
         let (frame, program) = (&mut self.frame, &routine.program);
         rows.reset(program.width);
@@ -480,7 +598,6 @@ impl Runner {
             program,
             frame,
             result: rows,
-            notices,
             rows: &mut scratch,
         };
         machine.run().await?;

@@ -8,7 +8,7 @@
 use crate::set::RelationSet;
 use sql::SqlType;
 use sql::expression::{Expr, ExprKind};
-use sql::query::{RowLock, SetOperation};
+use sql::query::{RoutineCall, RowLock, SetOperation};
 use sql::window::WindowCall;
 
 /// The relations and blocks of a statement.
@@ -44,6 +44,8 @@ pub(crate) enum RelationKind {
     Unnest(Vec<Expr>),
     /// `generate_series`
     Series(Vec<Expr>),
+    /// A routine of the catalog.
+    Call(RoutineCall),
 }
 
 /// A query.
@@ -285,7 +287,9 @@ impl Logical {
         match &self.relations[relation].kind {
             RelationKind::Table(_) => RelationSet::EMPTY,
             RelationKind::Query(block) | RelationKind::Windows(block, _) => self.free(*block),
-            RelationKind::Unnest(exprs) | RelationKind::Series(exprs) => {
+            RelationKind::Unnest(exprs)
+            | RelationKind::Series(exprs)
+            | RelationKind::Call(RoutineCall { arguments: exprs, .. }) => {
                 exprs.iter().fold(RelationSet::EMPTY, |set, expr| set.and(self.relations_of(expr)))
             }
         }

@@ -179,6 +179,14 @@ impl Builder<'_, '_> {
                 bounds: self.place_all(&Frame::new(&[], around), bounds)?,
                 filter: self.filter(&frame, filter)?,
             },
+            RelationKind::Call(call) => Operator::Call {
+                routine: call.routine.clone(),
+                arguments: self.place_all(&Frame::new(&[], around), &call.arguments)?,
+                is_volatile: call.is_volatile,
+                is_value: call.is_value,
+                width: found.types.len(),
+                filter: self.filter(&frame, filter)?,
+            },
         };
         self.finish((operator, rows), &frame, wanted, all)
     }

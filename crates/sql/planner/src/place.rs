@@ -7,7 +7,7 @@ use crate::build::Builder;
 use crate::error::{Result, refuse};
 use crate::expression::all;
 use crate::path::Conditions;
-use procedure::node::{Node, SubPlan};
+use procedure::node::{Node, Operator, SubPlan};
 use sql::SqlType;
 use sql::expression::{ColumnRef, Expr, ExprKind, SubqueryKind};
 
@@ -99,7 +99,7 @@ impl Builder<'_, '_> {
             },
             ExprKind::SubPlan { plan, kind } => {
                 let root = self.block(*plan, Some(frame))?;
-                let is_correlated = reach(&self.sub_plans, &root) > 0;
+                let is_correlated = reach(&self.sub_plans, &root) > 0 || has_effects(&root);
                 if let SubqueryKind::In { operand, .. } = kind
                     && let Some(first) = root.outputs.first()
                     && !is_comparable(&operand.sql_type, &first.sql_type)
@@ -144,6 +144,16 @@ pub(crate) fn reach(plans: &[SubPlan], node: &Node) -> u32 {
         .into_iter()
         .map(|(input, is_inner)| self::reach(plans, input).saturating_sub(u32::from(is_inner)));
     below.fold(reach, u32::max)
+}
+
+/// Whether a plan calls a routine for a value that may differ each time.
+fn has_effects(node: &Node) -> bool {
+    let is_drawn = |operator: &Operator| {
+        matches!(operator, Operator::Call { is_volatile: true, is_value: true, .. })
+    };
+    let mut found = false;
+    node.walk(&mut |node| found |= is_drawn(&node.operator));
+    found
 }
 
 /// The columns of a row, as expressions over it.

@@ -8,6 +8,7 @@ use crate::query::BlockPlan;
 use crate::statistics::Statistics;
 use crate::window::groups;
 use sql::expression::{Expr, ExprKind};
+use sql::query::RoutineCall;
 use sql::{Catalog, SqlType, Table};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -18,6 +19,10 @@ pub(crate) const OPERATIONS_MAX: u32 = 100;
 
 /// Elements of an array, or numbers of a series.
 const ELEMENTS: f64 = 10.0;
+/// Rows of a routine, as PostgreSQL assumes for one that returns a set.
+const ROWS_OF_CALL: f64 = 1000.0;
+/// The time of a routine, whose statements are not looked at.
+const CALL_ROUND_TRIPS: f64 = 10.0;
 
 /// Chooses the plans of a statement's blocks.
 pub(crate) struct Planner<'a> {
@@ -56,7 +61,10 @@ impl<'a> Planner<'a> {
             }
         });
         for relation in &logical.relations {
-            if let RelationKind::Unnest(exprs) | RelationKind::Series(exprs) = &relation.kind {
+            if let RelationKind::Unnest(exprs)
+            | RelationKind::Series(exprs)
+            | RelationKind::Call(RoutineCall { arguments: exprs, .. }) = &relation.kind
+            {
                 exprs.iter().for_each(&mut note);
             }
         }
@@ -90,6 +98,10 @@ impl<'a> Planner<'a> {
             RelationKind::Unnest(exprs) | RelationKind::Series(exprs) => {
                 let rows = written_length(exprs).unwrap_or(ELEMENTS);
                 (rows, rows * self.costs.row)
+            }
+            RelationKind::Call(call) => {
+                let rows = if call.is_value { 1.0 } else { ROWS_OF_CALL };
+                (rows, CALL_ROUND_TRIPS * self.costs.round_trip + rows * self.costs.row)
             }
             RelationKind::Table(table) => (self.statistics.rows(*table), f64::INFINITY),
         };

@@ -127,6 +127,19 @@ pub enum Operator {
         bounds: Vec<Expr>,
         filter: Option<Expr>,
     },
+    /// The rows of a routine of the catalog.
+    Call {
+        routine: String,
+        /// The values of its input parameters.
+        arguments: Vec<Expr>,
+        is_volatile: bool,
+        /// Whether it is a value of an expression. Otherwise it runs once per statement if its
+        /// arguments see no row.
+        is_value: bool,
+        /// Number of columns.
+        width: usize,
+        filter: Option<Expr>,
+    },
     /// All rows of the first input, then of the second, and so on.
     Append {
         inputs: Vec<Node>,

@@ -32,6 +32,7 @@ impl Node {
             | Operator::Values { .. }
             | Operator::Unnest { .. }
             | Operator::Series { .. }
+            | Operator::Call { .. }
             | Operator::Shared { .. } => vec![],
         }
     }
@@ -64,7 +65,9 @@ impl Operator {
                 condition.iter().chain(filter).for_each(visit);
             }
             Self::Values { rows, filter } => rows.iter().flatten().chain(filter).for_each(visit),
-            Self::Unnest { arrays: exprs, filter } | Self::Series { bounds: exprs, filter } => {
+            Self::Unnest { arrays: exprs, filter }
+            | Self::Series { bounds: exprs, filter }
+            | Self::Call { arguments: exprs, filter, .. } => {
                 exprs.iter().chain(filter).for_each(visit);
             }
             Self::Shared { filter, .. } => filter.iter().for_each(visit),

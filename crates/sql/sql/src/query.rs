@@ -147,9 +147,23 @@ pub enum FromKind {
     Unnest(Vec<Expr>),
     /// `generate_series(low, high, step)`
     Series(Vec<Expr>),
+    /// A routine of the catalog, which runs when the rows are needed.
+    Call(Box<RoutineCall>),
     /// The rows of a query, with a further column for each window function. Only the resolver
     /// builds this.
     Windows(Box<Windows>),
+}
+
+/// A call of a routine of the catalog. Its arguments see what those of other functions in `FROM`
+/// see.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RoutineCall {
+    pub routine: String,
+    /// The values of the input parameters.
+    pub arguments: Vec<Expr>,
+    pub is_volatile: bool,
+    /// Whether it is a value of an expression. In `FROM` a call runs once for the same arguments.
+    pub is_value: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

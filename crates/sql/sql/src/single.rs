@@ -132,6 +132,7 @@ impl Reader<'_> {
         names.has_own_plans = true;
         let Self { source, catalog, statement, place, .. } = *self;
         let mut resolver = Resolver::new(source, catalog, &names, &variables, place);
+        resolver.routines = self.surroundings.routines.to_vec();
         let action = match self.written_call(statement) {
             Some(call) => Action::Call(self.call(&mut resolver, &call)?),
             None => Action::Query(resolver.query(statement)?),

@@ -123,7 +123,10 @@ impl Scopes for Reads {
             FromKind::Table(table) => drop(self.found.insert((*table, None))),
             FromKind::Query(query) => visit_select(self, query),
             FromKind::Windows(windows) => visit_select(self, &windows.query),
-            FromKind::Lateral(_) | FromKind::Unnest(_) | FromKind::Series(_) => {}
+            FromKind::Lateral(_)
+            | FromKind::Unnest(_)
+            | FromKind::Series(_)
+            | FromKind::Call(_) => {}
         }
     }
 

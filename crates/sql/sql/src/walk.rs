@@ -89,6 +89,9 @@ pub fn visit_from(scopes: &mut impl Scopes, sources: &[From], joins: &[Join]) {
             FromKind::Unnest(values) | FromKind::Series(values) => {
                 values.iter().for_each(|value| visit_expr(scopes, value));
             }
+            FromKind::Call(call) => {
+                call.arguments.iter().for_each(|value| visit_expr(scopes, value));
+            }
             FromKind::Lateral(query) => scopes.subquery(query),
             FromKind::Table(_) | FromKind::Query(_) | FromKind::Windows(_) => {}
         }

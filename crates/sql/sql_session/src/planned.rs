@@ -5,7 +5,7 @@ use crate::catalog::{Version, VersionRoutine};
 use crate::error::SqlError;
 use crate::lexer::{Kind, tokens};
 use crate::parse_error::parse_error;
-use interpreter::{Routine, SingleStatement, Tables};
+use interpreter::{Effects, Routine, SingleStatement, Tables};
 use planner::{Knowledge, PlanError};
 use sql::query::Query;
 use sql::{Action, Call, Source, SqlType, Surroundings, read_statement};
@@ -59,26 +59,25 @@ impl Planned {
         }
     }
 
-    /// Whether it changes or locks rows.
-    pub fn writes(&self, version: &Version) -> bool {
+    /// Its effects, with those of the routines that it calls; `None` if it cannot be called.
+    pub fn effects<'p>(&'p self, version: &'p Version) -> Option<&'p Effects> {
         match &self.action {
-            PlannedAction::Query(query) => query.statement.writes(),
+            PlannedAction::Query(query) => Some(query.statement.effects()),
             PlannedAction::Call(_) | PlannedAction::Block(_) => {
-                let routine = self.routine(version).map(|one| one.compiled.as_ref());
-                routine.is_some_and(|compiled| compiled.is_ok_and(Routine::writes))
+                let compiled = self.routine(version).map(|one| one.compiled.as_ref());
+                compiled.and_then(Result::ok).map(Routine::effects)
             }
         }
     }
 
+    /// Whether it changes or locks rows.
+    pub fn writes(&self, version: &Version) -> bool {
+        self.effects(version).is_some_and(Effects::writes)
+    }
+
     /// The tables whose storage must stay until the transaction ends, by position in the catalog.
-    pub fn shared<'p>(&'p self, version: &'p Version) -> &'p [usize] {
-        match &self.action {
-            PlannedAction::Query(query) => query.statement.shared(),
-            PlannedAction::Call(_) | PlannedAction::Block(_) => {
-                let routine = self.routine(version).and_then(|one| one.compiled.as_ref().ok());
-                routine.map_or(&[], Routine::shared)
-            }
-        }
+    pub fn shared<'p>(&'p self, version: &'p Version) -> impl Iterator<Item = usize> {
+        self.effects(version).into_iter().flat_map(Effects::shared)
     }
 
     /// Whether it only changes rows of these tables of the engine, and locks none of others.
@@ -86,7 +85,8 @@ impl Planned {
         let PlannedAction::Query(query) = &self.action else { return false };
         let changed = query.statement.changed();
         let is_one = |&table: &usize| physical.contains(&version.definition_of(table).physical);
-        !changed.is_empty() && !query.statement.locks() && changed.iter().all(is_one)
+        let calls = query.statement.effects().callees().next().is_some();
+        !changed.is_empty() && !calls && !query.statement.locks() && changed.iter().all(is_one)
     }
 
     /// The statement, if it inserts the rows of a query and several transactions can insert them.
@@ -116,6 +116,15 @@ pub(crate) fn plan_text(
         Action::Call(call) => PlannedAction::Call(call),
     };
     Ok(Planned { parameters: resolved.parameters, action })
+}
+
+/// Adds the effects of the routines that a query calls.
+pub(crate) fn with_calls(mut planned: Planned, version: &Version) -> Planned {
+    if let PlannedAction::Query(query) = &mut planned.action {
+        let called = version.effects_of(query.statement.effects().callees());
+        query.statement.add_effects(&called);
+    }
+    planned
 }
 
 /// Whether a statement is a `DO`.

@@ -15,7 +15,11 @@ use sql::procedure::{
 use sql_value::Formula as Compiled;
 
 /// Compiles the body of a procedure; its statements are compiled already.
-pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Program {
+pub(super) fn compile(
+    procedure: &Procedure,
+    statements: Vec<Statement>,
+    has_calls: bool,
+) -> Program {
     let mut compiler = Compiler::default();
     let outputs = procedure.parameters.iter();
     let outputs = outputs.filter(|parameter| parameter.mode != ParameterMode::In);
@@ -71,7 +75,7 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         ahead: Ahead::default(),
         is_guarded: false,
     };
-    if !has_texts {
+    if !has_texts && !has_calls {
         ahead::note(&mut program);
     }
     program

@@ -25,6 +25,7 @@ use crate::bind::BoundTable;
 use crate::error::OpenError;
 use crate::program::Program;
 use procedure::Procedure;
+use procedure::node::{Node, Operator};
 
 /// Compiles a single statement.
 pub(crate) fn compile_single(
@@ -54,8 +55,18 @@ pub(crate) fn compile(
         all_whole.extend(whole);
         statements.push(compiled);
     }
-    let mut program = body::compile(&procedure.routine, statements);
-    if !program.has_texts {
+    // A routine that a statement calls may change what would be read ahead, and reads what would be
+    // inserted later.
+    let is_call = |node: &Node| matches!(node.operator, Operator::Call { .. });
+    let mut has_calls = false;
+    for statement in &procedure.statements {
+        let plans = statement.sub_plans.iter().map(|plan| &plan.root);
+        plans.chain([&statement.root]).for_each(|root| {
+            root.walk(&mut |node| has_calls |= is_call(node));
+        });
+    }
+    let mut program = body::compile(&procedure.routine, statements, has_calls);
+    if !program.has_texts && !has_calls {
         batched_inserts::note(&procedure.statements, &mut program, tables);
     }
     Ok((program, all_whole))

@@ -48,9 +48,32 @@ pub(super) fn compile(
             }
         });
     }
+    // Sub plans may be inside of each other.
+    let sub_plans = statement.sub_plans.iter().map(|plan| &plan.root);
+    let height = sub_plans.chain([&statement.root]).map(height).sum();
+    let (mut reads, mut stable, mut has_calls) = (Vec::new(), Vec::new(), false);
+    for node in &compiler.numbers {
+        match &node.operator {
+            node::Operator::Scan(scan) => reads.push(scan.table),
+            node::Operator::Call { routine, is_volatile, .. } => {
+                has_calls = true;
+                stable.extend((!is_volatile).then(|| routine.clone()));
+            }
+            _ => {}
+        }
+    }
+    reads.truncate(if has_calls { reads.len() } else { 0 });
     let writes = compiler.writes;
-    let statement = plan::Statement { root, plans, writes, execution, ahead: None, looked_at };
+    let ahead = None;
+    let statement =
+        plan::Statement { root, plans, writes, execution, ahead, looked_at, reads, height, stable };
     Ok((statement, compiler.whole))
+}
+
+/// The number of nodes from this one to the lowest one.
+fn height(node: &Node) -> usize {
+    let inputs = node.inputs();
+    1 + inputs.into_iter().map(|(input, _)| height(input)).max().unwrap_or(0)
 }
 
 struct Compiler<'c> {
@@ -91,6 +114,20 @@ impl Compiler<'_> {
         let mut compiled = plan::Node { number, operator, outputs, width, correlated };
         note_fast_paths(&mut compiled);
         Ok(compiled)
+    }
+
+    /// Whether a value depends on no row.
+    fn is_free(&self, expr: &Expr) -> bool {
+        let mut is_free = true;
+        expr.visit(&mut |part| {
+            is_free &= match &part.kind {
+                ExprKind::Column(_) | ExprKind::Element => false,
+                ExprKind::SubPlan { plan, .. } => !self.correlated[*plan],
+                ExprKind::Function { function, .. } => !function.is_volatile(),
+                _ => true,
+            };
+        });
+        is_free
     }
 
     fn number(&self, node: &Node) -> usize {
@@ -189,6 +226,7 @@ impl Compiler<'_> {
             node::Operator::Series { bounds, filter } => {
                 Operator::Series { bounds: terms(bounds), filter: filter.as_ref().map(term) }
             }
+            call @ node::Operator::Call { .. } => self.call(call)?,
             node::Operator::Append { inputs } => Operator::Append { inputs: self.all(inputs)? },
             node::Operator::MergeAppend { keys, inputs } => {
                 Operator::MergeAppend { keys: sort_keys(keys), inputs: self.all(inputs)? }
@@ -216,6 +254,21 @@ impl Compiler<'_> {
             }
             node::Operator::Delete(delete) => self.delete(delete, looked)?,
         })
+    }
+
+    fn call(&self, call: &node::Operator) -> Result<Operator, String> {
+        let node::Operator::Call { routine, arguments, is_volatile, is_value, filter, .. } = call
+        else {
+            return Err("a node that calls no routine".to_owned());
+        };
+        let is_free = arguments.iter().all(|argument| self.is_free(argument));
+        Ok(Operator::Call(Box::new(plan::RoutineCall {
+            routine: routine.clone(),
+            arguments: terms(arguments),
+            filter: filter.as_ref().map(term),
+            is_volatile: *is_volatile,
+            is_kept: is_free && !is_value,
+        })))
     }
 
     fn set_operation(

@@ -34,7 +34,6 @@ pub(crate) struct Interpreter<'m, 'l, E: Env> {
     pub frame: &'m mut Frame,
     /// The result of the call.
     pub result: &'m mut Rows,
-    pub notices: &'m mut Vec<Notice>,
     /// Rows of the current statement.
     pub rows: &'m mut Rows,
 }

@@ -38,7 +38,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let detail = self.raised_option(raise.detail.as_ref()).await?;
         let hint = self.raised_option(raise.hint.as_ref()).await?;
         if raise.level != Level::Exception {
-            self.notices.push(Notice { level: raise.level, message });
+            self.frame.notices.push(Notice { level: raise.level, message });
             return Ok(());
         }
         let sqlstate = Cow::Owned(sqlstate);

@@ -11,6 +11,7 @@
 //! scan             scans of tables; range: of indexes; visit: of rows that are not kept
 //! ties             the order of rows whose keys do not tell it
 //! single           nodes with one input or none
+//! call             routines that run while a statement runs
 //! append           nodes with many inputs
 //! set_operation    INTERSECT and EXCEPT
 //! join             joins: loops; keyed_join if the inner rows are found by key; equal_join
@@ -24,6 +25,7 @@
 
 mod append;
 mod batched_inserts;
+mod call;
 mod change;
 mod check;
 mod equal_join;
@@ -51,7 +53,7 @@ pub(crate) use change::draw_hidden_key;
 pub(crate) use keyed::{key_in, scan_by_key};
 pub(crate) use locking::check_locked_late;
 pub use meter::Meter;
-pub(crate) use state::State;
+pub(crate) use state::{HeldRows, State};
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
@@ -62,7 +64,6 @@ use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
 use sql_value::{Formula, Scope, Stop, Value};
-use state::HeldRows;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -233,6 +234,7 @@ impl<E: Env> Run<'_, '_, E> {
             Operator::Series { bounds, filter } => {
                 Box::pin(self.series(bounds, filter.as_ref(), node, state, under, rows))
             }
+            Operator::Call(call) => Box::pin(self.routine(call, node, state, under, rows)),
             Operator::Append { inputs } => Box::pin(self.append(inputs, node, state, under, rows)),
             Operator::MergeAppend { keys, inputs } => {
                 Box::pin(self.merge_append(keys, inputs, node, state, under, rows))

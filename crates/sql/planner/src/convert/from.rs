@@ -7,7 +7,7 @@ use crate::expression::{as_column, has_sub_plan, is_volatile};
 use crate::set::RelationSet;
 use crate::window::order_of;
 use sql::SqlType;
-use sql::query::{From, FromKind, Join, JoinKind};
+use sql::query::{From, FromKind, Join, JoinKind, RoutineCall};
 use std::collections::BTreeSet;
 
 impl Converter {
@@ -98,6 +98,11 @@ impl Converter {
             FromKind::Series(bounds) => {
                 let bounds = self.within(before.to_vec(), |converter| converter.exprs(bounds))?;
                 RelationKind::Series(bounds)
+            }
+            FromKind::Call(call) => {
+                let exprs = &call.arguments;
+                let arguments = self.within(before.to_vec(), |converter| converter.exprs(exprs))?;
+                RelationKind::Call(RoutineCall { arguments, ..RoutineCall::clone(call) })
             }
         };
         let relation = self.relation(kind, types)?;

@@ -200,7 +200,8 @@ impl<'a> StatementFacts<'a> {
                 FromKind::Lateral(_)
                 | FromKind::Windows(_)
                 | FromKind::Unnest(_)
-                | FromKind::Series(_) => {}
+                | FromKind::Series(_)
+                | FromKind::Call(_) => {}
             }
         }
     }
@@ -214,6 +215,9 @@ impl<'a> StatementFacts<'a> {
                 FromKind::Windows(windows) => self.other(&windows.query),
                 FromKind::Unnest(values) | FromKind::Series(values) => {
                     values.iter().for_each(|value| self.expr(value));
+                }
+                FromKind::Call(call) => {
+                    call.arguments.iter().for_each(|value| self.expr(value));
                 }
             }
         }

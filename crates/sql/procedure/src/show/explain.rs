@@ -138,6 +138,9 @@ impl<'e> Explain<'e> {
                 (vec![(1..=arrays.len()).map(|_| "unnest".to_owned()).collect()], Vec::new())
             }
             Operator::Series { .. } => (vec![vec!["generate_series".to_owned()]], Vec::new()),
+            Operator::Call { routine, width, .. } => {
+                (vec![vec![routine.clone(); *width]], Vec::new())
+            }
             Operator::Shared { plan, .. } => {
                 let plan = self.statement.sub_plans.get(*plan);
                 let width = plan.map_or(0, |plan| plan.root.outputs.len());
@@ -265,6 +268,7 @@ impl<'e> Explain<'e> {
             Operator::Values { .. } => "Values Scan on \"*VALUES*\"".to_owned(),
             Operator::Unnest { .. } => "Function Scan on unnest".to_owned(),
             Operator::Series { .. } => "Function Scan on generate_series".to_owned(),
+            Operator::Call { routine, .. } => format!("Function Scan on {routine}"),
             Operator::Append { .. } => "Append".to_owned(),
             Operator::MergeAppend { .. } => "Merge Append".to_owned(),
             Operator::SetOperation { operation, all, .. } => set_title(*operation, *all),
@@ -340,6 +344,7 @@ impl<'e> Explain<'e> {
             Operator::Values { filter, .. }
             | Operator::Unnest { filter, .. }
             | Operator::Series { filter, .. }
+            | Operator::Call { filter, .. }
             | Operator::Shared { filter, .. } => detail("Filter", filter),
             Operator::Insert(Insert { update: Some(_), .. }) => {
                 details.push(("Conflict Resolution", "UPDATE".to_owned()));

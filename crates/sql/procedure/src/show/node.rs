@@ -6,7 +6,7 @@ use crate::node::{
     Statement, Update, Workload,
 };
 use sql::expression::{Expr, ExprKind};
-use sql::query::SetOperation;
+use sql::query::{RowLock, SetOperation};
 use sql::window::WindowCall;
 use sql::{Procedure, Table};
 
@@ -90,6 +90,9 @@ impl<'w> Shown<'w> {
                 vec![(1..=arrays.len()).map(|at| format!("element{at}")).collect()]
             }
             Operator::Series { .. } => vec![vec!["number".to_owned()]],
+            Operator::Call { width, .. } => {
+                vec![(1..=*width).map(|at| format!("column{at}")).collect()]
+            }
             Operator::Shared { plan, .. } => {
                 let width =
                     self.statement.sub_plans.get(*plan).map_or(0, |plan| plan.root.outputs.len());
@@ -188,6 +191,10 @@ impl<'w> Shown<'w> {
                 detail("where", filter);
                 format!("generate_series {}", text.list(bounds))
             }
+            Operator::Call { routine, arguments, filter, .. } => {
+                detail("where", filter);
+                format!("call {routine} {}", text.list(arguments))
+            }
             Operator::Shared { plan, filter } => {
                 detail("where", filter);
                 format!("rows of plan {plan}")
@@ -197,8 +204,7 @@ impl<'w> Shown<'w> {
             Operator::SetOperation { operation, all, .. } => set_title(*operation, *all),
             Operator::Window { calls, .. } => window_title(calls),
             Operator::Lock { table, strength, .. } => {
-                let how = if strength.strength.is_exclusive() { "exclusive" } else { "shared" };
-                format!("lock {} {how}", self.table(*table).name)
+                format!("lock {} {}", self.table(*table).name, how(strength))
             }
             Operator::Insert(insert) => return self.insert(insert, around),
             Operator::Update(update) => return self.update(update, text),
@@ -337,6 +343,10 @@ fn sort_keys(keys: &[SortKey], text: &Text<'_>) -> String {
 fn set_title(operation: SetOperation, all: bool) -> String {
     let all = if all { " all" } else { "" };
     format!("{}{all}", operation.name().to_lowercase())
+}
+
+fn how(lock: &RowLock) -> &'static str {
+    if lock.strength.is_exclusive() { "exclusive" } else { "shared" }
 }
 
 fn window_title(calls: &[WindowCall]) -> String {

@@ -463,7 +463,8 @@ impl Scopes for Reads {
             FromKind::Table(_)
             | FromKind::Query(_)
             | FromKind::Lateral(_)
-            | FromKind::Windows(_) => true,
+            | FromKind::Windows(_)
+            | FromKind::Call(_) => true,
             FromKind::Unnest(_) | FromKind::Series(_) => false,
         };
     }

@@ -162,6 +162,7 @@ impl<'a> Compiler<'a> {
         let mut resolver =
             Resolver::new(self.source, self.catalog, &self.names, &self.variables, place);
         resolver.calls = self.called.map(Calls::new);
+        resolver.routines = self.called.map(Routines::signatures).unwrap_or_default();
         let resolved = resolve(&mut resolver)?;
         self.check_fields(&resolver.references)?;
         let calls = resolver.calls.map(|calls| calls.pending).unwrap_or_default();

@@ -26,7 +26,7 @@ impl Resolver<'_> {
         function: &ast::Function,
         span: Span,
     ) -> Result<Expr> {
-        if let Some(routine) = self.own_routine(&function.name, span)? {
+        if let Some(routine) = self.own_routine(&function.name) {
             return self.own_call(scope, function, routine, span);
         }
         let name = self.function_name(&function.name, span)?;

@@ -8,7 +8,6 @@ use crate::query::{From, FromKind, Select};
 use crate::types::SqlType;
 use crate::walk::{Scopes, visit_expr, visit_select};
 use sqlparser::ast::{self, GroupByExpr, TableFactor};
-use sqlparser::tokenizer::Span;
 use std::mem::replace;
 
 /// How often PostgreSQL evaluates an expression.
@@ -33,6 +32,9 @@ pub(super) struct Guard {
     /// Whether PostgreSQL promises it, as it does not for `AND` and `OR`.
     is_promised: bool,
 }
+
+/// A condition depends on rows, or on what a statement draws.
+pub(super) struct Unknown;
 
 impl Resolver<'_> {
     /// Runs `inside` in another place of calls.
@@ -181,8 +183,9 @@ impl Resolver<'_> {
         Ok(values)
     }
 
-    /// The condition under which a call runs at this point.
-    pub(super) fn guard(&self, name: &str, span: Span) -> Result<Option<Expr>> {
+    /// The condition under which a call runs at this point; an error if it is not known before the
+    /// statement.
+    pub(super) fn guard(&self) -> std::result::Result<Option<Expr>, Unknown> {
         let Some(calls) = &self.calls else { return Ok(None) };
         let mut all: Option<Expr> = None;
         for guard in &calls.guards {
@@ -191,8 +194,7 @@ impl Resolver<'_> {
                 continue;
             }
             if uses_rows(&guard.condition) || is_drawn {
-                let what = format!("a call of `{name}` behind such a condition");
-                return Err(self.outside(span, &what, "write IF, and call it into a variable"));
+                return Err(Unknown);
             }
             let condition = guard.condition.clone();
             all = Some(match all {
@@ -242,7 +244,8 @@ impl Scopes for RowUses {
             FromKind::Table(_)
             | FromKind::Lateral(_)
             | FromKind::Unnest(_)
-            | FromKind::Series(_) => {}
+            | FromKind::Series(_)
+            | FromKind::Call(_) => {}
         }
     }
 

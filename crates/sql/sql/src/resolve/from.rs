@@ -287,7 +287,7 @@ impl Resolver<'_> {
         alias: Option<&TableAlias>,
         span: Span,
     ) -> Result<Join> {
-        if let Some(routine) = self.own_routine(name, span)? {
+        if let Some(routine) = self.own_routine(name) {
             return self.own_source(clause, routine, arguments, alias, span);
         }
         let function = self.function_name(name, span)?;

@@ -24,6 +24,9 @@ impl Resolver<'_> {
                 FromKind::Unnest(values) | FromKind::Series(values) => {
                     values.iter().for_each(|value| visit_expr(&mut uses, value));
                 }
+                FromKind::Call(call) => {
+                    call.arguments.iter().for_each(|value| visit_expr(&mut uses, value));
+                }
                 FromKind::Lateral(query) => visit_select(&mut uses, query),
                 FromKind::Table(_) | FromKind::Query(_) | FromKind::Windows(_) => {}
             }

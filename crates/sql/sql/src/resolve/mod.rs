@@ -22,6 +22,7 @@ mod name;
 pub(crate) mod names;
 mod operator;
 mod own_call;
+mod row_call;
 pub(crate) mod scope;
 mod select;
 mod set;
@@ -35,7 +36,7 @@ mod write;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
-use crate::procedure::Variable;
+use crate::procedure::{Procedure, Variable};
 use crate::reserved::is_reserved;
 use crate::source::Source;
 use crate::types::SqlType;
@@ -78,6 +79,8 @@ pub(crate) struct Resolver<'a> {
     depth: u32,
     /// The calls of the catalog's routines; `None` where they are not known.
     pub(crate) calls: Option<Calls<'a>>,
+    /// The routines of the catalog, by position.
+    pub(crate) routines: Vec<&'a Procedure>,
 }
 
 /// The types of a query's outputs that are literals, nulls or parameters without a type.
@@ -123,6 +126,7 @@ impl<'a> Resolver<'a> {
             windows: WindowPlace::Refused("here"),
             depth: 0,
             calls: None,
+            routines: Vec::new(),
         }
     }
 

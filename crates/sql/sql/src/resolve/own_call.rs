@@ -47,11 +47,19 @@ pub(crate) struct PendingCall {
 }
 
 /// An argument of a call.
-struct Argument {
+pub(super) struct Argument {
     written: Expr,
     /// The value with the type of the parameter.
-    value: Expr,
+    pub(super) value: Expr,
     span: Span,
+}
+
+/// Where the results of a call are.
+enum Hoisted {
+    /// In variables from this one on: it runs before the statement.
+    Before(usize),
+    /// It runs while the statement runs.
+    Within,
 }
 
 impl<'a> Calls<'a> {
@@ -68,25 +76,15 @@ impl<'a> Calls<'a> {
 
 impl Resolver<'_> {
     /// The position of the routine that `name` calls; `None` if it names a function of PostgreSQL.
-    ///
-    /// # Errors
-    /// The routine is the one that calls, or one around it.
-    pub(super) fn own_routine(&self, name: &ObjectName, span: Span) -> Result<Option<usize>> {
-        let Some(calls) = &self.calls else { return Ok(None) };
+    pub(super) fn own_routine(&self, name: &ObjectName) -> Option<usize> {
         let parts: Option<Vec<String>> =
             object_parts(name).map(|parts| parts.into_iter().map(ident_name).collect());
         let own = match parts.as_deref() {
             Some([own]) if !self.is_function(own) => own,
             Some([schema, own]) if schema == "public" => own,
-            _ => return Ok(None),
+            _ => return None,
         };
-        if self.names.is_routine(own) {
-            let what = format!(
-                "a routine that calls itself, as `{own}` does here or in a routine that it calls,"
-            );
-            return Err(self.outside(span, &what, "write a loop"));
-        }
-        Ok(calls.routines.position(own))
+        self.routines.iter().position(|routine| routine.name == *own)
     }
 
     /// The error that nothing is called `name`, with the types of its arguments.
@@ -148,14 +146,18 @@ impl Resolver<'_> {
             }
         };
         let place = self.call_place();
-        let variable = self.hoist(scope, routine, list, span)?;
-        let Some(calls) = &self.calls else { return Err(self.unexpected(span)) };
-        match &calls.routines.get(routine).signature.returns {
+        let signature = self.routines[routine];
+        let variable = match self.hoist(scope, routine, list, span)? {
+            Hoisted::Before(variable) => variable,
+            Hoisted::Within => return self.row_call(scope, signature, list, span),
+        };
+        let is_in_query = self.calls.as_ref().is_some_and(|calls| calls.is_in_query);
+        match &signature.returns {
             Returns::Nothing => Ok(Expr::new(ExprKind::Null, SqlType::Void)),
             Returns::Value(sql_type) => {
                 Ok(Expr::new(ExprKind::Variable(variable), sql_type.clone()))
             }
-            Returns::Row(fields) if place == CallPlace::Once && !calls.is_in_query => {
+            Returns::Row(fields) if place == CallPlace::Once && !is_in_query => {
                 let sql_type = SqlType::Record(fields.clone());
                 Ok(Expr::new(ExprKind::Variable(variable), sql_type))
             }
@@ -180,42 +182,25 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<Join> {
         let scope = clause.scope.clone();
-        let first = self.hoist(&scope, routine, arguments, span)?;
-        let Some(calls) = &self.calls else { return Err(self.unexpected(span)) };
-        let signature = &calls.routines.get(routine).signature;
+        let signature = self.routines[routine];
         let own = signature.name.clone();
         let single = single_output(signature)
             .unwrap_or_else(|| alias.map_or_else(|| own.clone(), |alias| ident_name(&alias.name)));
-        let (kind, columns) = match &signature.returns {
-            Returns::Nothing => {
-                let values = vec![Expr::new(ExprKind::Null, SqlType::Void)];
-                let columns = vec![field(&single, SqlType::Void)];
-                (only_row(values, &columns), columns)
-            }
-            Returns::Value(sql_type) => {
-                let values = vec![Expr::new(ExprKind::Variable(first), sql_type.clone())];
-                let columns = vec![field(&single, sql_type.clone())];
-                (only_row(values, &columns), columns)
-            }
-            Returns::Row(fields) => {
-                let value = |(at, of): (usize, &Field)| {
-                    let kind = ExprKind::Field { variable: first, field: at };
-                    Expr::new(kind, of.sql_type.clone())
-                };
-                let values = fields.iter().enumerate().map(value).collect();
-                (only_row(values, fields), fields.clone())
-            }
-            Returns::Rows(fields) => {
-                let array = |(at, of): (usize, &Field)| {
-                    let sql_type = SqlType::Array(Box::new(of.sql_type.clone()));
-                    Expr::new(ExprKind::Variable(first + at), sql_type)
-                };
-                let arrays = fields.iter().enumerate().map(array).collect();
-                let named = |of: &Field| match of.name.is_empty() {
-                    true => field(&single, of.sql_type.clone()),
-                    false => of.clone(),
-                };
-                (FromKind::Unnest(arrays), fields.iter().map(named).collect())
+        let named = |of: &Field| match of.name.is_empty() {
+            true => field(&single, of.sql_type.clone()),
+            false => of.clone(),
+        };
+        let columns: Vec<Field> = match &signature.returns {
+            Returns::Nothing => vec![field(&single, SqlType::Void)],
+            Returns::Value(sql_type) => vec![field(&single, sql_type.clone())],
+            Returns::Row(fields) => fields.clone(),
+            Returns::Rows(fields) => fields.iter().map(named).collect(),
+        };
+        let kind = match self.hoist(&scope, routine, arguments, span)? {
+            Hoisted::Before(first) => source_of(&signature.returns, first, &columns),
+            Hoisted::Within => {
+                let call = self.row_source(&scope, signature, arguments, span)?;
+                FromKind::Call(Box::new(call))
             }
         };
         let is_scalar = columns.len() == 1;
@@ -229,41 +214,45 @@ impl Resolver<'_> {
         Ok(join)
     }
 
-    /// Records a call, and returns the first variable of its results.
+    /// Records a call that can run before its statement.
     fn hoist(
         &mut self,
         scope: &Scope<'_>,
         at: usize,
         arguments: &[FunctionArg],
         span: Span,
-    ) -> Result<usize> {
-        let Some(calls) = &self.calls else { return Err(self.unexpected(span)) };
-        let routines = calls.routines;
-        let signature = &routines.get(at).signature;
+    ) -> Result<Hoisted> {
+        let signature = self.routines[at];
         let name = &signature.name;
         if signature.kind == RoutineKind::Procedure {
             let message = format!("`{name}` is a procedure");
             let error = self.type_error(span, message.clone()).in_postgres("42809", message);
             return Err(error.advise("To call a procedure, use CALL.").late());
         }
-        let arguments = self.matched(scope, signature, arguments, span)?;
-        let arguments: Vec<Expr> = arguments.into_iter().map(|argument| argument.value).collect();
-        if arguments.iter().any(uses_rows) {
-            let what = format!("a call of `{name}` with columns of rows");
-            let advice = "loop over the rows, and call it with variables";
-            return Err(self.outside(span, &what, advice));
+        let Some(calls) = &self.calls else { return Ok(Hoisted::Within) };
+        let before = (calls.pending.len(), self.references.len());
+        let is_volatile = signature.volatility == Volatility::Volatile;
+        if is_volatile && calls.place != CallPlace::Once || self.names.is_routine(name) {
+            return Ok(Hoisted::Within);
         }
-        if signature.volatility == Volatility::Volatile && self.call_place() != CallPlace::Once {
-            let what = format!(
-                "a call of the VOLATILE function `{name}` where PostgreSQL calls it for each row"
-            );
-            let advice =
-                "call it into a variable first, or declare it STABLE if it changes nothing";
-            return Err(self.outside(span, &what, advice));
+        let matched = self.matched(scope, signature, arguments, span)?;
+        let arguments: Vec<Expr> = matched.into_iter().map(|argument| argument.value).collect();
+        let results = self.result_types(signature, span).ok();
+        let runs_before = !arguments.iter().any(uses_rows);
+        match (self.guard(), results) {
+            (Ok(guard), Some(results)) if runs_before => {
+                let call = PendingCall { routine: at, arguments, results, guard, span };
+                self.take_call(call).map(Hoisted::Before)
+            }
+            _ => {
+                // The arguments are resolved again, in another scope.
+                self.references.truncate(before.1);
+                if let Some(calls) = &mut self.calls {
+                    calls.pending.truncate(before.0);
+                }
+                Ok(Hoisted::Within)
+            }
         }
-        let guard = self.guard(name, span)?;
-        let results = self.result_types(signature, span)?;
-        self.take_call(PendingCall { routine: at, arguments, results, guard, span })
     }
 
     /// Adds a call, and returns the first variable of its results.
@@ -287,7 +276,7 @@ impl Resolver<'_> {
         function: &ast::Function,
         span: Span,
     ) -> Result<Vec<(Expr, Expr, Span)>> {
-        let found = self.own_routine(&function.name, span)?;
+        let found = self.own_routine(&function.name);
         let list = match &function.args {
             FunctionArguments::List(list) => &list.args[..],
             _ => &[],
@@ -351,7 +340,7 @@ impl Resolver<'_> {
 
     /// The arguments of a call by parameter: of a function's input parameters, and of all
     /// parameters of a procedure.
-    fn matched(
+    pub(super) fn matched(
         &mut self,
         scope: &Scope<'_>,
         signature: &Procedure,
@@ -445,6 +434,28 @@ fn single_output(signature: &Procedure) -> Option<String> {
     let output = outputs.next().filter(|_| outputs.clone().next().is_none())?;
     let name = &signature.variables[output.variable].name;
     (!name.starts_with('$')).then(|| name.clone())
+}
+
+/// The rows of a call whose results are the variables from `first` on.
+fn source_of(returns: &Returns, first: usize, columns: &[Field]) -> FromKind {
+    let variable = |at: usize, sql_type: SqlType| Expr::new(ExprKind::Variable(at), sql_type);
+    match returns {
+        Returns::Nothing => only_row(vec![Expr::new(ExprKind::Null, SqlType::Void)], columns),
+        Returns::Value(sql_type) => only_row(vec![variable(first, sql_type.clone())], columns),
+        Returns::Row(fields) => {
+            let value = |(at, of): (usize, &Field)| {
+                let kind = ExprKind::Field { variable: first, field: at };
+                Expr::new(kind, of.sql_type.clone())
+            };
+            only_row(fields.iter().enumerate().map(value).collect(), fields)
+        }
+        Returns::Rows(fields) => {
+            let array = |(at, of): (usize, &Field)| {
+                variable(first + at, SqlType::Array(Box::new(of.sql_type.clone())))
+            };
+            FromKind::Unnest(fields.iter().enumerate().map(array).collect())
+        }
+    }
 }
 
 /// A source with one row.

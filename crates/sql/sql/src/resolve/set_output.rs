@@ -56,7 +56,7 @@ impl Resolver<'_> {
     /// The query with its output that returns rows in `FROM`; `None` if it has none.
     fn with_set_in_from(&self, select: &ast::Select) -> Result<Option<ast::Select>> {
         let found = select.projection.iter().enumerate();
-        let mut found = found.filter_map(|(at, item)| set_of(item).map(|set| (at, set)));
+        let mut found = found.filter_map(|(at, item)| self.set_of(item).map(|set| (at, set)));
         let Some((at, (name, function))) = found.next().filter(|_| self.names.has_own_plans) else {
             return Ok(None);
         };
@@ -89,16 +89,17 @@ impl Resolver<'_> {
             SelectItem::ExprWithAlias { expr: ast::Expr::Identifier(hidden), alias };
         Ok(Some(moved))
     }
-}
 
-/// The function of an output that returns rows, with its name.
-fn set_of(item: &SelectItem) -> Option<(String, &ast::Function)> {
-    let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
-        return None;
-    };
-    let ast::Expr::Function(function) = expr else { return None };
-    let parts = object_parts(&function.name)?;
-    let name = ident_name(parts.last()?);
-    let is_builtin = parts.len() == 1 || ident_name(parts[0]) == "pg_catalog";
-    (is_builtin && SETS.contains(&&*name)).then_some((name, function))
+    /// The function of an output that returns rows, with its name.
+    fn set_of<'s>(&self, item: &'s SelectItem) -> Option<(String, &'s ast::Function)> {
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+            return None;
+        };
+        let ast::Expr::Function(function) = expr else { return None };
+        let parts = object_parts(&function.name)?;
+        let name = ident_name(parts.last()?);
+        let is_builtin = parts.len() == 1 || ident_name(parts[0]) == "pg_catalog";
+        let is_own = self.own_routine(&function.name).is_some() && self.set_column(&name).is_some();
+        (is_builtin && SETS.contains(&&*name) || is_own).then_some((name, function))
+    }
 }

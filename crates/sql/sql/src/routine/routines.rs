@@ -32,9 +32,20 @@ impl Routines {
         Self { callees: texts.filter_map(|text| callee(text, catalog)).collect() }
     }
 
-    /// Position of the routine called `name`.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.callees.iter().position(|callee| callee.signature.name == name)
+    /// These, with the routine that a further statement creates or replaces.
+    #[must_use]
+    pub fn with(&self, text: &str, catalog: &Catalog) -> Self {
+        let mut callees = self.callees.clone();
+        if let Some(new) = callee(text, catalog) {
+            callees.retain(|callee| callee.signature.name != new.signature.name);
+            callees.push(new);
+        }
+        Self { callees }
+    }
+
+    /// The signatures, by position.
+    pub(crate) fn signatures(&self) -> Vec<&Procedure> {
+        self.callees.iter().map(|callee| &callee.signature).collect()
     }
 
     pub(crate) fn get(&self, at: usize) -> &Callee {

@@ -14,6 +14,7 @@ use sql::procedure::RoutineKind;
 use sql::query::{From, FromKind, Insert, InsertSource, Join, OnConflict, Query, Select};
 use sql::walk::{Scopes, for_each_called, for_each_sql, visit_expr, visit_from, visit_select};
 use sql::{Call, Procedure};
+use std::collections::BTreeSet;
 
 /// The rights for statements of a version of the catalog.
 #[derive(Clone, Copy)]
@@ -50,7 +51,9 @@ pub(crate) fn check_query(rights: Rights<'_>, query: &Query) -> Result<(), SqlEr
     if rights.is_superuser() {
         return Ok(());
     }
-    Walk::new(rights).query(query)
+    let mut walk = Walk::new(rights);
+    walk.query(query);
+    walk.end()
 }
 
 /// Requires the privileges of a call and of the routine's statements. They run with the rights of
@@ -78,18 +81,25 @@ pub(crate) fn check_body(rights: Rights<'_>, routine: &Procedure) -> Result<(), 
         return Ok(());
     }
     let mut walk = Walk::new(rights);
-    for_each_called(routine, &mut |name| {
+    walk.body(routine);
+    walk.end()
+}
+
+/// Requires the privileges of routines that a statement calls while it runs, of their statements,
+/// and of the routines that these call.
+fn check_callees(rights: Rights<'_>, called: BTreeSet<String>) -> Result<(), SqlError> {
+    let (mut seen, mut open) = (BTreeSet::new(), called);
+    while let Some(name) = open.pop_first() {
         let mut routines = rights.version.routines.iter();
-        let callee = routines.find(|callee| callee.signature.name == name);
-        walk.note(callee.map_or(Ok(()), |callee| check_execute(rights, callee)));
-    });
-    for_each_sql(routine, &mut |query| {
-        let checked = Walk::new(rights).query(query);
-        walk.note(checked);
-    });
-    let mut exprs = Walk::new(rights);
-    sql::walk::for_each_formula(routine, &mut |expr| visit_expr(&mut exprs, expr));
-    walk.end().and(exprs.end())
+        let Some(callee) = routines.find(|callee| callee.signature.name == name) else { continue };
+        check_execute(rights, callee)?;
+        let mut walk = Walk::new(rights);
+        walk.body(&callee.signature);
+        walk.lack.map_or(Ok(()), Err)?;
+        seen.insert(name);
+        open.extend(walk.called.into_iter().filter(|name| !seen.contains(name)));
+    }
+    Ok(())
 }
 
 /// Requires the privilege to call a routine.
@@ -133,12 +143,15 @@ struct Walk<'v> {
     reads_target: bool,
     /// The first lack.
     lack: Option<SqlError>,
+    /// The routines that are called while the statement runs.
+    called: BTreeSet<String>,
 }
 
 impl<'v> Walk<'v> {
     fn new(rights: Rights<'v>) -> Self {
         let (levels, wanted) = (Vec::new(), Privileges::SELECT);
-        Self { rights, levels, wanted, reads_target: false, lack: None }
+        let called = BTreeSet::new();
+        Self { rights, levels, wanted, reads_target: false, lack: None, called }
     }
 
     fn note(&mut self, checked: Result<(), SqlError>) {
@@ -148,7 +161,28 @@ impl<'v> Walk<'v> {
     }
 
     fn end(self) -> Result<(), SqlError> {
-        self.lack.map_or(Ok(()), Err)
+        self.lack.map_or(Ok(()), Err)?;
+        check_callees(self.rights, self.called)
+    }
+
+    /// The statements of a routine, and the routines whose bodies are in it.
+    fn body(&mut self, routine: &Procedure) {
+        let rights = self.rights;
+        for_each_called(routine, &mut |name| {
+            let mut routines = rights.version.routines.iter();
+            let callee = routines.find(|callee| callee.signature.name == name);
+            self.note(callee.map_or(Ok(()), |callee| check_execute(rights, callee)));
+        });
+        for_each_sql(routine, &mut |query| {
+            let mut of_query = Walk::new(rights);
+            of_query.query(query);
+            self.note(of_query.lack.map_or(Ok(()), Err));
+            self.called.append(&mut of_query.called);
+        });
+        let mut exprs = Walk::new(rights);
+        sql::walk::for_each_formula(routine, &mut |expr| visit_expr(&mut exprs, expr));
+        self.note(exprs.lack.map_or(Ok(()), Err));
+        self.called.append(&mut exprs.called);
     }
 
     fn table(&mut self, table: usize, wanted: Privileges) {
@@ -156,7 +190,7 @@ impl<'v> Walk<'v> {
         self.note(checked);
     }
 
-    fn query(mut self, query: &Query) -> Result<(), SqlError> {
+    fn query(&mut self, query: &Query) {
         match query {
             Query::Select(select) => self.select(select, Privileges::SELECT),
             Query::Insert(insert) => self.insert(insert),
@@ -174,7 +208,6 @@ impl<'v> Walk<'v> {
                 self.change(delete.table, Privileges::DELETE, parts, exprs);
             }
         }
-        self.end()
     }
 
     /// `UPDATE` and `DELETE`.
@@ -251,13 +284,12 @@ impl<'v> Walk<'v> {
             let named = (object, Kind::View, &*view.name);
             let own = self.rights.require(named, Privileges::SELECT);
             let owner = Rights { role: granted.objects.owner(object), ..self.rights };
-            let checked = own.and_then(|()| {
-                let mut inner = Walk::new(owner);
-                if !owner.is_superuser() {
-                    inner.select(query, Privileges::SELECT);
-                }
-                inner.end()
-            });
+            let mut inner = Walk::new(owner);
+            inner.select(query, Privileges::SELECT);
+            // Routines have the rights of the role of the statement.
+            self.called.append(&mut inner.called);
+            let of_owner = inner.lack.filter(|_| !owner.is_superuser());
+            let checked = own.and(of_owner.map_or(Ok(()), Err));
             match checked {
                 Ok(()) => return Some(Ok(())),
                 // The view that the statement names explains best.
@@ -278,6 +310,7 @@ impl Scopes for Walk<'_> {
                 None => self.select(query, self.wanted),
             },
             FromKind::Windows(windows) => self.select(&windows.query, self.wanted),
+            FromKind::Call(call) => drop(self.called.insert(call.routine.clone())),
             // It is visited in the scope that it sees.
             FromKind::Lateral(_) | FromKind::Unnest(_) | FromKind::Series(_) => {}
         }

@@ -8,12 +8,12 @@ use crate::access::roles::Roles;
 use crate::error::SqlError;
 use crate::parse_error::{parse_error, schema_error};
 use fabric::Env;
-use interpreter::{OpenError, Routine, Tables};
+use interpreter::{Callees, Effects, OpenError, Routine, Tables};
 use layout::Schema;
 use planner::{Costs, Knowledge, Statistics, TableOrder, TableStatistics, plan_program};
 use sql::catalog::ForeignKey;
 use sql::{Catalog, Procedure, Program, Routines, Source, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use txn::Database;
@@ -179,7 +179,8 @@ impl Version {
         let routines = definitions.iter().filter(|one| one.kind == DefinitionKind::Routine);
         let called = Routines::read(routines.clone().map(|one| &*one.body), &catalog);
         let routines = routines.filter_map(|one| routine(knowledge, &tables, &called, one));
-        let routines = routines.collect();
+        let mut routines: Vec<VersionRoutine> = routines.collect();
+        add_effects(&mut routines);
         let sequences = sequences(&catalog, &definitions, &table_definitions);
         Ok(Self {
             serial: SERIAL.fetch_add(1, Relaxed),
@@ -254,8 +255,22 @@ impl Version {
         })?;
         let signature = read.into_iter().next();
         let signature = signature.ok_or_else(|| SqlError::internal("a text without a routine"))?;
-        let compiled = Ok(compile_routine(self.knowledge(), &self.tables, signature.clone())?);
+        let mut compiled = compile_routine(self.knowledge(), &self.tables, signature.clone())?;
+        compiled.add_effects(&self.effects_of(compiled.effects().clone().callees()));
+        let compiled = Ok(compiled);
         Ok(VersionRoutine { id: 0, signature, compiled, fails_late: false })
+    }
+
+    /// The effects of routines, and of those that they call.
+    pub fn effects_of<'n>(&self, names: impl Iterator<Item = &'n str>) -> Effects {
+        let mut all = Effects::default();
+        names.filter_map(|name| self.compiled(name)).for_each(|one| all.add(one.effects()));
+        all
+    }
+
+    fn compiled(&self, name: &str) -> Option<&Routine> {
+        let found = self.routines.iter().find(|routine| routine.signature.name == name);
+        found.and_then(|routine| routine.compiled.as_ref().ok())
     }
 
     /// The signatures of its routines.
@@ -266,6 +281,38 @@ impl Version {
     /// The number of the next definition.
     pub fn next_id(&self) -> i64 {
         super::numbers::next_id(&self.definitions)
+    }
+}
+
+impl Callees for Version {
+    fn routine(&self, name: &str) -> sql_value::Result<&Routine> {
+        let found = self.routines.iter().find(|routine| routine.signature.name == name);
+        match found.map(|routine| &routine.compiled) {
+            Some(Ok(routine)) => Ok(routine),
+            Some(Err(error)) => Err(Box::new(error.as_value())),
+            None => Err(sql_value::Error::internal("a routine does not exist")),
+        }
+    }
+}
+
+/// Adds to the effects of each routine those of the routines that it calls while it runs.
+fn add_effects(routines: &mut [VersionRoutine]) {
+    let own: BTreeMap<String, Effects> = routines
+        .iter()
+        .filter_map(|one| {
+            let compiled = one.compiled.as_ref().ok()?;
+            Some((one.signature.name.clone(), compiled.effects().clone()))
+        })
+        .collect();
+    for routine in routines.iter_mut().filter_map(|one| one.compiled.as_mut().ok()) {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<String> = routine.effects().callees().map(str::to_owned).collect();
+        while let Some(name) = open.pop() {
+            if let Some(effects) = own.get(&name).filter(|_| seen.insert(name.clone())) {
+                open.extend(effects.callees().map(str::to_owned));
+                routine.add_effects(effects);
+            }
+        }
     }
 }
 

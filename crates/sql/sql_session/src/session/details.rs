@@ -6,7 +6,7 @@ use crate::access::required::{Rights, check_table};
 use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
-use interpreter::Routine;
+use interpreter::Effects;
 use sql::Table;
 use sql::catalog::Index;
 use sql_value::error::{quoted, without_key};
@@ -17,18 +17,18 @@ pub(super) fn has_digest(table: &Table, index: &Index) -> bool {
 }
 
 impl<H: Host> SqlSession<H> {
-    /// Hides rows that the role may not read from a routine's handlers of errors.
-    pub(super) fn hide_rows(&mut self, version: &Version, routine: &Routine) {
-        if !routine.has_handlers() {
+    /// Hides rows that the role may not read from handlers of errors.
+    pub(super) fn hide_rows(&mut self, version: &Version, effects: &Effects) {
+        if !effects.has_handlers() {
             return;
         }
         let granted = self.sequences.granted();
         let role = self.acting_role(&granted);
         let rights = Rights { version, granted: &granted, role };
-        let is_hidden = |at: &&usize| check_table(rights, **at, Privileges::SELECT).is_err();
+        let is_hidden = |at: &usize| check_table(rights, *at, Privileges::SELECT).is_err();
         let hidden = match granted.roles.is_superuser(role) {
             true => Vec::new(),
-            false => routine.shared().iter().filter(is_hidden).copied().collect(),
+            false => effects.shared().filter(is_hidden).collect(),
         };
         self.runner.hide_rows_of(hidden);
     }

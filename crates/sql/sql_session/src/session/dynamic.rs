@@ -13,8 +13,8 @@ use crate::catalog::Version;
 use crate::command::{Command, parse};
 use crate::error::SqlError;
 use crate::host::Host;
-use crate::planned::{PlannedAction, plan_text};
-use interpreter::{DynamicStatement, Planner, Routine};
+use crate::planned::{PlannedAction, plan_text, with_calls};
+use interpreter::{DynamicStatement, Effects, Planner};
 use sql::{Field, SqlType, Surroundings};
 use sql_value::style::Style;
 use sql_value::{Error, Formula};
@@ -77,9 +77,12 @@ impl DynamicPlans {
 }
 
 impl<H: Host> SqlSession<H> {
-    /// A call of a routine begins, which may have `EXECUTE`.
-    pub(super) fn begin_texts(&self, version: &Arc<Version>, routine: &Routine) {
-        if routine.has_texts() {
+    /// A statement with these effects begins, which may call routines and have `EXECUTE`.
+    pub(super) fn begin_calls(&mut self, version: &Arc<Version>, effects: &Effects) {
+        if effects.has_texts() || effects.callees().next().is_some() {
+            self.runner.set_callees(version.clone());
+        }
+        if effects.has_texts() {
             let (granted, style) = (self.sequences.granted(), self.settings.style());
             self.texts.begin(version, &granted, &self.identity, style);
         }
@@ -130,6 +133,7 @@ impl DynamicSurroundings {
         let surroundings = Surroundings { routines: &routines, constants: &self.constants };
         let knowledge = version.knowledge();
         let planned = plan_text(knowledge, &version.tables, surroundings, text, types)?;
+        let planned = with_calls(planned, version);
         if planned.parameters.len() > types.len() {
             let message = format!("there is no parameter ${}", types.len() + 1);
             return Err(SqlError::new("42P02", message));

@@ -213,6 +213,12 @@ impl<H: Host> SqlSession<H> {
         &self.database
     }
 
+    /// The stack of the thread that runs the statements, if it is not the usual one: it limits how
+    /// deep functions call each other.
+    pub fn set_stack_bytes(&mut self, bytes: usize) {
+        self.runner.set_stack_bytes(bytes);
+    }
+
     /// The catalog that the next statement sees, with the changes of an open transaction.
     pub fn catalog(&self) -> CatalogSnapshot {
         CatalogSnapshot::new(self.version())
@@ -388,6 +394,12 @@ impl<H: Host> SqlSession<H> {
             self.release_locks_behind(&mut block, last);
             self.block = Some(block);
         }
+    }
+
+    /// Takes the messages that routines have raised.
+    fn note_raised(&mut self) {
+        let raised = self.runner.take_notices();
+        self.notices.extend(raised.into_iter().map(Notice::from));
     }
 
     /// Takes the notices since the last call.

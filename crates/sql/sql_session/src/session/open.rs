@@ -191,9 +191,11 @@ impl<H: Host> SqlSession<H> {
             return Err(SqlError::new("34000", "the transaction of the query has ended"));
         };
         let (tables, mut transaction) = (&open.version.tables, transaction.statement());
+        self.runner.set_callees(open.version.clone());
         let (runner, rows) = (&mut self.runner, &mut self.rows);
         let statement = &query.statement;
         let went_on = runner.go_on(&mut transaction, tables, statement, paused, batch, rows).await;
+        self.note_raised();
         open.paused = went_on?;
         open.add(&mut self.rows);
         Ok(())

@@ -7,7 +7,7 @@ use crate::command::{AdvisoryCall, Argument, Command, SleepTime, parse};
 use crate::error::SqlError;
 use crate::oid;
 use crate::outcome::ColumnDescription;
-use crate::planned::{Planned, PlannedAction, is_block, plan_block, plan_text};
+use crate::planned::{Planned, PlannedAction, is_block, plan_block, plan_text, with_calls};
 use sql::expression::{Expr, ExprKind};
 use sql::procedure::{ParameterMode, Procedure, Returns};
 use sql::query::{FromKind, Output, Query, SelectBody};
@@ -387,7 +387,8 @@ fn plan(
     }
     let routines = version.signatures();
     let surroundings = Surroundings { routines: &routines, constants };
-    plan_text(version.knowledge(), &version.tables, surroundings, text, declared)
+    let planned = plan_text(version.knowledge(), &version.tables, surroundings, text, declared)?;
+    Ok(with_calls(planned, version))
 }
 
 /// The types of the parameters of a call: those that the client declares, if they are integers.

@@ -10,7 +10,7 @@ use crate::outcome::{Notice, Outcome, RowSet};
 use crate::planned::{Planned, PlannedAction};
 use crate::waiting::Waiter;
 use fabric::{Env, Fabric};
-use interpreter::{Attempts, Paused, Retries, Rows, StatementError};
+use interpreter::{Attempts, Effects, Paused, Retries, Rows, StatementError};
 use sql::expression::Expr;
 use sql::query::Query;
 use sql::{Call, CallForm, SqlType};
@@ -218,7 +218,7 @@ impl<H: Host> SqlSession<H> {
             let version = &**self.current;
             let versions = (version, version);
             let planned = prepared.plan_for(versions, &self.identity, parameters)?;
-            for &table in planned.shared(version) {
+            for table in planned.shared(version) {
                 locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
             // The catalog may have changed while this session waited for a table.
@@ -370,9 +370,13 @@ impl<H: Host> SqlSession<H> {
     }
 
     /// Whether the committed catalog has other storage for one of the tables of a version.
-    fn have_moved(&self, version: &Version, tables: &[usize]) -> bool {
+    fn have_moved(
+        &self,
+        version: &Version,
+        mut tables: impl Iterator<Item = usize>,
+    ) -> bool {
         let current = self.database.version();
-        tables.iter().any(|&table| {
+        tables.any(|table| {
             let own = version.definition_of(table);
             let now = current.definitions.iter().find(|other| other.id == own.id);
             now.is_none_or(|now| now.physical != own.physical)
@@ -392,7 +396,7 @@ impl<H: Host> SqlSession<H> {
             let granted = self.granted_in(Some(block), &version);
             let versions = (&*version, &*granted);
             let planned = prepared.plan_for(versions, &self.identity, parameters)?;
-            for &table in planned.shared(&version) {
+            for table in planned.shared(&version) {
                 block.locks.share(self.database.locks(), version.definition_of(table).id, self)?;
             }
             let has_moved = block.change.is_none()
@@ -449,10 +453,11 @@ impl<H: Host> SqlSession<H> {
         (parameters, only_looks, batch): (&[Value], bool, usize),
     ) -> Result<(u64, Option<Paused>), Ended> {
         let routine = planned.routine(version).map(|one| &one.compiled);
-        self.has_handlers = matches!(routine, Some(Ok(routine)) if routine.has_handlers());
-        if let Some(Ok(routine)) = routine {
-            self.hide_rows(version, routine);
-            self.begin_texts(version, routine);
+        let effects = planned.effects(version);
+        self.has_handlers = effects.is_some_and(Effects::has_handlers);
+        if let Some(effects) = effects {
+            self.hide_rows(version, effects);
+            self.begin_calls(version, effects);
         }
         let mut transaction = transaction.statement();
         let (runner, rows, tables) = (&mut self.runner, &mut self.rows, &version.tables);
@@ -463,7 +468,10 @@ impl<H: Host> SqlSession<H> {
                 let statement = &query.statement;
                 let given = (parameters, only_looks);
                 let ran =
-                    runner.start(&mut transaction, tables, statement, given, batch, rows).await?;
+                    runner.start(&mut transaction, tables, statement, given, batch, rows).await;
+                let raised = runner.take_notices();
+                self.notices.extend(raised.into_iter().map(Notice::from));
+                let ran = ran?;
                 let count = runner.processed();
                 if let (Some(measured), Some((start_ns, counts))) = (&mut self.measured, before) {
                     measured.run_ns = env.now_ns() - start_ns;
@@ -479,10 +487,8 @@ impl<H: Host> SqlSession<H> {
         let routine = routine.as_ref().map_err(Clone::clone)?;
         let arguments = runner.evaluate(transaction.env(), given, parameters);
         let arguments = arguments.map_err(|error| SqlError::from(*error))?;
-        let mut raised = Vec::new();
-        let called =
-            runner.call(&mut transaction, tables, routine, &arguments, rows, &mut raised).await;
-        self.notices.extend(raised.into_iter().map(Notice::from));
+        let called = runner.call(&mut transaction, tables, routine, &arguments, rows).await;
+        self.note_raised();
         called?;
         Ok((self.rows.len() as u64, None))
     }

@@ -11,6 +11,7 @@ const LATERAL: &str = include_str!("lateral.sql");
 const WINDOWS: &str = include_str!("windows.sql");
 const SETS: &str = include_str!("sets.sql");
 const CALLS: &str = include_str!("calls.sql");
+const ROW_CALLS: &str = include_str!("row_calls.sql");
 const REFERENCES: &str = include_str!("references.sql");
 const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
@@ -122,6 +123,11 @@ fn sets_are_compared_as_in_postgresql() {
 #[test]
 fn routines_call_others_as_in_postgresql() {
     compare(CALLS);
+}
+
+#[test]
+fn routines_are_called_over_rows_as_in_postgresql() {
+    compare(ROW_CALLS);
 }
 
 #[test]

@@ -158,19 +158,21 @@ pub(super) fn create_routine(
 ) -> Result<Edited, SqlError> {
     let mut definitions = version.definitions.clone();
     let source = sql::Source::new("statement", text);
+    // It may call itself.
+    let called = version.called.with(text, &version.catalog);
     let signature = match checks_body {
         // A dump creates its tables behind the routines that use them.
-        false => sql::read_signature(&source, &version.catalog, &version.called),
+        false => sql::read_signature(&source, &version.catalog, &called),
         true => None,
     };
     let kind = match signature {
         Some(signature) => Some(signature.kind),
         None => {
-            match sql::read_routines(&source, &version.catalog, &version.called) {
+            match sql::read_routines(&source, &version.catalog, &called) {
                 Ok(read) => read.first().map(|routine| routine.kind),
                 // It calls a routine that does not exist or cannot run.
                 Err(errors) if errors.iter().all(|error| error.is_late) => {
-                    sql::read_signature(&source, &version.catalog, &version.called)
+                    sql::read_signature(&source, &version.catalog, &called)
                         .map(|signature| signature.kind)
                 }
                 Err(errors) => return Err(parse_error(errors.first(), text)),

@@ -359,6 +359,11 @@ fn node(of: &Node, visit: &mut dyn FnMut(&Expr)) {
         | Operator::Call { arguments: inside, filter, .. } => {
             inside.iter().chain(filter).for_each(visit);
         }
+        Operator::Recursive { first, step, filter, .. } => {
+            filter.iter().for_each(&mut *visit);
+            [first, step].into_iter().for_each(|input| node(input, visit));
+        }
+        Operator::WorkTable { filter, .. } => filter.iter().for_each(visit),
         Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
             inputs.iter().for_each(|input| node(input, visit));
         }

@@ -65,6 +65,8 @@ pub(crate) struct Frame {
     pub height_max: usize,
     /// Rows of routines, by the numbers of their nodes.
     pub called: Vec<(usize, Arc<HeldRows>)>,
+    /// The last rows of the recursions that are running, by their numbers, innermost last.
+    pub work_tables: Vec<(usize, Arc<HeldRows>)>,
     /// The messages raised, except exceptions.
     pub notices: Vec<Notice>,
     /// Tables whose rows handlers of errors do not show.
@@ -240,6 +242,7 @@ impl Frame {
         self.results.clear();
         self.shared.clear();
         self.called.clear();
+        self.work_tables.clear();
         self.memory_of_plans.clear();
         self.note_changes(statement);
         if plans > 0 {

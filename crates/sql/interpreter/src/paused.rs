@@ -24,6 +24,7 @@ pub struct Paused {
     results: Vec<Option<Vec<Value>>>,
     shared: Vec<Option<Arc<Rows>>>,
     called: Vec<(usize, Arc<HeldRows>)>,
+    work_tables: Vec<(usize, Arc<HeldRows>)>,
     memory_of_plans: Vec<Reservation>,
     memory: Memory,
     only_looks: bool,
@@ -44,6 +45,7 @@ impl Paused {
         swap(&mut self.results, &mut frame.results);
         swap(&mut self.shared, &mut frame.shared);
         swap(&mut self.called, &mut frame.called);
+        swap(&mut self.work_tables, &mut frame.work_tables);
         swap(&mut self.memory_of_plans, &mut frame.memory_of_plans);
         swap(&mut self.memory, &mut frame.memory);
         swap(&mut self.only_looks, &mut frame.only_looks);

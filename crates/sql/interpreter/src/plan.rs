@@ -133,6 +133,11 @@ pub(crate) enum Operator {
         filter: Option<Term>,
     },
     Call(Box<RoutineCall>),
+    Recursive(Box<Recursion>),
+    WorkTable {
+        number: usize,
+        filter: Option<Term>,
+    },
     Append {
         inputs: Vec<Node>,
     },
@@ -157,6 +162,18 @@ pub(crate) enum Operator {
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
+}
+
+/// A query that reads its own rows.
+#[derive(Debug)]
+pub(crate) struct Recursion {
+    /// By which the step refers to it.
+    pub number: usize,
+    /// Whether duplicates are kept.
+    pub keeps_all: bool,
+    pub first: Node,
+    pub step: Node,
+    pub filter: Option<Term>,
 }
 
 /// A call of a routine of the catalog.

@@ -46,6 +46,10 @@ pub(crate) enum RelationKind {
     Series(Vec<Expr>),
     /// A routine of the catalog.
     Call(RoutineCall),
+    /// A recursion of two blocks.
+    Recursive { number: usize, first: usize, step: usize, keeps_all: bool },
+    /// The last rows of the recursion with this number.
+    WorkTable(usize),
 }
 
 /// A query.
@@ -285,7 +289,8 @@ impl Logical {
     /// The relations of enclosing queries that a relation's rows depend on.
     pub fn free_of_relation(&self, relation: usize) -> RelationSet {
         match &self.relations[relation].kind {
-            RelationKind::Table(_) => RelationSet::EMPTY,
+            RelationKind::Table(_) | RelationKind::WorkTable(_) => RelationSet::EMPTY,
+            RelationKind::Recursive { first, step, .. } => self.free(*first).and(self.free(*step)),
             RelationKind::Query(block) | RelationKind::Windows(block, _) => self.free(*block),
             RelationKind::Unnest(exprs)
             | RelationKind::Series(exprs)

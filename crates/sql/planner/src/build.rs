@@ -179,6 +179,19 @@ impl Builder<'_, '_> {
                 bounds: self.place_all(&Frame::new(&[], around), bounds)?,
                 filter: self.filter(&frame, filter)?,
             },
+            RelationKind::Recursive { number, first, step, keeps_all } => Operator::Recursive {
+                number: *number,
+                keeps_all: *keeps_all,
+                width: found.types.len(),
+                first: Box::new(self.block(*first, around)?),
+                step: Box::new(self.block(*step, around)?),
+                filter: self.filter(&frame, filter)?,
+            },
+            RelationKind::WorkTable(number) => Operator::WorkTable {
+                number: *number,
+                width: found.types.len(),
+                filter: self.filter(&frame, filter)?,
+            },
             RelationKind::Call(call) => Operator::Call {
                 routine: call.routine.clone(),
                 arguments: self.place_all(&Frame::new(&[], around), &call.arguments)?,

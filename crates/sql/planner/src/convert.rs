@@ -90,7 +90,7 @@ impl Converter {
     }
 
     /// Casts the columns of an input of `UNION` and others to the types common to both.
-    fn united(&mut self, input: usize, common: &[SqlType]) -> Result<usize> {
+    pub(super) fn united(&mut self, input: usize, common: &[SqlType]) -> Result<usize> {
         let found = self.logical.blocks[input].types.clone();
         if found.iter().zip(common).all(|(found, common)| found.base() == common.base()) {
             return Ok(input);

@@ -19,6 +19,9 @@ pub(crate) const OPERATIONS_MAX: u32 = 100;
 
 /// Elements of an array, or numbers of a series.
 const ELEMENTS: f64 = 10.0;
+/// Steps of a recursion, and rows of a step.
+const STEPS: f64 = 10.0;
+const ROWS_OF_STEP: f64 = 10.0;
 /// Rows of a routine, as PostgreSQL assumes for one that returns a set.
 const ROWS_OF_CALL: f64 = 1000.0;
 /// The time of a routine, whose statements are not looked at.
@@ -103,6 +106,12 @@ impl<'a> Planner<'a> {
                 let rows = if call.is_value { 1.0 } else { ROWS_OF_CALL };
                 (rows, CALL_ROUND_TRIPS * self.costs.round_trip + rows * self.costs.row)
             }
+            RelationKind::Recursive { first, step, .. } => {
+                let (first, step) = (self.plan(*first), self.plan(*step));
+                let cost = first.cost + STEPS * step.cost;
+                (first.rows + STEPS * step.rows, cost)
+            }
+            RelationKind::WorkTable(_) => (ROWS_OF_STEP, ROWS_OF_STEP * self.costs.row),
             RelationKind::Table(table) => (self.statistics.rows(*table), f64::INFINITY),
         };
         let fraction: f64 = conditions.iter().map(|c| c.selectivity).product();

@@ -140,6 +140,25 @@ pub enum Operator {
         width: usize,
         filter: Option<Expr>,
     },
+    /// The rows of the first input, then those of the step, again and again until it has none.
+    Recursive {
+        /// By which the step refers to it.
+        number: usize,
+        /// Whether duplicates are kept.
+        keeps_all: bool,
+        /// Number of columns.
+        width: usize,
+        first: Box<Node>,
+        step: Box<Node>,
+        filter: Option<Expr>,
+    },
+    /// The rows that the last step of a recursion has added.
+    WorkTable {
+        number: usize,
+        /// Number of columns.
+        width: usize,
+        filter: Option<Expr>,
+    },
     /// All rows of the first input, then of the second, and so on.
     Append {
         inputs: Vec<Node>,

@@ -13,6 +13,7 @@ impl Node {
                 vec![(&join.outer, false), (&join.inner, is_loop)]
             }
             Operator::SetOperation { left, right, .. } => vec![(left, false), (right, false)],
+            Operator::Recursive { first, step, .. } => vec![(first, false), (step, false)],
             Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
                 inputs.iter().map(|input| (input, false)).collect()
             }
@@ -33,6 +34,7 @@ impl Node {
             | Operator::Unnest { .. }
             | Operator::Series { .. }
             | Operator::Call { .. }
+            | Operator::WorkTable { .. }
             | Operator::Shared { .. } => vec![],
         }
     }
@@ -70,7 +72,9 @@ impl Operator {
             | Self::Call { arguments: exprs, filter, .. } => {
                 exprs.iter().chain(filter).for_each(visit);
             }
-            Self::Shared { filter, .. } => filter.iter().for_each(visit),
+            Self::Shared { filter, .. }
+            | Self::Recursive { filter, .. }
+            | Self::WorkTable { filter, .. } => filter.iter().for_each(visit),
             Self::Insert(insert) => {
                 insert.values.iter().for_each(&mut *visit);
                 if let Some(update) = &insert.update {

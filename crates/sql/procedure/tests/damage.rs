@@ -59,7 +59,9 @@ fn check_node(workload: &Workload, node: &Node, around: &Widths) {
         Operator::Values { rows, .. } => vec![rows.first().map_or(0, Vec::len)],
         Operator::Unnest { arrays, .. } => vec![arrays.len()],
         Operator::Series { .. } => vec![1],
-        Operator::Call { width, .. } => vec![*width],
+        Operator::Call { width, .. }
+        | Operator::Recursive { width, .. }
+        | Operator::WorkTable { width, .. } => vec![*width],
         _ => inputs.iter().map(|(input, _)| input.outputs.len()).collect(),
     };
     let levels = [&[widths.clone()][..], around].concat();

@@ -45,7 +45,29 @@ pub(crate) fn statement(
         expect_end(source, tokens, &parser, place)?;
         Ok(statement)
     });
-    parsed.map_err(|error| blamed(source, tokens, error))
+    parsed.map_err(|error| match refused_clause(source, tokens) {
+        Some(refused) => refused,
+        None => blamed(source, tokens, error),
+    })
+}
+
+/// The error of `SEARCH` and `CYCLE` behind a query of `WITH RECURSIVE`, which the parser does not
+/// know.
+fn refused_clause(source: &Source, tokens: &[TokenWithSpan]) -> Option<Error> {
+    let is_word = |token: Option<&TokenWithSpan>, word| {
+        token.is_some_and(|token| token_is_word(&token.token, word))
+    };
+    if !is_word(tokens.get(1), "RECURSIVE") {
+        return None;
+    }
+    let at = tokens.windows(2).position(|pair| {
+        let begins = is_word(pair.get(1), "SEARCH") || is_word(pair.get(1), "CYCLE");
+        pair[0].token == Token::RParen && begins
+    })?;
+    let sentence = "SEARCH and CYCLE of WITH RECURSIVE are outside the supported SQL";
+    let error = Error::at(source, tokens[at + 1].span, ErrorKind::Outside, sentence);
+    let advice = "add a column with the array of the keys so far, order by it, and write WHERE key <> ALL (array)";
+    Some(error.advise(advice))
 }
 
 /// Parses one expression from all `tokens`; `place` is their position.

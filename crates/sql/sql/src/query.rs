@@ -149,9 +149,26 @@ pub enum FromKind {
     Series(Vec<Expr>),
     /// A routine of the catalog, which runs when the rows are needed.
     Call(Box<RoutineCall>),
+    /// A query of `WITH RECURSIVE` that names itself.
+    Recursive(Box<Recursion>),
+    /// The rows that the last step of the recursion with this number has added.
+    WorkTable(usize),
     /// The rows of a query, with a further column for each window function. Only the resolver
     /// builds this.
     Windows(Box<Windows>),
+}
+
+/// A query that names itself.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Recursion {
+    /// By which its step refers to it.
+    pub number: usize,
+    /// The rows with which it begins.
+    pub first: Select,
+    /// Gets the next rows from the last ones, until there are none.
+    pub step: Select,
+    /// `UNION ALL`
+    pub keeps_all: bool,
 }
 
 /// A call of a routine of the catalog. Its arguments see what those of other functions in `FROM`

@@ -123,10 +123,15 @@ impl Scopes for Reads {
             FromKind::Table(table) => drop(self.found.insert((*table, None))),
             FromKind::Query(query) => visit_select(self, query),
             FromKind::Windows(windows) => visit_select(self, &windows.query),
+            FromKind::Recursive(recursion) => {
+                visit_select(self, &recursion.first);
+                visit_select(self, &recursion.step);
+            }
             FromKind::Lateral(_)
             | FromKind::Unnest(_)
             | FromKind::Series(_)
-            | FromKind::Call(_) => {}
+            | FromKind::Call(_)
+            | FromKind::WorkTable(_) => {}
         }
     }
 

@@ -93,7 +93,11 @@ pub fn visit_from(scopes: &mut impl Scopes, sources: &[From], joins: &[Join]) {
                 call.arguments.iter().for_each(|value| visit_expr(scopes, value));
             }
             FromKind::Lateral(query) => scopes.subquery(query),
-            FromKind::Table(_) | FromKind::Query(_) | FromKind::Windows(_) => {}
+            FromKind::Table(_)
+            | FromKind::Query(_)
+            | FromKind::Windows(_)
+            | FromKind::Recursive(_)
+            | FromKind::WorkTable(_) => {}
         }
     }
     joins.iter().for_each(|join| visit_join(scopes, join));

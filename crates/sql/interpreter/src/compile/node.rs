@@ -226,7 +226,6 @@ impl Compiler<'_> {
             node::Operator::Series { bounds, filter } => {
                 Operator::Series { bounds: terms(bounds), filter: filter.as_ref().map(term) }
             }
-            call @ node::Operator::Call { .. } => self.call(call)?,
             node::Operator::Append { inputs } => Operator::Append { inputs: self.all(inputs)? },
             node::Operator::MergeAppend { keys, inputs } => {
                 Operator::MergeAppend { keys: sort_keys(keys), inputs: self.all(inputs)? }
@@ -253,22 +252,35 @@ impl Compiler<'_> {
                 Operator::Update(Box::new(self.update(update, looked)?))
             }
             node::Operator::Delete(delete) => self.delete(delete, looked)?,
+            running => self.running(running)?,
         })
     }
 
-    fn call(&self, call: &node::Operator) -> Result<Operator, String> {
-        let node::Operator::Call { routine, arguments, is_volatile, is_value, filter, .. } = call
-        else {
-            return Err("a node that calls no routine".to_owned());
-        };
-        let is_free = arguments.iter().all(|argument| self.is_free(argument));
-        Ok(Operator::Call(Box::new(plan::RoutineCall {
-            routine: routine.clone(),
-            arguments: terms(arguments),
-            filter: filter.as_ref().map(term),
-            is_volatile: *is_volatile,
-            is_kept: is_free && !is_value,
-        })))
+    /// Compiles what runs other plans, and reads their rows.
+    fn running(&mut self, operator: &node::Operator) -> Result<Operator, String> {
+        Ok(match operator {
+            node::Operator::Call { routine, arguments, is_volatile, is_value, filter, .. } => {
+                let is_free = arguments.iter().all(|argument| self.is_free(argument));
+                Operator::Call(Box::new(plan::RoutineCall {
+                    routine: routine.clone(),
+                    arguments: terms(arguments),
+                    filter: filter.as_ref().map(term),
+                    is_volatile: *is_volatile,
+                    is_kept: is_free && !is_value,
+                }))
+            }
+            node::Operator::Recursive { number, keeps_all, first, step, filter, .. } => {
+                let (first, step) = (self.whole(first)?, self.whole(step)?);
+                let (filter, keeps_all) = (filter.as_ref().map(term), *keeps_all);
+                let number = *number;
+                let recursion = plan::Recursion { number, keeps_all, first, step, filter };
+                Operator::Recursive(Box::new(recursion))
+            }
+            node::Operator::WorkTable { number, filter, .. } => {
+                Operator::WorkTable { number: *number, filter: filter.as_ref().map(term) }
+            }
+            _ => return Err("a node that runs no other plan".to_owned()),
+        })
     }
 
     fn set_operation(

@@ -9,7 +9,7 @@ use crate::control::Interpreter;
 use crate::error::{Failure, Result};
 use crate::frame::HeldCallees;
 use crate::memory::bytes_from;
-use crate::plan::{Node, RoutineCall};
+use crate::plan::{Node, RoutineCall, Term};
 use crate::program::Program;
 use crate::rows::Rows;
 use crate::single::{Callees, Effects};
@@ -45,9 +45,19 @@ impl<E: Env> Run<'_, '_, E> {
             }
             *state = State::Called(held, 0);
         }
+        self.deliver_held((node, call.filter.as_ref()), state, under, rows).await
+    }
+
+    /// Delivers rows of [`State::Called`].
+    pub(super) async fn deliver_held(
+        &mut self,
+        filtered: (&Node, Option<&Term>),
+        state: &mut State,
+        under: NodeContext<'_>,
+        rows: &mut Rows,
+    ) -> Result<bool> {
         let State::Called(held, at) = state else { return Ok(false) };
         let (most, enough) = under.ends(rows);
-        let filtered = (node, call.filter.as_ref());
         while *at < held.rows.len() && rows.len() < enough {
             let row = held.rows.row(*at);
             *at += 1;

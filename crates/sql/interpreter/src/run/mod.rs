@@ -12,6 +12,7 @@
 //! ties             the order of rows whose keys do not tell it
 //! single           nodes with one input or none
 //! call             routines that run while a statement runs
+//! recursive        WITH RECURSIVE
 //! append           nodes with many inputs
 //! set_operation    INTERSECT and EXCEPT
 //! join             joins: loops; keyed_join if the inner rows are found by key; equal_join
@@ -36,6 +37,7 @@ mod keyed_join;
 mod locking;
 mod meter;
 mod range;
+mod recursive;
 mod referential;
 mod scan;
 mod set_operation;
@@ -235,6 +237,12 @@ impl<E: Env> Run<'_, '_, E> {
                 Box::pin(self.series(bounds, filter.as_ref(), node, state, under, rows))
             }
             Operator::Call(call) => Box::pin(self.routine(call, node, state, under, rows)),
+            Operator::Recursive(recursion) => {
+                Box::pin(self.recursive(recursion, node, state, under, rows))
+            }
+            Operator::WorkTable { number, filter } => {
+                Box::pin(self.work_table((*number, filter.as_ref()), node, state, under, rows))
+            }
             Operator::Append { inputs } => Box::pin(self.append(inputs, node, state, under, rows)),
             Operator::MergeAppend { keys, inputs } => {
                 Box::pin(self.merge_append(keys, inputs, node, state, under, rows))

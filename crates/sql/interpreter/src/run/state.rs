@@ -35,7 +35,8 @@ pub(crate) enum State {
     Position(usize),
     Unnest(Vec<Option<Arc<[Value]>>>, usize),
     Series(super::single::Series),
-    /// The rows of a routine, and the next one.
+    Recursive(Box<super::recursive::RecursiveState>),
+    /// The rows of a routine or of the last step of a recursion, and the next one.
     Called(Arc<HeldRows>, usize),
     /// There are no more rows.
     Done,

@@ -331,9 +331,11 @@ impl Planner<'_> {
                     planned,
                 )
             }
-            FromKind::Windows(_) | FromKind::Lateral(_) | FromKind::Call(_) => {
-                panic!("folders have no such source")
-            }
+            FromKind::Windows(_)
+            | FromKind::Lateral(_)
+            | FromKind::Call(_)
+            | FromKind::Recursive(_)
+            | FromKind::WorkTable(_) => panic!("folders have no such source"),
             FromKind::Unnest(arrays) => {
                 let arrays = self.free(arrays);
                 node(Operator::Unnest { arrays, filter: None }, columns(&source.columns))

@@ -99,6 +99,13 @@ impl Converter {
                 let bounds = self.within(before.to_vec(), |converter| converter.exprs(bounds))?;
                 RelationKind::Series(bounds)
             }
+            FromKind::Recursive(recursion) => {
+                let (first, step) = (self.select(&recursion.first)?, self.select(&recursion.step)?);
+                let (first, step) = (self.united(first, &types)?, self.united(step, &types)?);
+                let (number, keeps_all) = (recursion.number, recursion.keeps_all);
+                RelationKind::Recursive { number, first, step, keeps_all }
+            }
+            FromKind::WorkTable(number) => RelationKind::WorkTable(*number),
             FromKind::Call(call) => {
                 let exprs = &call.arguments;
                 let arguments = self.within(before.to_vec(), |converter| converter.exprs(exprs))?;

@@ -201,7 +201,9 @@ impl<'a> StatementFacts<'a> {
                 | FromKind::Windows(_)
                 | FromKind::Unnest(_)
                 | FromKind::Series(_)
-                | FromKind::Call(_) => {}
+                | FromKind::Call(_)
+                | FromKind::Recursive(_)
+                | FromKind::WorkTable(_) => {}
             }
         }
     }
@@ -210,7 +212,11 @@ impl<'a> StatementFacts<'a> {
         for source in sources {
             self.sources.push(source);
             match &source.kind {
-                FromKind::Table(_) => {}
+                FromKind::Table(_) | FromKind::WorkTable(_) => {}
+                FromKind::Recursive(recursion) => {
+                    self.other(&recursion.first);
+                    self.other(&recursion.step);
+                }
                 FromKind::Query(select) | FromKind::Lateral(select) => self.other(select),
                 FromKind::Windows(windows) => self.other(&windows.query),
                 FromKind::Unnest(values) | FromKind::Series(values) => {

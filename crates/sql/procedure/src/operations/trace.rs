@@ -109,7 +109,9 @@ impl<'p> Trace<'p, '_> {
             }
             Operator::Values { rows, .. } => vec![computed(rows.first().map_or(0, Vec::len))],
             Operator::Series { .. } => vec![computed(1)],
-            Operator::Call { width, .. } => vec![computed(*width)],
+            Operator::Call { width, .. }
+            | Operator::Recursive { width, .. }
+            | Operator::WorkTable { width, .. } => vec![computed(*width)],
             Operator::Shared { plan, .. } => vec![self.plan(*plan, &Levels::new())],
             Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
                 let each = |input: &'p Node| self.node(input, around, u64::MAX);

@@ -15,6 +15,11 @@ use sql::query::SetOperation;
 use sql::window::WindowCall;
 use sql::{Catalog, Procedure, Table};
 
+/// Names of columns without names.
+fn numbered(width: usize) -> Vec<String> {
+    (1..=width).map(|at| format!("column{at}")).collect()
+}
+
 /// The estimate behind a title.
 fn estimate(node: &Explained) -> (String, Vec<String>) {
     (node.rows.map(|rows| format!("  (rows={rows})")).unwrap_or_default(), Vec::new())
@@ -138,6 +143,11 @@ impl<'e> Explain<'e> {
                 (vec![(1..=arrays.len()).map(|_| "unnest".to_owned()).collect()], Vec::new())
             }
             Operator::Series { .. } => (vec![vec!["generate_series".to_owned()]], Vec::new()),
+            Operator::Recursive { width, first, step, .. } => {
+                let (first, step) = (self.node(first, around), self.node(step, around));
+                (vec![numbered(*width)], vec![first, step])
+            }
+            Operator::WorkTable { width, .. } => (vec![numbered(*width)], Vec::new()),
             Operator::Call { routine, width, .. } => {
                 (vec![vec![routine.clone(); *width]], Vec::new())
             }
@@ -269,6 +279,8 @@ impl<'e> Explain<'e> {
             Operator::Unnest { .. } => "Function Scan on unnest".to_owned(),
             Operator::Series { .. } => "Function Scan on generate_series".to_owned(),
             Operator::Call { routine, .. } => format!("Function Scan on {routine}"),
+            Operator::Recursive { .. } => "Recursive Union".to_owned(),
+            Operator::WorkTable { .. } => "WorkTable Scan".to_owned(),
             Operator::Append { .. } => "Append".to_owned(),
             Operator::MergeAppend { .. } => "Merge Append".to_owned(),
             Operator::SetOperation { operation, all, .. } => set_title(*operation, *all),
@@ -345,6 +357,8 @@ impl<'e> Explain<'e> {
             | Operator::Unnest { filter, .. }
             | Operator::Series { filter, .. }
             | Operator::Call { filter, .. }
+            | Operator::Recursive { filter, .. }
+            | Operator::WorkTable { filter, .. }
             | Operator::Shared { filter, .. } => detail("Filter", filter),
             Operator::Insert(Insert { update: Some(_), .. }) => {
                 details.push(("Conflict Resolution", "UPDATE".to_owned()));

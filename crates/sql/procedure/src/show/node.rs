@@ -90,7 +90,9 @@ impl<'w> Shown<'w> {
                 vec![(1..=arrays.len()).map(|at| format!("element{at}")).collect()]
             }
             Operator::Series { .. } => vec![vec!["number".to_owned()]],
-            Operator::Call { width, .. } => {
+            Operator::Call { width, .. }
+            | Operator::Recursive { width, .. }
+            | Operator::WorkTable { width, .. } => {
                 vec![(1..=*width).map(|at| format!("column{at}")).collect()]
             }
             Operator::Shared { plan, .. } => {
@@ -191,10 +193,6 @@ impl<'w> Shown<'w> {
                 detail("where", filter);
                 format!("generate_series {}", text.list(bounds))
             }
-            Operator::Call { routine, arguments, filter, .. } => {
-                detail("where", filter);
-                format!("call {routine} {}", text.list(arguments))
-            }
             Operator::Shared { plan, filter } => {
                 detail("where", filter);
                 format!("rows of plan {plan}")
@@ -209,6 +207,7 @@ impl<'w> Shown<'w> {
             Operator::Insert(insert) => return self.insert(insert, around),
             Operator::Update(update) => return self.update(update, text),
             Operator::Delete(delete) => format!("delete {}", self.table(delete.table).name),
+            running => running_title(running, text, &mut detail),
         };
         (title, details)
     }
@@ -343,6 +342,29 @@ fn sort_keys(keys: &[SortKey], text: &Text<'_>) -> String {
 fn set_title(operation: SetOperation, all: bool) -> String {
     let all = if all { " all" } else { "" };
     format!("{}{all}", operation.name().to_lowercase())
+}
+
+/// The title of a node that runs other plans, or reads their rows.
+fn running_title(
+    operator: &Operator,
+    text: &Text<'_>,
+    detail: &mut dyn FnMut(&str, &Option<Expr>),
+) -> String {
+    match operator {
+        Operator::Recursive { number, filter, .. } => {
+            detail("where", filter);
+            format!("recursion {number}")
+        }
+        Operator::WorkTable { number, filter, .. } => {
+            detail("where", filter);
+            format!("last rows of recursion {number}")
+        }
+        Operator::Call { routine, arguments, filter, .. } => {
+            detail("where", filter);
+            format!("call {routine} {}", text.list(arguments))
+        }
+        _ => String::new(),
+    }
 }
 
 fn how(lock: &RowLock) -> &'static str {

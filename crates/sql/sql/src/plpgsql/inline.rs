@@ -464,7 +464,9 @@ impl Scopes for Reads {
             | FromKind::Query(_)
             | FromKind::Lateral(_)
             | FromKind::Windows(_)
-            | FromKind::Call(_) => true,
+            | FromKind::Call(_)
+            | FromKind::Recursive(_)
+            | FromKind::WorkTable(_) => true,
             FromKind::Unnest(_) | FromKind::Series(_) => false,
         };
     }

@@ -241,11 +241,16 @@ impl Scopes for RowUses {
         match &source.kind {
             FromKind::Query(query) => visit_select(self, query),
             FromKind::Windows(windows) => visit_select(self, &windows.query),
+            FromKind::Recursive(recursion) => {
+                visit_select(self, &recursion.first);
+                visit_select(self, &recursion.step);
+            }
             FromKind::Table(_)
             | FromKind::Lateral(_)
             | FromKind::Unnest(_)
             | FromKind::Series(_)
-            | FromKind::Call(_) => {}
+            | FromKind::Call(_)
+            | FromKind::WorkTable(_) => {}
         }
     }
 

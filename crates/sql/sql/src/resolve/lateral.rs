@@ -28,7 +28,11 @@ impl Resolver<'_> {
                     call.arguments.iter().for_each(|value| visit_expr(&mut uses, value));
                 }
                 FromKind::Lateral(query) => visit_select(&mut uses, query),
-                FromKind::Table(_) | FromKind::Query(_) | FromKind::Windows(_) => {}
+                FromKind::Table(_)
+                | FromKind::Query(_)
+                | FromKind::Windows(_)
+                | FromKind::Recursive(_)
+                | FromKind::WorkTable(_) => {}
             }
         }
         let Some(found) = uses.found else { return Ok(()) };

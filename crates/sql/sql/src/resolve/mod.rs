@@ -22,6 +22,7 @@ mod name;
 pub(crate) mod names;
 mod operator;
 mod own_call;
+mod recursive;
 mod row_call;
 pub(crate) mod scope;
 mod select;
@@ -79,6 +80,8 @@ pub(crate) struct Resolver<'a> {
     depth: u32,
     /// The calls of the catalog's routines; `None` where they are not known.
     pub(crate) calls: Option<Calls<'a>>,
+    /// Number of recursive queries so far.
+    recursions: usize,
     /// The routines of the catalog, by position.
     pub(crate) routines: Vec<&'a Procedure>,
 }
@@ -126,6 +129,7 @@ impl<'a> Resolver<'a> {
             windows: WindowPlace::Refused("here"),
             depth: 0,
             calls: None,
+            recursions: 0,
             routines: Vec::new(),
         }
     }

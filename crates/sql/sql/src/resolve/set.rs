@@ -61,7 +61,12 @@ impl Resolver<'_> {
         }
     }
 
-    fn side(&mut self, parent: Option<&Scope<'_>>, side: &SetExpr, span: Span) -> Result<Select> {
+    pub(super) fn side(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        side: &SetExpr,
+        span: Span,
+    ) -> Result<Select> {
         let inside = |resolver: &mut Self| match side {
             SetExpr::Query(query) => resolver.select(parent, query),
             SetExpr::Select(select) => {
@@ -102,7 +107,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn united(
+    pub(super) fn united(
         &self,
         (operation, all): (SetOperation, bool),
         mut left: Select,

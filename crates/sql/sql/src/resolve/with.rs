@@ -12,10 +12,23 @@ use std::rc::Rc;
 
 /// A query with a name.
 pub(crate) struct NamedQuery {
-    name: String,
+    pub(super) name: String,
     /// New names of its first columns.
-    columns: Vec<String>,
-    query: ast::Query,
+    pub(super) columns: Vec<String>,
+    pub(super) query: ast::Query,
+    pub(super) stage: Stage,
+}
+
+/// The meaning of the name of a query.
+pub(super) enum Stage {
+    /// The query.
+    Query,
+    /// The query, which may name itself.
+    Recursive,
+    /// The rows of the last step: the place is inside of its recursive term.
+    Step { number: usize, columns: Vec<Field> },
+    /// Nothing: PostgreSQL has this error.
+    Refused(String),
 }
 
 impl Resolver<'_> {
@@ -25,7 +38,6 @@ impl Resolver<'_> {
         let span = query.span();
         let advice = "write the query as a sub-select in FROM, or one statement after the other";
         self.refuse(!self.names.has_own_plans, span, "WITH", advice)?;
-        self.refuse(with.recursive, span, "WITH RECURSIVE", "loop over the rows in the client")?;
         for named in &with.cte_tables {
             let changes = matches!(
                 &*named.query.body,
@@ -38,6 +50,7 @@ impl Resolver<'_> {
                 name: ident_name(&named.alias.name),
                 columns: named.alias.columns.iter().map(|one| ident_name(&one.name)).collect(),
                 query: (*named.query).clone(),
+                stage: if with.recursive { Stage::Recursive } else { Stage::Query },
             }));
         }
         Ok(())
@@ -58,22 +71,39 @@ impl Resolver<'_> {
         // It sees the queries before it, and not itself.
         let behind = self.named_queries.split_off(at);
         let named = behind[0].clone();
-        // PostgreSQL runs it once for all its uses.
-        let query = self.at_place(CallPlace::Rows, |resolver| {
-            resolver.with_aggregates(None, |resolver| resolver.select(None, &named.query))
-        });
+        let source = self.source_of(&named, span);
         self.named_queries.extend(behind);
-        Some(query.and_then(|query| {
-            let mut columns: Vec<Field> = query.fields();
+        Some(source.and_then(|(kind, mut columns)| {
             for (column, name) in columns.iter_mut().zip(&named.columns) {
                 column.name = name.clone();
             }
-            let kind = FromKind::Query(Box::new(query));
             let join = self.add_source(clause, kind, columns, Some(own), alias, span)?;
             if let Some(source) = clause.sources.last_mut() {
                 source.is_common = true;
             }
             Ok(join)
         }))
+    }
+
+    fn source_of(&mut self, named: &NamedQuery, span: Span) -> Result<(FromKind, Vec<Field>)> {
+        match &named.stage {
+            Stage::Refused(text) => return Err(self.recursion_error(text, span)),
+            Stage::Step { number, columns } => {
+                return Ok((FromKind::WorkTable(*number), columns.clone()));
+            }
+            Stage::Recursive => {
+                let inside = |resolver: &mut Self| resolver.recursive_query(named, span);
+                if let Some(found) = self.at_place(CallPlace::Rows, inside)? {
+                    return Ok(found);
+                }
+            }
+            Stage::Query => {}
+        }
+        // PostgreSQL runs it once for all its uses.
+        let query = self.at_place(CallPlace::Rows, |resolver| {
+            resolver.with_aggregates(None, |resolver| resolver.select(None, &named.query))
+        })?;
+        let columns = query.fields();
+        Ok((FromKind::Query(Box::new(query)), columns))
     }
 }

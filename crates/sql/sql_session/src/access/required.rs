@@ -310,9 +310,16 @@ impl Scopes for Walk<'_> {
                 None => self.select(query, self.wanted),
             },
             FromKind::Windows(windows) => self.select(&windows.query, self.wanted),
+            FromKind::Recursive(recursion) => {
+                self.select(&recursion.first, self.wanted);
+                self.select(&recursion.step, self.wanted);
+            }
             FromKind::Call(call) => drop(self.called.insert(call.routine.clone())),
             // It is visited in the scope that it sees.
-            FromKind::Lateral(_) | FromKind::Unnest(_) | FromKind::Series(_) => {}
+            FromKind::Lateral(_)
+            | FromKind::Unnest(_)
+            | FromKind::Series(_)
+            | FromKind::WorkTable(_) => {}
         }
     }
 

@@ -15,6 +15,7 @@ mod parked;
 mod parts;
 mod postgres;
 mod privileges;
+mod recursive;
 mod rights;
 mod roles;
 mod routines;

@@ -12,6 +12,7 @@ const WINDOWS: &str = include_str!("windows.sql");
 const SETS: &str = include_str!("sets.sql");
 const CALLS: &str = include_str!("calls.sql");
 const ROW_CALLS: &str = include_str!("row_calls.sql");
+const RECURSIVE: &str = include_str!("recursive.sql");
 const REFERENCES: &str = include_str!("references.sql");
 const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
@@ -128,6 +129,11 @@ fn routines_call_others_as_in_postgresql() {
 #[test]
 fn routines_are_called_over_rows_as_in_postgresql() {
     compare(ROW_CALLS);
+}
+
+#[test]
+fn queries_name_themselves_as_in_postgresql() {
+    compare(RECURSIVE);
 }
 
 #[test]

@@ -142,6 +142,8 @@ pub enum Function {
     ArrayToText,
     /// The parts of a text between separators.
     TextToArray,
+    /// The last fields of an array's rows, sorted by the other ones. Only the resolver writes it.
+    SortedValues,
     /// The next value of a sequence.
     NextValue,
     /// The last value of a sequence that the session has drawn.
@@ -355,6 +357,7 @@ impl Function {
             Self::QuoteNullable => "quote_nullable",
             Self::Extract => "extract",
             Self::ArraySlice => "array_slice",
+            Self::SortedValues => "sorted_values",
             Self::Json { function, is_binary } => function.name(is_binary),
             _ => {
                 let known = SIGNATURES.iter().find(|known| known.function == self);

@@ -1,9 +1,10 @@
 //! Functions and operators of arrays [PostgreSQL 15, `array_userfuncs.c`, `arrayfuncs.c` and
 //! `varlena.c` in `src/backend/utils/adt`].
 
-use crate::order::order;
+use crate::order::{order, sort_order};
 use crate::value::Value;
 use compact_str::CompactString;
+use std::cmp::Ordering;
 
 fn equals(left: &Value, right: &Value) -> bool {
     order(left, right).is_eq()
@@ -110,4 +111,24 @@ mod tests {
         assert_eq!(positions(&with_null, &Value::Null).collect::<Vec<_>>(), [2]);
         assert_eq!(remove(&with_null, &Value::Null), Value::Array(ints(&[1]).into()));
     }
+}
+
+/// The last fields of rows, sorted by the fields before them. `keys` has two letters for each of
+/// these: `a` or `d` for its direction, `f` or `l` for nulls first or last.
+pub fn sorted_values(rows: &[Value], keys: &str) -> Value {
+    let keys: Vec<(bool, bool)> =
+        keys.as_bytes().chunks(2).map(|key| (key[0] == b'd', key.get(1) == Some(&b'f'))).collect();
+    let fields = |row: &Value| match row {
+        Value::Row(fields) => fields.to_vec(),
+        _ => Vec::new(),
+    };
+    let mut rows: Vec<Vec<Value>> = rows.iter().map(fields).collect();
+    rows.sort_by(|left, right| {
+        let pairs = left.iter().zip(right).zip(&keys);
+        let mut orders = pairs.map(|((left, right), (descending, nulls_first))| {
+            sort_order(left, right, *descending, *nulls_first)
+        });
+        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    });
+    Value::Array(rows.into_iter().map(|mut row| row.pop().unwrap_or(Value::Null)).collect())
 }

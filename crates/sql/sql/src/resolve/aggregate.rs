@@ -38,10 +38,7 @@ impl Resolver<'_> {
         function: &ast::Function,
         span: Span,
     ) -> Result<Expr> {
-        if let Some(place) = self.no_aggregates {
-            let sentence = format!("an aggregate is not allowed {place}");
-            return Err(self.type_error(span, sentence).advise("compute it in a sub-select"));
-        }
+        self.check_aggregates(span)?;
         let FunctionArguments::List(list) = &function.args else {
             return Err(self.error(
                 span,
@@ -74,6 +71,13 @@ impl Resolver<'_> {
         };
         let argument = argument.map(Box::new);
         Ok(Expr::new(ExprKind::Aggregate { aggregate, argument, distinct, filter }, sql_type))
+    }
+
+    /// Refuses an aggregate where there are none.
+    pub(super) fn check_aggregates(&self, span: Span) -> Result<()> {
+        let Some(place) = self.no_aggregates else { return Ok(()) };
+        let sentence = format!("an aggregate is not allowed {place}");
+        Err(self.type_error(span, sentence).advise("compute it in a sub-select"))
     }
 
     /// The argument; `None` for `count(*)`. Nested aggregates are refused for the given reason.
@@ -121,7 +125,7 @@ impl Resolver<'_> {
     }
 
     /// Resolves an argument with aggregates allowed, or refused for the given reason.
-    fn argument(
+    pub(super) fn argument(
         &mut self,
         refused: Option<&'static str>,
         inside: impl FnOnce(&mut Self) -> Result<Expr>,

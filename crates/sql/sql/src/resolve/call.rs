@@ -45,6 +45,9 @@ impl Resolver<'_> {
         if WindowFunction::named(&name).is_some() {
             return Err(self.window_is_missing(&name, span));
         }
+        if let Some(ordered) = self.ordered_aggregate(scope, &name, function, span) {
+            return ordered;
+        }
         if let Some(aggregate) = super::aggregate::named(&name) {
             return self.aggregate(scope, aggregate, function, span);
         }
@@ -277,7 +280,8 @@ impl Resolver<'_> {
         let is_special = super::aggregate::named(name).is_some()
             || WindowFunction::named(name).is_some()
             || self.names.constant(name).is_some()
-            || matches!(name, "array" | "unnest" | "generate_series");
+            || matches!(name, "array" | "unnest" | "generate_series")
+            || name == "string_agg" && self.names.has_own_plans;
         is_special || self.is_plain_function(name)
     }
 

@@ -83,6 +83,12 @@ impl Resolver<'_> {
             let sentence = "a comparison of a comparison needs parentheses";
             return Err(self.error(span, ErrorKind::Syntax, sentence));
         }
+        if operator.is_comparison()
+            && let (Some(left), Some(right)) = (self.written_row(left), self.written_row(right))
+        {
+            let (left, right) = (self.row_values(scope, left)?, self.row_values(scope, right)?);
+            return self.row_comparison(operator, left, right, span);
+        }
         let left = self.expr(scope, left)?;
         let right = self.right_side(scope, operator, &left, right)?;
         self.binary(operator, left, right, span)
@@ -261,6 +267,9 @@ impl Resolver<'_> {
                 ErrorKind::Syntax,
                 "a list after IN needs at least one value",
             ));
+        }
+        if let Some(operand) = self.written_row(operand) {
+            return self.row_in_list(scope, operand, list, negated, span);
         }
         let nodes = std::iter::once(operand).chain(list);
         let values = nodes.map(|node| self.expr(scope, node)).collect::<Result<Vec<_>>>()?;

@@ -13,6 +13,7 @@ const SETS: &str = include_str!("sets.sql");
 const CALLS: &str = include_str!("calls.sql");
 const ROW_CALLS: &str = include_str!("row_calls.sql");
 const RECURSIVE: &str = include_str!("recursive.sql");
+const AGGREGATES: &str = include_str!("aggregates.sql");
 const REFERENCES: &str = include_str!("references.sql");
 const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
@@ -134,6 +135,11 @@ fn routines_are_called_over_rows_as_in_postgresql() {
 #[test]
 fn queries_name_themselves_as_in_postgresql() {
     compare(RECURSIVE);
+}
+
+#[test]
+fn aggregates_are_ordered_and_rows_compared_as_in_postgresql() {
+    compare(AGGREGATES);
 }
 
 #[test]

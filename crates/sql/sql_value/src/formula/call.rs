@@ -333,6 +333,7 @@ fn of_elements(function: Function) -> Option<Chosen> {
             }
             _ => Err(wrong_count()),
         }),
+        Function::SortedValues => Two(sorted_values),
         Function::TextToArray => Lenient(|values| match values {
             [Value::Null, ..] => Ok(Value::Null),
             [text, separator, rest @ ..] => {
@@ -343,6 +344,10 @@ fn of_elements(function: Function) -> Option<Chosen> {
         }),
         _ => return None,
     })
+}
+
+fn sorted_values(rows: &Value, keys: &Value) -> Result<Value> {
+    Ok(array::sorted_values(array_of(rows)?, text_of(keys)?))
 }
 
 /// Returns a bound of a non-empty array's only dimension; null for any other dimension or an empty

@@ -41,7 +41,7 @@ pub const KNOWN_PAGE: u64 = KNOWN;
 #[inline]
 pub const fn first_page(label: u64, bytes: u64) -> u64 {
     assert!(label <= LABEL_MAX && bytes <= REGION_BYTES_MAX && bytes.is_multiple_of(PAGE_BYTES));
-    KNOWN | label << PAGES_BITS | bytes / PAGE_BYTES
+    KNOWN | (label << PAGES_BITS) | (bytes / PAGE_BYTES)
 }
 
 /// The label and the bytes of the extent that begins at a page with this word.

@@ -200,7 +200,10 @@ fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
     let tables = tables.map(|((oid, table), statistics)| TableInfo { oid, table, statistics });
     let views = session.views().into_iter();
     let views = views.map(|(oid, view, query)| ViewInfo { oid, view, query });
+    let (schemas, path) = session.schemas();
     World {
+        schemas,
+        path,
         tables: tables.collect(),
         views: views.collect(),
         routines: session.catalog().routines().map(|(oid, _)| i64::from(oid)).collect(),

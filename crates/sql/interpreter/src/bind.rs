@@ -9,6 +9,7 @@ use layout::{IndexKind, Place, Schema};
 use procedure::reference::{AccessPath, access_path};
 use sql::catalog::{ForeignKey, ReferentialAction};
 use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::namespace::schema_of;
 use sql::typing::{self, Conversion};
 use sql::{Catalog, Table};
 use sql_value::Formula;
@@ -20,6 +21,8 @@ use txn::{Database, IndexId, ScanSource, TableId};
 pub(crate) struct BoundTable {
     pub id: TableId,
     pub name: String,
+    /// The name of the SQL schema that it is in.
+    pub namespace: String,
     pub schema: Arc<Schema>,
     /// The columns that are visible to SQL.
     pub columns: Vec<BoundColumn>,
@@ -154,7 +157,8 @@ pub(crate) fn bind<E: Env>(
 ) -> Result<Vec<BoundTable>, OpenError> {
     let mut tables = Vec::with_capacity(catalog.tables.len());
     for table in &catalog.tables {
-        tables.push(bind_table(database, table)?);
+        let namespace = catalog.schemas.name(schema_of(&table.name)).unwrap_or_default();
+        tables.push(bind_table(database, table, namespace)?);
     }
     for (at, table) in catalog.tables.iter().enumerate() {
         for key in &table.foreign_keys {
@@ -191,7 +195,11 @@ fn large_keys(table: &Table) -> Vec<LargeKey> {
         .collect()
 }
 
-fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTable, OpenError> {
+fn bind_table<E: Env>(
+    database: &Database<E>,
+    table: &Table,
+    namespace: &str,
+) -> Result<BoundTable, OpenError> {
     let missing = |what: String| OpenError::Missing { what };
     let no_table = || missing(format!("table {}", table.name));
     let id = database.table(table.schema.name()).ok_or_else(no_table)?;
@@ -232,6 +240,7 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
     Ok(BoundTable {
         id,
         name: table.name.clone(),
+        namespace: namespace.to_owned(),
         named: database.named_by_ranges(ScanSource::Table(id)),
         has_long: !schema.long_columns().is_empty(),
         columns,

@@ -2,6 +2,7 @@
 
 use crate::fill::PUBLIC;
 use crate::world::World;
+use sql::namespace::own_name;
 use sql_session::CommentPart;
 
 /// Numbers of the relations whose rows are commented.
@@ -19,6 +20,11 @@ pub(crate) struct Description<'w> {
     pub text: &'w str,
 }
 
+/// Whether there is a comment on an object.
+fn comments_on(comments: &[(i64, CommentPart, String)], object: i64) -> bool {
+    comments.iter().any(|(of, part, _)| *of == object && *part == CommentPart::Whole)
+}
+
 impl World {
     /// The comments on objects that are there.
     pub(crate) fn descriptions(&self) -> Vec<Description<'_>> {
@@ -26,7 +32,9 @@ impl World {
         let given = comments.filter_map(|(owner, part, text)| self.description(*owner, part, text));
         // Dumps leave out the comment that every database of PostgreSQL has.
         let (object, class, text) = (PUBLIC, PG_NAMESPACE, "standard public schema");
-        given.chain([Description { object, class, column: 0, text }]).collect()
+        let is_given = comments_on(&self.comments, PUBLIC) || self.schemas.lacks_public;
+        let standard = Description { object, class, column: 0, text };
+        given.chain((!is_given).then_some(standard)).collect()
     }
 
     fn description<'w>(
@@ -38,6 +46,7 @@ impl World {
         let table = self.table(owner);
         let (object, class, column) = match part {
             CommentPart::Whole if self.routines.contains(&owner) => (owner, PG_PROC, 0),
+            CommentPart::Whole if self.schemas.name(owner).is_some() => (owner, PG_NAMESPACE, 0),
             CommentPart::Whole => (owner, PG_CLASS, 0),
             CommentPart::Column(number) => {
                 let at = match table {
@@ -51,11 +60,11 @@ impl World {
             }
             CommentPart::Index(name) => {
                 let indexes = table?.indexes();
-                (indexes.iter().find(|index| index.name == name)?.oid, PG_CLASS, 0)
+                (indexes.iter().find(|index| own_name(index.name) == name)?.oid, PG_CLASS, 0)
             }
             CommentPart::Constraint(name) => {
                 let constraints = table?.constraints();
-                (constraints.iter().find(|one| one.name == *name)?.oid, PG_CONSTRAINT, 0)
+                (constraints.iter().find(|one| own_name(&one.name) == name)?.oid, PG_CONSTRAINT, 0)
             }
         };
         Some(Description { object, class, column, text })

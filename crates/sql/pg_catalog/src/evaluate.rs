@@ -422,7 +422,9 @@ impl Context<'_> {
         let (found, what) = match kind {
             types::REGCLASS => (names::class_oid(name, self.world), ("42P01", "relation")),
             types::REGTYPE => (functions::type_oid(name), ("42704", "type")),
-            types::REGNAMESPACE => (functions::namespace_oid(name), ("3F000", "schema")),
+            types::REGNAMESPACE => {
+                (functions::namespace_oid(name, self.world), ("3F000", "schema"))
+            }
             _ => (self.world.role_oid(name), ("42704", "role")),
         };
         found
@@ -439,7 +441,7 @@ impl Context<'_> {
         let name = match kind {
             types::REGCLASS => names::class_name(number, self.world),
             types::REGTYPE => functions::format_type(number, None),
-            types::REGNAMESPACE => functions::namespace_name(number),
+            types::REGNAMESPACE => functions::namespace_name(number, self.world),
             _ => self.world.role_name(number),
         };
         Value::text(&name.unwrap_or_else(|| number.to_string()))

@@ -12,7 +12,8 @@ use sql::Table;
 use sql::catalog::{Identity, ReferentialAction, TableColumn};
 use sql::expression::{Expr, ExprKind};
 use sql::function::Function;
-use sql_session::{Secured, oid};
+use sql::namespace::{is_marked, schema_of, unpinned_name, without_schemas};
+use sql_session::{CatalogSnapshot, Secured, oid};
 use sql_value::Value;
 use std::sync::OnceLock;
 
@@ -80,6 +81,19 @@ pub(crate) fn text(text: impl AsRef<str>) -> Value {
     Value::text(text.as_ref())
 }
 
+/// The number of an object's schema.
+pub(crate) fn namespace(full: &str) -> Value {
+    Value::Int(schema_of(full))
+}
+
+/// A value without the schema of a full name.
+fn without_schema(value: &Value) -> Value {
+    match value {
+        Value::Text(name) if is_marked(name) => text(without_schemas(name)),
+        value => value.clone(),
+    }
+}
+
 fn integers(numbers: impl Iterator<Item = i64>) -> Value {
     Value::Array(numbers.map(Value::Int).collect())
 }
@@ -121,7 +135,7 @@ impl Filler<'_> {
         let fill = |(name, oid): &(String, u32)| {
             let oid = if self.relation.schema == "information_schema" { &0 } else { oid };
             let given = values.iter().find(|(own, _)| own == name);
-            given.map(|(_, value)| value.clone()).unwrap_or_else(|| match oid {
+            given.map(|(_, value)| without_schema(value)).unwrap_or_else(|| match oid {
                 16 => Value::Bool(false),
                 26 if name.ends_with("owner") => Value::Int(OWNER),
                 20 | 21 | 23 | 26 => Value::Int(0),
@@ -139,6 +153,11 @@ impl Filler<'_> {
         self.relation.columns.iter().map(fill).collect()
     }
 
+    /// The name of an object's schema.
+    pub(crate) fn schema(&self, full: &str) -> Value {
+        text(self.world.schema_of(full))
+    }
+
     /// Changes a value of a row.
     fn set(&self, row: &mut Row, column: &str, value: Value) {
         if let Some(at) = self.relation.columns.iter().position(|(name, _)| name == column) {
@@ -147,23 +166,27 @@ impl Filler<'_> {
     }
 
     fn namespaces(&self) -> Vec<Row> {
-        let schemas = [
-            (PG_CATALOG, "pg_catalog"),
-            (PUBLIC, "public"),
-            (INFORMATION_SCHEMA, "information_schema"),
-        ];
+        let of_system = [(PG_CATALOG, "pg_catalog"), (INFORMATION_SCHEMA, "information_schema")];
         let row = |(oid, name): (i64, &str)| {
+            let is_of_user = !matches!(oid, PG_CATALOG | INFORMATION_SCHEMA);
+            let grants = is_of_user.then(|| self.world.grants(Secured::Schema(oid)));
             self.row(&[
                 ("oid", Value::Int(oid)),
                 ("nspname", text(name)),
-                ("nspowner", Value::Int(if oid == PUBLIC { DATABASE_OWNER.0 } else { OWNER })),
-                (
-                    "nspacl",
-                    if oid == PUBLIC { self.world.grants(Secured::Schema) } else { Value::Null },
-                ),
+                ("nspowner", Value::Int(self.schema_owner(oid))),
+                ("nspacl", grants.unwrap_or(Value::Null)),
             ])
         };
-        schemas.into_iter().map(row).collect()
+        of_system.into_iter().chain(self.world.schemas.iter()).map(row).collect()
+    }
+
+    /// As in PostgreSQL, `public` is of the role of all owners of databases at first.
+    pub(crate) fn schema_owner(&self, oid: i64) -> i64 {
+        let owner = |catalog: &CatalogSnapshot| catalog.owner(Secured::Schema(oid));
+        match (oid, self.world.catalog.as_ref().map_or(OWNER, owner)) {
+            (PUBLIC, OWNER) => DATABASE_OWNER.0,
+            (_, owner) => owner,
+        }
     }
 
     fn classes(&self) -> Vec<Row> {
@@ -192,7 +215,7 @@ impl Filler<'_> {
                 rows.push(self.row(&[
                     ("oid", Value::Int(index.oid)),
                     ("relname", text(index.name)),
-                    ("relnamespace", Value::Int(PUBLIC)),
+                    ("relnamespace", namespace(index.name)),
                     ("relkind", text("i")),
                     ("relowner", Value::Int(self.world.owner(table.oid))),
                     ("relam", Value::Int(if index.is_hash { HASH } else { BTREE })),
@@ -212,7 +235,7 @@ impl Filler<'_> {
         self.row(&[
             ("oid", Value::Int(view.oid)),
             ("relname", text(&view.view.name)),
-            ("relnamespace", Value::Int(PUBLIC)),
+            ("relnamespace", namespace(&view.view.name)),
             ("relkind", text("v")),
             ("relowner", Value::Int(self.world.owner(view.oid))),
             ("relacl", self.world.grants(Secured::Relation(view.oid))),
@@ -234,7 +257,7 @@ impl Filler<'_> {
         self.row(&[
             ("oid", Value::Int(table.oid)),
             ("relname", text(&table.table.name)),
-            ("relnamespace", Value::Int(PUBLIC)),
+            ("relnamespace", namespace(&table.table.name)),
             ("relkind", text("r")),
             ("relowner", Value::Int(self.world.owner(table.oid))),
             ("relacl", self.world.grants(Secured::Relation(table.oid))),
@@ -415,7 +438,7 @@ impl Filler<'_> {
                 rows.push(self.row(&[
                     ("oid", Value::Int(constraint.oid)),
                     ("conname", text(&constraint.name)),
-                    ("connamespace", Value::Int(PUBLIC)),
+                    ("connamespace", namespace(&table.table.name)),
                     ("contype", text(constraint.kind)),
                     ("convalidated", Value::Bool(true)),
                     ("conrelid", Value::Int(table.oid)),
@@ -501,7 +524,7 @@ impl Filler<'_> {
     fn tables(&self) -> Vec<Row> {
         let row = |table: &TableInfo| {
             self.row(&[
-                ("schemaname", text("public")),
+                ("schemaname", self.schema(&table.table.name)),
                 ("tablename", text(&table.table.name)),
                 (
                     "tableowner",
@@ -519,7 +542,7 @@ impl Filler<'_> {
             for index in table.indexes() {
                 let definition = self.world.index_definition(index.oid).unwrap_or_default();
                 rows.push(self.row(&[
-                    ("schemaname", text("public")),
+                    ("schemaname", self.schema(&table.table.name)),
                     ("tablename", text(&table.table.name)),
                     ("indexname", text(index.name)),
                     ("indexdef", text(definition)),
@@ -532,7 +555,7 @@ impl Filler<'_> {
     fn views(&self) -> Vec<Row> {
         let row = |view: &ViewInfo| {
             self.row(&[
-                ("schemaname", text("public")),
+                ("schemaname", self.schema(&view.view.name)),
                 ("viewname", text(&view.view.name)),
                 (
                     "viewowner",
@@ -551,16 +574,23 @@ pub(crate) fn default_oid(table: i64, at: usize) -> i64 {
 }
 
 /// The sequence that a default draws from.
-pub(crate) fn drawn(default: &Expr) -> Option<&str> {
+pub(crate) fn drawn(default: &Expr) -> Option<String> {
     let mut found = None;
     default.visit(&mut |part| {
         if let ExprKind::Function { function: Function::NextValue, arguments } = &part.kind
             && let Some(ExprKind::Text(name)) = arguments.first().map(|argument| &argument.kind)
         {
-            found = Some(name.strip_prefix("public.").unwrap_or(name));
+            found = Some(sequence_name(name));
         }
     });
     found
+}
+
+/// The full name in an argument of `nextval` in a default.
+fn sequence_name(written: &str) -> String {
+    let name = written.strip_prefix("public.").unwrap_or(written);
+    let inner = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    unpinned_name(inner.filter(|inner| is_marked(inner)).unwrap_or(name))
 }
 
 /// Whether a default is shown: that of an identity column is none.
@@ -586,8 +616,10 @@ pub(crate) fn default_text(
         ExprKind::Function { function: Function::NextValue, arguments } => {
             let name = arguments.first().map(|argument| &argument.kind);
             let Some(ExprKind::Text(name)) = name else { return table_expression(table, default) };
-            let name = name.strip_prefix("public.").unwrap_or(name);
-            format!("nextval('{}'::regclass)", world.qualified(name).replace('\'', "''"))
+            format!(
+                "nextval('{}'::regclass)",
+                world.qualified(&sequence_name(name)).replace('\'', "''")
+            )
         }
         ExprKind::Integer(number) => number.to_string(),
         ExprKind::Number(digits) => digits.clone(),

@@ -427,14 +427,10 @@ fn factor_layout(
 }
 
 /// The sequence that a name without arguments names.
-fn sequence(name: &ast::ObjectName, world: &World) -> Option<String> {
+pub fn sequence(name: &ast::ObjectName, world: &World) -> Option<String> {
     let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(folded).collect();
-    let own = match parts.as_slice() {
-        [name] => name,
-        [schema, name] if schema == "public" => name,
-        _ => return None,
-    };
-    world.sequence_named(own).map(|found| found.name.clone())
+    let named = |full: &str| world.sequence_named(full).map(|found| found.name.clone());
+    world.schemas.lookup(&world.path, &parts, named)
 }
 
 fn unknown(name: &ast::ObjectName) -> SqlError {

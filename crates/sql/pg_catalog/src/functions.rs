@@ -6,6 +6,7 @@ use crate::names;
 use crate::operators::{bool_of, elements_of, int_of, text_of};
 use crate::types::{self, folded};
 use crate::world::World;
+use sql::namespace::schema_of;
 use sql_session::SqlError;
 use sql_value::Value;
 use sqlparser::ast::{self, Expr};
@@ -80,7 +81,7 @@ pub fn without_parentheses(name: &str, world: &World) -> Option<Value> {
         "current_user" | "user" | "current_role" => Value::text(&world.user),
         "session_user" => Value::text(&world.session_user),
         "current_catalog" => Value::text(&world.database),
-        "current_schema" => Value::text("public"),
+        "current_schema" => current_schema(world),
         _ => return None,
     })
 }
@@ -94,12 +95,12 @@ pub fn call(name: &str, values: &[Value], world: &World) -> Result<Value, SqlErr
         "current_database" | "current_catalog" => Value::text(&world.database),
         "current_user" | "user" => Value::text(&world.user),
         "session_user" => Value::text(&world.session_user),
-        "current_schema" => Value::text("public"),
+        "current_schema" => current_schema(world),
         "current_schemas" => {
             let implicit = values.first().and_then(bool_of) == Some(true);
-            let schemas = [("pg_catalog", implicit), ("public", world.searches_public())];
-            let schemas = schemas.into_iter().filter(|(_, is_in)| *is_in);
-            Value::Array(schemas.map(|(schema, _)| Value::text(schema)).collect())
+            let searched = world.path.schemas().iter().filter_map(|id| world.schemas.name(*id));
+            let schemas = implicit.then_some("pg_catalog").into_iter().chain(searched);
+            Value::Array(schemas.map(Value::text).collect())
         }
         "obj_description" => {
             texts(number(0).and_then(|oid| world.comment(oid, text(1).as_deref(), 0)))
@@ -141,7 +142,7 @@ fn object(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError
         }
         "to_regtype" => text(0).and_then(|name| type_oid(&name)).map_or(Value::Null, Value::Int),
         "to_regnamespace" => {
-            text(0).and_then(|name| namespace_oid(&name)).map_or(Value::Null, Value::Int)
+            text(0).and_then(|name| namespace_oid(&name, world)).map_or(Value::Null, Value::Int)
         }
         "quote_ident" => texts(text(0).map(|name| crate::world::quoted(&name))),
         "quote_literal" => texts(text(0).map(|text| format!("'{}'", text.replace('\'', "''")))),
@@ -196,14 +197,16 @@ fn about_object(name: &str, values: &[Value], world: &World) -> Result<Value, Sq
         }),
         "pg_get_constraintdef" => texts(number(0).and_then(|oid| world.constraint_definition(oid))),
         "pg_table_is_visible" => match number(0) {
-            Some(oid) => match names::namespace_of(oid, world) {
-                Some(schema) => Value::Bool(schema != "information_schema"),
-                None => Value::Null,
-            },
+            Some(oid) => names::is_visible(oid, world).map_or(Value::Null, Value::Bool),
             None => Value::Null,
         },
+        "pg_function_is_visible" => {
+            let routine = number(0).and_then(|oid| world.routine(oid));
+            let is_in_path = |schema: i64| world.path.schemas().contains(&schema);
+            let schema = routine.map(|routine| schema_of(&routine.signature.name));
+            Value::Bool(schema.is_none_or(is_in_path))
+        }
         "pg_type_is_visible"
-        | "pg_function_is_visible"
         | "pg_collation_is_visible"
         | "pg_operator_is_visible"
         | "pg_opclass_is_visible"
@@ -487,18 +490,27 @@ pub fn type_oid(name: &str) -> Option<i64> {
     internal.or_else(|| types::by_name(bare).map(i64::from))
 }
 
-pub fn namespace_oid(name: &str) -> Option<i64> {
-    Some(match name {
-        "pg_catalog" => fill::PG_CATALOG,
-        "public" => fill::PUBLIC,
-        "information_schema" => fill::INFORMATION_SCHEMA,
-        _ => return None,
-    })
+/// The number of a schema by its name, which may have quotes.
+pub fn namespace_oid(name: &str, world: &World) -> Option<i64> {
+    match &*names::split_name(name).join(".") {
+        "pg_catalog" => Some(fill::PG_CATALOG),
+        "information_schema" => Some(fill::INFORMATION_SCHEMA),
+        name => world.schemas.find(name),
+    }
 }
 
-pub fn namespace_name(oid: i64) -> Option<String> {
-    let names = ["pg_catalog", "public", "information_schema"];
-    names.into_iter().find(|name| namespace_oid(name) == Some(oid)).map(str::to_owned)
+pub fn namespace_name(oid: i64, world: &World) -> Option<String> {
+    match oid {
+        fill::PG_CATALOG => Some("pg_catalog".to_owned()),
+        fill::INFORMATION_SCHEMA => Some("information_schema".to_owned()),
+        oid => world.schemas.name(oid).map(crate::world::quoted),
+    }
+}
+
+/// The schema in which new objects are created; null if the search path has none.
+fn current_schema(world: &World) -> Value {
+    let first = world.path.schemas().first().and_then(|id| world.schemas.name(*id));
+    first.map_or(Value::Null, Value::text)
 }
 
 #[cfg(test)]

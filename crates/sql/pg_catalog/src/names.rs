@@ -2,7 +2,7 @@
 
 use crate::fill::{INFORMATION_SCHEMA, types};
 use crate::relations::{self, Relation};
-use crate::world::{TableInfo, World, quoted};
+use crate::world::World;
 use sql_value::Value;
 
 /// The number of a relation. Those of `information_schema` follow their place in the list.
@@ -15,30 +15,19 @@ pub fn relation_oid(relation: &Relation) -> i64 {
     INFORMATION_SCHEMA + 1 + at as i64
 }
 
-/// The schema of a relation.
-pub fn namespace_of(oid: i64, world: &World) -> Option<&'static str> {
-    if world.table(oid).is_some() || world.index(oid).is_some() || world.view(oid).is_some() {
-        return Some("public");
+/// Whether the search path finds a relation by its name alone; `None` if there is none.
+pub fn is_visible(oid: i64, world: &World) -> Option<bool> {
+    if let Some(full) = world.relation_name(oid) {
+        return Some(world.is_visible(full));
     }
-    if world.sequence(oid).is_some() {
-        return Some("public");
-    }
-    relations::all().iter().find(|one| relation_oid(one) == oid).map(|relation| relation.schema)
+    let relation = relations::all().iter().find(|one| relation_oid(one) == oid)?;
+    Some(relation.schema != "information_schema")
 }
 
 /// The name of a relation, index or catalog relation with this number, as `regclass` prints it.
 pub fn class_name(oid: i64, world: &World) -> Option<String> {
-    if let Some(table) = world.table(oid) {
-        return Some(quoted(&table.table.name));
-    }
-    if let Some((_, index)) = world.index(oid) {
-        return Some(quoted(index.name));
-    }
-    if let Some(view) = world.view(oid) {
-        return Some(quoted(&view.view.name));
-    }
-    if let Some(sequence) = world.sequence(oid) {
-        return Some(quoted(&sequence.name));
+    if let Some(full) = world.relation_name(oid) {
+        return Some(world.qualified(full));
     }
     let relation = relations::all().iter().find(|relation| relation_oid(relation) == oid)?;
     Some(match relation.schema {
@@ -55,27 +44,12 @@ pub fn class_oid(name: &str, world: &World) -> Option<i64> {
         [schema, name] => (Some(schema.as_str()), name),
         _ => return None,
     };
-    if matches!(schema, None | Some("public")) {
-        let named = |table: &&TableInfo| table.table.name == *name;
-        if let Some(table) = world.tables.iter().find(named) {
-            return Some(table.oid);
-        }
-        if let Some(view) = world.views.iter().find(|view| view.view.name == *name) {
-            return Some(view.oid);
-        }
-        if let Some(sequence) = world.sequence_named(name) {
-            return Some(crate::sequences::oid_of(sequence));
-        }
-        let indexes = world.tables.iter().flat_map(TableInfo::indexes);
-        if let Some(index) = indexes.into_iter().find(|index| index.name == name.as_str()) {
-            return Some(index.oid);
-        }
-    }
-    relations::find(schema, name).map(relation_oid)
+    let of_user = world.named_relation(&parts);
+    of_user.or_else(|| relations::find(schema, name).map(relation_oid))
 }
 
 /// The parts of a name, folded to lower case outside of double quotes.
-fn split_name(name: &str) -> Vec<String> {
+pub fn split_name(name: &str) -> Vec<String> {
     let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
     for letter in name.trim().chars() {
         match letter {

@@ -1,6 +1,7 @@
 //! Owners, grants, and the functions on privileges.
 
 use crate::fill::{self, Filler, OWNER, Row, text};
+use crate::functions::namespace_oid;
 use crate::names;
 use crate::operators::{int_of, text_of};
 use crate::roles::role_of;
@@ -70,19 +71,36 @@ pub(crate) fn has(name: &str, world: &World, values: &[Value]) -> Result<Value, 
     let (of, privileges) = (&values[0], values.last().and_then(text_of).unwrap_or_default());
     let Some(catalog) = &world.catalog else { return Ok(Value::Bool(true)) };
     let named = text_of(of).unwrap_or_default();
-    let plain = named.rsplit('.').next().unwrap_or_default().trim_matches('"');
+    // Everybody may look into the schemas of the system, and nobody creates objects there.
+    let of_system = || Value::Bool(privileges.trim().eq_ignore_ascii_case("usage"));
+    let full;
     let secured = match name {
         "has_schema_privilege" => match int_of(of) {
-            Some(fill::PUBLIC) => Secured::Schema,
-            None if plain == "public" => Secured::Schema,
-            // Everybody may look into the other schemas, and nobody creates objects there.
-            _ => return Ok(Value::Bool(privileges.eq_ignore_ascii_case("usage"))),
+            Some(fill::PG_CATALOG | fill::INFORMATION_SCHEMA) => return Ok(of_system()),
+            Some(oid) => Secured::Schema(oid),
+            None => match namespace_oid(&named, world) {
+                Some(fill::PG_CATALOG | fill::INFORMATION_SCHEMA) => return Ok(of_system()),
+                Some(oid) => Secured::Schema(oid),
+                None => {
+                    let message = format!("schema \"{named}\" does not exist");
+                    return Err(SqlError::new("3F000", message));
+                }
+            },
         },
         "has_database_privilege" => Secured::Database,
-        "has_sequence_privilege" => Secured::Sequence(plain),
+        "has_sequence_privilege" => {
+            let oid = relation(world, of, &named)?;
+            full = world.relation_name(oid).unwrap_or_default().to_owned();
+            Secured::Sequence(&full)
+        }
         "has_function_privilege" => {
-            let routine = plain.split('(').next().unwrap_or_default();
-            Secured::Routine(routine)
+            let name = names::split_name(named.split('(').next().unwrap_or_default());
+            let routine = |full: &str| {
+                let mut all = world.routine_facts.iter();
+                all.any(|one| one.signature.name == full).then(|| full.to_owned())
+            };
+            full = world.schemas.lookup(&world.path, &name, routine).unwrap_or_default();
+            Secured::Routine(&full)
         }
         _ => match relation(world, of, &named)? {
             oid if oid >= FIRST_OID => Secured::Relation(oid),
@@ -130,7 +148,7 @@ impl Filler<'_> {
                 ("grantor", name(one.grantor)),
                 ("grantee", name(one.grantee)),
                 ("table_catalog", text(&self.world.database)),
-                ("table_schema", text("public")),
+                ("table_schema", self.schema(&one.table)),
                 ("table_name", text(&one.table)),
                 ("privilege_type", text(one.privilege)),
                 ("is_grantable", yes(one.is_grantable)),

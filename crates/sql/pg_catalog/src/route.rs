@@ -77,9 +77,8 @@ impl CatalogQuery {
             return None;
         }
         let world = world();
-        if !seen.sequences.iter().all(|name| world.sequence_named(name).is_some()) {
-            return None;
-        }
+        let named = seen.sequences.iter().map(|name| from::sequence(name, &world));
+        let sequences = named.collect::<Option<Vec<String>>>()?;
         let mut parameters = types.to_vec();
         parameters.resize(parameters.len().max(seen.parameters), 0);
         for oid in &mut parameters {
@@ -102,7 +101,7 @@ impl CatalogQuery {
                     column.oid = crate::types::TEXT;
                 }
             }
-            Self { query: query.as_ref().clone(), columns, parameters, sequences: seen.sequences }
+            Self { query: query.as_ref().clone(), columns, parameters, sequences }
         }))
     }
 
@@ -110,7 +109,7 @@ impl CatalogQuery {
         &self.columns
     }
 
-    /// The names of the sequences whose rows it reads.
+    /// The full names of the sequences whose rows it reads.
     pub fn sequences(&self) -> &[String] {
         &self.sequences
     }
@@ -181,7 +180,7 @@ struct Seen {
     /// Whether the text has the column of a sequence.
     reads_sequence: bool,
     /// Other names, if the text has such a column.
-    sequences: Vec<String>,
+    sequences: Vec<ast::ObjectName>,
     /// The largest number of a parameter.
     parameters: usize,
 }
@@ -204,8 +203,8 @@ impl Visitor for Seen {
         self.has_tables = true;
         match from::relation(name) {
             Some(_) => self.has_relations = true,
-            None if self.ctes.contains(&last) => {}
-            None if self.reads_sequence => self.sequences.push(last),
+            None if name.0.len() == 1 && self.ctes.contains(&last) => {}
+            None if self.reads_sequence => self.sequences.push(name.clone()),
             None => self.has_others = true,
         }
         ControlFlow::Continue(())

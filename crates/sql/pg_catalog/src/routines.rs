@@ -1,6 +1,6 @@
 //! Functions and procedures of the user, and the languages.
 
-use crate::fill::{Filler, OWNER, PUBLIC, Row, text};
+use crate::fill::{Filler, OWNER, Row, namespace, text};
 use crate::world::World;
 use sql::procedure::{ParameterMode, Returns, Volatility};
 use sql_session::{RoutineFacts, Secured, oid};
@@ -75,7 +75,7 @@ impl Filler<'_> {
         self.row(&[
             ("oid", Value::Int(routine.oid)),
             ("proname", text(&signature.name)),
-            ("pronamespace", Value::Int(PUBLIC)),
+            ("pronamespace", namespace(&signature.name)),
             ("proowner", Value::Int(owner)),
             ("prolang", Value::Int(language.map_or(0, |(oid, _)| oid))),
             ("procost", Value::Float(100.0)),

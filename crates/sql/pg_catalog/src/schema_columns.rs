@@ -30,7 +30,7 @@ pub(crate) fn values(
     let udt = type_row(Some(i64::from(oid::of_type(sql_type))), "").map(|(_, name)| text(name));
     let mut values = vec![
         ("table_catalog", text(&world.database)),
-        ("table_schema", text("public")),
+        ("table_schema", text(world.schema_of(&table.name))),
         ("table_name", text(&table.name)),
         ("column_name", text(name)),
         ("ordinal_position", Value::Int(at as i64 + 1)),

@@ -1,9 +1,10 @@
 //! Sequences: their rows, and the row that each one is as a relation.
 
 use crate::evaluate::{Layout, LayoutColumn};
-use crate::fill::{Filler, OWNER, PUBLIC, Row, default_oid, drawn, has_default, text};
+use crate::fill::{Filler, OWNER, Row, default_oid, drawn, has_default, namespace, text};
 use crate::types::{BOOL, INT8};
 use crate::world::World;
+use sql::namespace::own_name;
 use sql_session::{Secured, SequenceFacts, SqlError, oid};
 use sql_value::Value;
 
@@ -46,7 +47,7 @@ impl World {
             .as_ref()
             .map(|catalog| catalog.has_privilege(self.role, Secured::Sequence(name), "SELECT"));
         if !matches!(readable, None | Some(Ok(Some(true)))) {
-            let message = format!("permission denied for sequence {name}");
+            let message = format!("permission denied for sequence {}", own_name(name));
             return Err(SqlError::new("42501", message));
         }
         let (last, is_called) = self.sequence_states.get(name).copied().unwrap_or((1, false));
@@ -77,7 +78,7 @@ impl Filler<'_> {
             self.row(&[
                 ("oid", Value::Int(oid_of(sequence))),
                 ("relname", text(&sequence.name)),
-                ("relnamespace", Value::Int(PUBLIC)),
+                ("relnamespace", namespace(&sequence.name)),
                 ("relkind", text("S")),
                 ("relowner", Value::Int(owner)),
                 ("relacl", self.world.grants(Secured::Sequence(&sequence.name))),
@@ -135,7 +136,7 @@ impl Filler<'_> {
             for (at, column) in table.table.columns.iter().enumerate() {
                 let default = column.default.as_ref().filter(|_| has_default(column));
                 let sequence = default.and_then(drawn);
-                if let Some(of) = sequence.and_then(|name| self.world.sequence_named(name)) {
+                if let Some(of) = sequence.and_then(|name| self.world.sequence_named(&name)) {
                     let default = (PG_ATTRDEF, default_oid(table.oid, at));
                     rows.push(row(default, (oid_of(of), 0), "n"));
                 }

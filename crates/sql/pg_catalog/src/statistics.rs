@@ -30,7 +30,7 @@ impl Filler<'_> {
             let width = i64::from(oid::length(&column.sql_type));
             let common = known.common.iter();
             self.row(&[
-                ("schemaname", text("public")),
+                ("schemaname", self.schema(&table.table.name)),
                 ("tablename", text(&table.table.name)),
                 ("attname", text(&column.name)),
                 ("null_frac", Value::Float(known.null_fraction)),

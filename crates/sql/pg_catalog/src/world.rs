@@ -3,7 +3,8 @@
 use crate::sequences::SequenceState;
 use procedure::table_expression;
 use sql::catalog::{ForeignKey, ReferentialAction};
-use sql::{SqlType, Table, View};
+use sql::namespace::{own_name, schema_of};
+use sql::{Schemas, SearchPath, SqlType, Table, View};
 use sql_session::{
     CatalogSnapshot, CommentPart, Role, RoutineFacts, SequenceFacts, TableStatistics,
 };
@@ -12,6 +13,9 @@ use std::collections::BTreeMap;
 /// A database with its session.
 #[derive(Clone, Debug, Default)]
 pub struct World {
+    pub schemas: Schemas,
+    /// The schemas that the session searches.
+    pub path: SearchPath,
     pub tables: Vec<TableInfo>,
     pub views: Vec<ViewInfo>,
     /// Numbers of the functions and procedures.
@@ -173,18 +177,74 @@ impl World {
         self.tables.iter().find(|table| table.oid == oid)
     }
 
-    /// A name of the schema `public`, with the schema unless it is in the search path.
-    pub(crate) fn qualified(&self, name: &str) -> String {
-        match self.searches_public() {
-            true => quoted(name),
-            false => format!("public.{}", quoted(name)),
+    /// The name of a relation, with its schema unless the search path finds it without.
+    pub(crate) fn qualified(&self, full: &str) -> String {
+        match self.is_visible(full) {
+            true => quoted(own_name(full)),
+            false => self.with_schema(full),
         }
     }
 
-    /// Whether the search path has the schema `public`.
-    pub(crate) fn searches_public(&self) -> bool {
-        let path = self.settings.iter().find(|(name, _)| name == "search_path");
-        path.is_none_or(|(_, path)| path.contains("public"))
+    /// The name of an object with its schema.
+    pub(crate) fn with_schema(&self, full: &str) -> String {
+        format!("{}.{}", quoted(self.schema_of(full)), quoted(own_name(full)))
+    }
+
+    /// The name of an object's schema.
+    pub(crate) fn schema_of(&self, full: &str) -> &str {
+        self.schemas.name(schema_of(full)).unwrap_or_default()
+    }
+
+    /// Whether the search path finds this relation by its name alone.
+    pub(crate) fn is_visible(&self, full: &str) -> bool {
+        let found = self.find_relation(&[own_name(full)], |other| Some(other == full));
+        found == Some(true)
+    }
+
+    /// The first relation that a name means; `then` takes its full name.
+    fn find_relation<T>(
+        &self,
+        parts: &[impl AsRef<str>],
+        then: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        self.schemas.lookup(&self.path, parts, |full| match self.relation_oid(full) {
+            Some(_) => then(full),
+            None => None,
+        })
+    }
+
+    /// The number of the relation or index that a name means.
+    pub(crate) fn named_relation(&self, parts: &[String]) -> Option<i64> {
+        self.find_relation(parts, |full| self.relation_oid(full))
+    }
+
+    /// The number of the relation or index with this full name.
+    fn relation_oid(&self, full: &str) -> Option<i64> {
+        if let Some(table) = self.tables.iter().find(|table| table.table.name == full) {
+            return Some(table.oid);
+        }
+        if let Some(view) = self.views.iter().find(|view| view.view.name == full) {
+            return Some(view.oid);
+        }
+        if let Some(sequence) = self.sequence_named(full) {
+            return Some(crate::sequences::oid_of(sequence));
+        }
+        let of_table = |table: &&TableInfo| schema_of(&table.table.name) == schema_of(full);
+        let tables = self.tables.iter().filter(of_table);
+        let mut indexes = tables.flat_map(TableInfo::indexes);
+        indexes.find(|index| index.name == full).map(|index| index.oid)
+    }
+
+    /// The full name of the relation or index with this number.
+    pub(crate) fn relation_name(&self, oid: i64) -> Option<&str> {
+        if let Some(table) = self.table(oid) {
+            return Some(&table.table.name);
+        }
+        if let Some((_, index)) = self.index(oid) {
+            return Some(index.name);
+        }
+        let view = self.view(oid).map(|view| &*view.view.name);
+        view.or_else(|| self.sequence(oid).map(|sequence| &*sequence.name))
     }
 
     /// The view with this number.
@@ -231,8 +291,8 @@ impl World {
         let unique = if index.is_unique { "UNIQUE " } else { "" };
         let method = if index.is_hash { "hash" } else { "btree" };
         let columns = table.column_names(index.columns);
-        let (name, on) = (quoted(index.name), quoted(&table.table.name));
-        Some(format!("CREATE {unique}INDEX {name} ON public.{on} USING {method} ({columns})"))
+        let (name, on) = (quoted(own_name(index.name)), self.with_schema(&table.table.name));
+        Some(format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({columns})"))
     }
 }
 

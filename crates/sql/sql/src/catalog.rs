@@ -1,6 +1,7 @@
 //! Tables, keys and indexes of a schema.
 
 use crate::expression::Expr;
+use crate::namespace::Schemas;
 use crate::query::Select;
 use crate::types::{Field, SqlType};
 use layout::{IndexKind, Schema};
@@ -16,6 +17,7 @@ pub struct Catalog {
     pub tables: Vec<Table>,
     /// The views of an SQL session; each sees those before it.
     pub views: Vec<View>,
+    pub schemas: Schemas,
 }
 
 /// A query with a name, which statements read as a table.

@@ -154,8 +154,11 @@ impl Reader<'_> {
     }
 
     fn routine(&self, name: &ObjectName) -> Option<usize> {
-        let own = name.0.last()?.as_ident().map(ident_name)?;
-        self.surroundings.routines.iter().position(|routine| routine.name == own)
+        let parts: Option<Vec<_>> =
+            name.0.iter().map(|part| part.as_ident().map(ident_name)).collect();
+        let named =
+            |full: &str| self.surroundings.routines.iter().position(|routine| routine.name == full);
+        self.catalog.schemas.lookup(self.source.path(), &parts?, named)
     }
 
     fn call(&self, resolver: &mut Resolver<'_>, call: &WrittenCall<'_>) -> Result<Call> {

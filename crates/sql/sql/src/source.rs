@@ -1,5 +1,6 @@
 //! A named text, and positions in it.
 
+use crate::namespace::SearchPath;
 use sqlparser::tokenizer::{Location, Span};
 
 /// Maximum number of bytes of a file.
@@ -13,6 +14,7 @@ pub struct Source {
     name: String,
     text: String,
     lines: Vec<usize>,
+    path: SearchPath,
 }
 
 impl Source {
@@ -20,7 +22,18 @@ impl Source {
     pub fn new(name: &str, text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        Self { name: name.to_owned(), text: text.to_owned(), lines }
+        Self { name: name.to_owned(), text: text.to_owned(), lines, path: SearchPath::default() }
+    }
+
+    /// The same text; its names without a schema are looked up in these ones.
+    pub fn with_path(mut self, path: SearchPath) -> Self {
+        self.path = path;
+        self
+    }
+
+    /// The schemas in which names without one are looked up.
+    pub fn path(&self) -> &SearchPath {
+        &self.path
     }
 
     /// The file's name in errors.

@@ -5,6 +5,20 @@ use sql::SqlType;
 use sql::expression::{Expr, ExprKind};
 use std::sync::Arc;
 
+/// These functions with another current schema.
+pub(crate) fn with_schema(
+    constants: &[(String, Expr)],
+    schema: Option<&str>,
+) -> Arc<[(String, Expr)]> {
+    let kind = schema.map_or(ExprKind::Null, |schema| ExprKind::Text(schema.to_owned()));
+    let value = Expr { kind, sql_type: SqlType::Text };
+    let replaced = |(name, old): &(String, Expr)| match &**name {
+        "current_schema" => (name.clone(), value.clone()),
+        _ => (name.clone(), old.clone()),
+    };
+    constants.iter().map(replaced).collect()
+}
+
 /// The functions of a session, by name.
 pub(crate) fn constants(
     database: &str,

@@ -52,6 +52,8 @@ pub struct ErrorFields {
     pub hint: Option<String>,
     /// The character of the statement's text at which the error is, from 1.
     pub position: Option<u32>,
+    /// That of `table`, unless it is `public`.
+    pub schema: Option<String>,
     pub table: Option<String>,
     pub column: Option<String>,
     pub constraint: Option<String>,
@@ -66,6 +68,7 @@ impl SqlError {
             detail: None,
             hint: None,
             position: None,
+            schema: None,
             table: None,
             column: None,
             constraint: None,

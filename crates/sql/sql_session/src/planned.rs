@@ -8,7 +8,7 @@ use crate::parse_error::parse_error;
 use interpreter::{Effects, Routine, SingleStatement, Tables};
 use planner::{Knowledge, PlanError};
 use sql::query::Query;
-use sql::{Action, Call, Source, SqlType, Surroundings, read_statement};
+use sql::{Action, Call, SearchPath, Source, SqlType, Surroundings, read_statement};
 
 /// A resolved and planned statement.
 pub(crate) struct Planned {
@@ -103,10 +103,10 @@ pub(crate) fn plan_text(
     knowledge: Knowledge<'_>,
     tables: &Tables,
     surroundings: Surroundings<'_>,
-    text: &str,
+    (text, path): (&str, &SearchPath),
     types: &[SqlType],
 ) -> Result<Planned, SqlError> {
-    let source = Source::new("statement", text);
+    let source = Source::new("statement", text).with_path(path.clone());
     let resolved = read_statement(&source, knowledge.catalog, surroundings, types)
         .map_err(|error| parse_error(&error, text))?;
     let action = match resolved.action {
@@ -135,7 +135,11 @@ pub(crate) fn is_block(text: &str) -> bool {
 /// Compiles the routine of a `DO`.
 ///
 /// Decision: docs/decisions/0366-do-is-a-routine-without-a-name.md
-pub(crate) fn plan_block(version: &Version, text: &str) -> Result<Planned, SqlError> {
+pub(crate) fn plan_block(
+    version: &Version,
+    text: &str,
+    path: &SearchPath,
+) -> Result<Planned, SqlError> {
     let all = tokens(text)?;
     let (mut body, mut rest) = (None, all.iter().skip(1));
     while let Some(token) = rest.next() {
@@ -157,7 +161,7 @@ pub(crate) fn plan_block(version: &Version, text: &str) -> Result<Planned, SqlEr
     let body = body.ok_or_else(|| SqlError::new("42601", "no inline code specified"))?;
     // PostgreSQL has this name for it.
     let created = format!("CREATE PROCEDURE inline_code_block() LANGUAGE plpgsql AS {body}");
-    let routine = version.compile_unnamed(&created)?;
+    let routine = version.compile_unnamed(&created, path)?;
     Ok(Planned { parameters: Vec::new(), action: PlannedAction::Block(Box::new(routine)) })
 }
 
@@ -179,7 +183,7 @@ pub(crate) fn compile_text(
     tables: &Tables,
     text: &str,
 ) -> Result<(SingleStatement, Vec<SqlType>), SqlError> {
-    let planned = plan_own(knowledge, tables, text, &[])?;
+    let planned = plan_own(knowledge, tables, (text, &SearchPath::default()), &[])?;
     Ok((planned.1.statement, planned.0))
 }
 
@@ -190,22 +194,24 @@ pub(crate) fn compile_typed(
     text: &str,
     types: &[SqlType],
 ) -> Result<SingleStatement, SqlError> {
+    let text = (text, &SearchPath::default());
     plan_own(knowledge, tables, text, types).map(|(_, planned)| planned.statement)
 }
 
-/// Plans a query of ours without parameters.
+/// Plans a query without parameters.
 pub(crate) fn plan_rows(
     knowledge: Knowledge<'_>,
     tables: &Tables,
     text: &str,
+    path: &SearchPath,
 ) -> Result<PlannedQuery, SqlError> {
-    plan_own(knowledge, tables, text, &[]).map(|(_, planned)| planned)
+    plan_own(knowledge, tables, (text, path), &[]).map(|(_, planned)| planned)
 }
 
 fn plan_own(
     knowledge: Knowledge<'_>,
     tables: &Tables,
-    text: &str,
+    text: (&str, &SearchPath),
     types: &[SqlType],
 ) -> Result<(Vec<SqlType>, PlannedQuery), SqlError> {
     let constants = std::sync::Arc::default();

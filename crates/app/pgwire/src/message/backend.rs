@@ -144,8 +144,8 @@ pub fn error_response(buffer: &mut Vec<u8>, error: &SqlError) {
     writer.byte(b'S').text(severity).byte(b'V').text(severity);
     writer.byte(b'C').text(&error.sqlstate).byte(b'M').text(&error.message);
     let position = error.position.map(|position| position.to_string());
-    // All tables are in this schema.
-    let schema = error.table.as_ref().map(|_| "public".to_owned());
+    let schema = error.table.as_ref();
+    let schema = schema.map(|_| error.schema.clone().unwrap_or_else(|| "public".to_owned()));
     let optional = [
         (b'D', &error.detail),
         (b'H', &error.hint),

@@ -97,6 +97,77 @@ fn psqls_commands_print_what_they_print_in_postgresql() {
     assert!(differences.is_empty(), "{differences}");
 }
 
+const SCHEMAS: [&str; 14] = [
+    "create schema s",
+    "create schema \"Other One\"",
+    "create table t (id int primary key, a text)",
+    "create table s.t (id serial primary key, a text not null default 'x' check (id > 0))",
+    "create table s.u (id int primary key, t int references s.t on delete cascade, p int references t)",
+    "create index on s.u (p)",
+    "create view s.v as select t.a, p.a as other from s.t left join t p on p.id = t.id",
+    "create view v as select a from s.t where id > 1",
+    "create sequence s.q",
+    "create function s.f(n int) returns int language sql as 'select n'",
+    "create table \"Other One\".\"T t\" (id int)",
+    "comment on table s.t is 'of s'",
+    "comment on schema s is 'a schema'",
+    "alter table \"Other One\".\"T t\" rename to plain",
+];
+
+/// Commands with equal output, once with each path.
+const OF_SCHEMAS: [&str; 25] = [
+    "\\dn",
+    "\\dn+ s",
+    "\\dn s",
+    "\\d",
+    "\\dt",
+    "\\dt *.t",
+    "\\dt s.*",
+    "\\dt+ s.u",
+    "\\d t",
+    "\\d s.t",
+    "\\d+ s.u",
+    "\\d s.v",
+    "\\d+ s.v",
+    "\\d+ v",
+    "\\di s.*",
+    "\\ds s.*",
+    "\\dv s.*",
+    "\\df s.*",
+    "\\d \"Other One\".plain",
+    "select 's.t'::regclass, to_regclass('t'), 's.u_pkey'::regclass, to_regclass('s.none'), to_regnamespace('s')",
+    "select current_schema(), current_schemas(false), current_schemas(true)",
+    "select table_schema, table_name, table_type from information_schema.tables \
+     where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2",
+    "select schemaname, tablename, indexname, indexdef from pg_indexes where schemaname <> 'pg_catalog' order by 1, 2, 3",
+    "select n.nspname, c.relname, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+     where n.nspname in ('s', 'public', 'Other One') order by 1, 2, 3",
+    "select conname, connamespace::regnamespace, conrelid::regclass, confrelid::regclass, pg_get_constraintdef(oid) \
+     from pg_constraint where contype <> 'c' and connamespace in ('s'::regnamespace, 'public'::regnamespace) order by 1, 3",
+];
+
+#[test]
+fn schemas_are_shown_as_in_postgresql() {
+    let Some(reference) = Reference::start("schemas") else { return };
+    let world = World::new();
+    reference.psql(&SCHEMAS);
+    let created = world.psql(&SCHEMAS).expect("psql is installed with the server");
+    assert!(!created.contains("ERROR"), "{created}");
+    let mut differences = String::new();
+    for path in ["public", "s, public", "public, s", "''"] {
+        let path = format!("set search_path = {path}");
+        for command in OF_SCHEMAS {
+            // Either may have a cast that fails, with the same error.
+            let theirs = reference.psql(&[&path, command]);
+            let ours = world.psql(&[&path, command]).expect("it has just run");
+            if ours != theirs {
+                differences += &format!("{path}; {command}\n{ours}\nPostgreSQL:\n{theirs}\n");
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}
+
 #[test]
 fn drivers_find_types_tables_and_settings() {
     let world = World::new();

@@ -34,6 +34,22 @@ comment on constraint child_parent on child is 'a key';
 grant select, insert on parent to bob;
 grant select on a_view to public;
 grant usage on sequence own_seq to bob;
+create schema sales;
+create schema "Odd Schema" authorization bob;
+create table sales.parent (id serial primary key, note text unique);
+create table sales.item (id int default nextval('own_seq'), parent int constraint item_parent
+  references sales.parent, other int references parent, check (other > 0));
+create table "Odd Schema"."Odd Table" (id int generated always as identity, v text);
+create index on sales.item (other);
+create sequence sales.fresh_seq start with 70;
+create view sales.both as select i.other, p.name, s.note from sales.item i
+  join parent p on p.id = i.other left join sales.parent s on s.id = i.parent;
+create function sales.f(a int, b text) returns bigint language sql as
+  $$ select count(*) + a from sales.parent $$;
+grant usage on schema sales to bob;
+grant select on sales.parent to bob;
+comment on schema sales is 'a schema';
+comment on column sales.parent.note is 'a note';
 insert into parent values (1, 'one', 'a', 'x'), (2, E'tw\to\nx\\y', null, 'abc'), (3, '', 'c', null);
 insert into child (pid, amount, at, d, tz, j, jb, u, by, iv, s, bi, r, dp, ia, ta) values
   (1, 2.25, '2024-01-02 03:04:05.678', '2024-02-29', '2024-01-01 00:00:00+02', '{"a": 1}',
@@ -45,10 +61,13 @@ insert into ident (b, "Quoted Name") values (7, 'q'), (default, 'r');
 insert into "Odd Table" values (1, default), (2, null);
 insert into grandchild values (1, 1, 2);
 select nextval('own_seq'), nextval('own_seq');
+insert into sales.parent (note) values ('n1'), ('n2');
+insert into sales.item (parent, other) values (1, 1), (null, 2);
+insert into "Odd Schema"."Odd Table" (v) values ('odd');
 "#;
 
 /// Statements whose results are compared after a restore.
-const LOOKS: [&str; 20] = [
+const LOOKS: [&str; 30] = [
     "select * from parent order by id",
     "select * from child order by id",
     "select * from ident order by a",
@@ -73,6 +92,19 @@ const LOOKS: [&str; 20] = [
      has_sequence_privilege('bob', 'own_seq', 'usage')",
     "select obj_description('parent'::regclass, 'pg_class'), \
      col_description('child'::regclass, 3)",
+    "select * from sales.both order by 1",
+    "select * from \"Odd Schema\".\"Odd Table\"",
+    "insert into \"Odd Schema\".\"Odd Table\" (v) values ('x') returning id",
+    "insert into sales.parent (note) values ('n3') returning id",
+    "insert into sales.item (parent, other) values (9, 1)",
+    "insert into sales.item (parent, other) values (2, 3) returning id",
+    "select sales.f(1, 'x')",
+    "select nextval('sales.fresh_seq')",
+    "select nspname, nspowner::regrole, nspacl from pg_namespace where nspname in ('sales', 'Odd Schema') \
+     order by 1",
+    "select obj_description('sales'::regnamespace, 'pg_namespace'), \
+     has_schema_privilege('bob', 'sales', 'usage'), has_schema_privilege('bob', 'sales', 'create'), \
+     has_table_privilege('bob', 'sales.parent', 'select')",
 ];
 
 struct Files(PathBuf);

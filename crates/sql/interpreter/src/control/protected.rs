@@ -14,6 +14,7 @@ use crate::program::{Conversion, Handler, Step, Target};
 use crate::row_lock::HeldLocker;
 use crate::run::check_locked_late;
 use fabric::Env;
+use sql::namespace::{own_name, without_schemas};
 use sql::procedure::{Condition, Diagnostic};
 use sql_value::error::without_key;
 use sql_value::{Error, Value};
@@ -174,7 +175,8 @@ impl<E: Env> Interpreter<'_, '_, E> {
         if error.sqlstate == CANCELED {
             self.frame.watch.forget();
         }
-        let (sqlstate, message) = (Value::text(&error.sqlstate), Value::text(&error.message));
+        let message = Value::text(&without_schemas(&error.message));
+        let sqlstate = Value::text(&error.sqlstate);
         self.store_variable(handler.sqlstate, sqlstate)?;
         self.store_variable(handler.sqlerrm, message)?;
         Ok(true)
@@ -225,14 +227,20 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let named = |name: Option<String>| name.unwrap_or_default();
         match part {
             Diagnostic::Sqlstate => error.sqlstate.to_string(),
-            Diagnostic::Message => error.message.clone(),
-            Diagnostic::Detail => named(self.shown_detail(error)),
+            Diagnostic::Message => without_schemas(&error.message).into_owned(),
+            Diagnostic::Detail => {
+                named(self.shown_detail(error).map(|one| without_schemas(&one).into_owned()))
+            }
             Diagnostic::Hint => named(error.hint.clone()),
-            Diagnostic::Constraint => named(error.names().constraint),
+            Diagnostic::Constraint => {
+                named(error.names().constraint.map(|name| own_name(&name).to_owned()))
+            }
             Diagnostic::Column => named(error.names().column),
-            Diagnostic::Table => named(self.table_of(error)),
+            Diagnostic::Table => named(self.table_of(error).map(|name| own_name(&name).to_owned())),
             Diagnostic::Schema => {
-                self.table_of(error).map_or(String::new(), |_| "public".to_owned())
+                let table = self.table_of(error);
+                let of = self.tables.iter().find(|of| Some(&of.name) == table.as_ref());
+                of.map_or(String::new(), |of| of.namespace.clone())
             }
             Diagnostic::Context | Diagnostic::Datatype => String::new(),
         }

@@ -9,7 +9,7 @@ impl Filler<'_> {
         let row = |(name, kind, takes_rows): (&str, &str, &str)| {
             self.row(&[
                 ("table_catalog", text(&self.world.database)),
-                ("table_schema", text("public")),
+                ("table_schema", self.schema(name)),
                 ("table_name", text(name)),
                 ("table_type", text(kind)),
                 ("is_insertable_into", text(takes_rows)),
@@ -36,7 +36,7 @@ impl Filler<'_> {
         let row = |view: &ViewInfo| {
             self.row(&[
                 ("table_catalog", text(&self.world.database)),
-                ("table_schema", text("public")),
+                ("table_schema", self.schema(&view.view.name)),
                 ("table_name", text(&view.view.name)),
                 ("view_definition", text(format!("{};", view.query))),
                 ("check_option", text("NONE")),
@@ -55,7 +55,8 @@ impl Filler<'_> {
                 ("schema_owner", text(&self.world.user)),
             ])
         };
-        ["pg_catalog", "public", "information_schema"].into_iter().map(row).collect()
+        let of_user = self.world.schemas.iter().map(|(_, name)| name);
+        ["pg_catalog", "information_schema"].into_iter().chain(of_user).map(row).collect()
     }
 
     pub(super) fn table_constraints(&self) -> Vec<Row> {
@@ -69,9 +70,9 @@ impl Filler<'_> {
                     _ => "CHECK",
                 };
                 rows.push(self.row(&[
-                    ("constraint_schema", text("public")),
+                    ("constraint_schema", self.schema(&table.table.name)),
                     ("constraint_name", text(&constraint.name)),
-                    ("table_schema", text("public")),
+                    ("table_schema", self.schema(&table.table.name)),
                     ("table_name", text(&table.table.name)),
                     ("constraint_type", text(kind)),
                     ("is_deferrable", text("NO")),
@@ -89,9 +90,9 @@ impl Filler<'_> {
                 for (at, column) in constraint.columns.iter().enumerate() {
                     let name = table.table.columns.get(*column).map(|column| column.name.as_str());
                     rows.push(self.row(&[
-                        ("constraint_schema", text("public")),
+                        ("constraint_schema", self.schema(&table.table.name)),
                         ("constraint_name", text(&constraint.name)),
-                        ("table_schema", text("public")),
+                        ("table_schema", self.schema(&table.table.name)),
                         ("table_name", text(&table.table.name)),
                         ("column_name", text(name.unwrap_or_default())),
                         ("ordinal_position", Value::Int(at as i64 + 1)),

@@ -7,7 +7,7 @@ mod node;
 mod view;
 
 pub use explained::Explained;
-pub use view::{ViewStyle, view_text};
+pub use view::{ShownName, view_text};
 
 use crate::node::{Statement, Workload};
 use expr::Names;

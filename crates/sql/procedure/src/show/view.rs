@@ -4,34 +4,29 @@ use super::expr::{Names, Style, Text};
 use super::routine_of;
 use sql::Catalog;
 use sql::expression::{BinaryOperator, Expr, ExprKind};
+use sql::namespace::own_name;
 use sql::query::{From, FromKind, Join, JoinKind, OrderBy, OrderKey, Plain, Select, SelectBody};
 use sql::types::Field;
 
-/// How the query of a view is shown to users.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ViewStyle {
-    Plain,
-    /// Tables have their schema, for sessions whose search path does not have it.
-    WithSchema,
-}
+/// Prints the full name of a table for a user, with its schema where the session needs it.
+pub type ShownName<'n> = dyn Fn(&str) -> String + 'n;
 
 /// The query of a view over the tables of a catalog, without a semicolon. `columns` are those of
 /// the view. `None` if the query has a part that is not printed yet, such as a sub-select.
-/// `is_shown` chooses PostgreSQL's form also where it has syntax that namdb does not read.
+/// `shown` chooses PostgreSQL's form also where it has syntax that namdb does not read.
 pub fn view_text(
     catalog: &Catalog,
     query: &Select,
     columns: &[Field],
-    shown: Option<ViewStyle>,
+    shown: Option<&ShownName<'_>>,
 ) -> Option<String> {
     let SelectBody::Plain(plain) = &query.body else { return None };
     let sources = plain.sources.iter().map(|source| column_names(catalog, source));
     let names = Names { levels: vec![sources.collect::<Option<Vec<_>>>()?] };
     let routine = routine_of(0);
     let style = if shown.is_some() { Style::View } else { Style::Definition };
-    let has_schema = shown == Some(ViewStyle::WithSchema);
     let text = Text { routine: &routine, names: &names, style };
-    let printer = Printer { catalog, plain, text, has_schema };
+    let printer = Printer { catalog, plain, text, shown };
     printer.query(query, columns)
 }
 
@@ -56,7 +51,7 @@ struct Printer<'p> {
     catalog: &'p Catalog,
     plain: &'p Plain,
     text: Text<'p>,
-    has_schema: bool,
+    shown: Option<&'p ShownName<'p>>,
 }
 
 impl Printer<'_> {
@@ -130,11 +125,11 @@ impl Printer<'_> {
         let source = &self.plain.sources[source];
         let FromKind::Table(table) = source.kind else { return String::new() };
         let own = &self.catalog.tables[table].name;
-        let schema = if self.has_schema { "public." } else { "" };
-        match *own == source.alias {
-            true => format!("{schema}{}", name(own)),
-            false => format!("{schema}{} {}", name(own), name(&source.alias)),
-        }
+        let (written, is_alike) = match self.shown {
+            Some(shown) => (shown(own), own_name(own) == source.alias),
+            None => (name(own), *own == source.alias),
+        };
+        if is_alike { written } else { format!("{written} {}", name(&source.alias)) }
     }
 
     fn key(&self, key: &OrderKey) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Declarations of variables.
 
 use super::Compiler;
+use crate::catalog::Table;
 use crate::error::{ErrorKind, Result};
 use crate::procedure::{Block, Formula, Statement, StatementKind};
 use crate::token::token_is_word;
@@ -149,11 +150,20 @@ impl Compiler<'_> {
             return Ok(sql_type);
         }
         self.cursor.rewind(from);
-        if let Some(Token::Word(word)) = self.cursor.peek()
-            && let Some(table) = self.catalog.table(&crate::token::name_of(word))
-        {
+        let word = |at| match self.cursor.peek_at(at) {
+            Some(Token::Word(word)) => Some(crate::token::name_of(word)),
+            _ => None,
+        };
+        let has_schema = self.cursor.peek_at(1) == Some(&Token::Period);
+        let parts = [word(0), word(2).filter(|_| has_schema)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if let Some(table) = self.named_table(&parts) {
             let fields = table.fields();
             self.cursor.next();
+            if has_schema {
+                self.cursor.next();
+                self.cursor.next();
+            }
             return Ok(SqlType::Record(fields));
         }
         parse_type(&mut self.cursor)
@@ -182,17 +192,14 @@ impl Compiler<'_> {
         if array {
             return Err(self.outside(span, "an array of a copied type", "write the type's name"));
         }
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let parts = if parts.len() > 1 && parts[0] == "public" { &parts[1..] } else { &parts[..] };
-        let found = match parts {
-            [table] if rows => {
-                self.catalog.table(table).map(|table| SqlType::Record(table.fields()))
-            }
+        let found = match &parts[..] {
+            table if rows => self.named_table(table).map(|table| SqlType::Record(table.fields())),
             [variable] => {
                 self.names.find(variable).map(|variable| self.variables[variable].sql_type.clone())
             }
-            [first, second] if !rows => self.qualified_type(first, second),
-            _ => None,
+            [first, second] => self.qualified_type(first, second),
+            [table @ .., column] => self.type_of_column(table, column),
+            [] => None,
         };
         found.map(Some).ok_or_else(|| {
             let sentence = format!("`{}` has no type to copy", parts.join("."));
@@ -205,8 +212,18 @@ impl Compiler<'_> {
         if let Some(variable) = self.names.find_in(first, second) {
             return Some(self.variables[variable].sql_type.clone());
         }
-        let table = self.catalog.table(first)?;
-        table.column(second).map(|column| table.columns[column].sql_type.clone())
+        self.type_of_column(&[first.to_owned()], second)
+    }
+
+    fn type_of_column(&self, table: &[String], column: &str) -> Option<SqlType> {
+        let table = self.named_table(table)?;
+        table.column(column).map(|column| table.columns[column].sql_type.clone())
+    }
+
+    /// The table that a name of one or two parts means.
+    fn named_table(&self, parts: &[String]) -> Option<&Table> {
+        let schemas = &self.catalog.schemas;
+        schemas.lookup(self.source.path(), parts, |full| self.catalog.table(full))
     }
 }
 

@@ -80,6 +80,12 @@ impl Resolver<'_> {
         match parts.as_deref() {
             Some([name]) => Ok(name.clone()),
             Some([schema, name]) if schema == "pg_catalog" => Ok(name.clone()),
+            Some([schema, _])
+                if self.names.has_own_plans && self.catalog.schemas.find(schema).is_none() =>
+            {
+                let message = format!("schema \"{schema}\" does not exist");
+                Err(self.error(span, ErrorKind::Name, &*message).in_postgres("3F000", message))
+            }
             _ => Err(self.outside(span, "a function of another schema", "write the name alone")),
         }
     }

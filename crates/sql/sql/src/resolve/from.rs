@@ -8,6 +8,7 @@ use super::{Resolver, ident_name, object_parts, object_span};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
 use crate::json_function::JsonFunction;
+use crate::namespace::own_name;
 use crate::near::meant;
 use crate::query::{From, FromKind, Join, JoinKind, field};
 use crate::types::{Field, SqlType};
@@ -224,7 +225,7 @@ impl Resolver<'_> {
         if let Some(named) = self.named_source(clause, name, alias, span) {
             return named;
         }
-        if let Some(at) = self.view(name) {
+        if let Some(Relation::View(at)) = self.relation(name) {
             let view = &self.catalog.views[at];
             self.used_views.push(at);
             self.reads_tables = true;
@@ -238,15 +239,22 @@ impl Resolver<'_> {
         self.add_source(clause, FromKind::Table(table), columns, Some(own), alias, span)
     }
 
-    /// Position of the view called `name`.
-    fn view(&self, name: &ObjectName) -> Option<usize> {
+    /// The first table or view of the search path that is called `name`.
+    fn relation(&self, name: &ObjectName) -> Option<Relation> {
         let parts: Vec<String> = object_parts(name)?.into_iter().map(ident_name).collect();
-        let own = match &parts[..] {
-            [own] => own,
-            [schema, own] if schema == "public" => own,
-            _ => return None,
-        };
-        self.catalog.views.iter().position(|view| view.name == *own)
+        self.catalog.schemas.lookup(self.source.path(), &parts, |full| {
+            let view = self.catalog.views.iter().position(|view| view.name == full);
+            let table = || self.catalog.position(full).map(Relation::Table);
+            view.map(Relation::View).or_else(table)
+        })
+    }
+
+    /// The full name of the table or view that these names mean.
+    pub(super) fn full_name(&self, parts: &[String]) -> Option<String> {
+        self.catalog.schemas.lookup(self.source.path(), parts, |full| {
+            let exists = self.catalog.view(full).is_some() || self.catalog.position(full).is_some();
+            exists.then(|| full.to_owned())
+        })
     }
 
     /// Position of the table called `name`.
@@ -255,9 +263,11 @@ impl Resolver<'_> {
         let idents = object_parts(name).unwrap_or_default();
         idents.first().map_or(Ok(()), |first| self.check_name(first))?;
         let parts: Vec<String> = idents.into_iter().map(ident_name).collect();
+        let is_folder = !self.names.has_own_plans;
+        let is_foreign = |schema: &String| self.catalog.schemas.find(schema).is_none();
         let own = match &parts[..] {
             [own] => own,
-            [schema, own] if schema == "public" => own,
+            [schema, own] if !(is_folder && is_foreign(schema)) => own,
             _ => {
                 return Err(self.outside(
                     span,
@@ -267,16 +277,19 @@ impl Resolver<'_> {
             }
         };
         self.reads_tables = true;
-        if self.view(name).is_some() {
-            let advice = "change the rows of its tables";
-            return Err(self.outside(span, "a change of the rows of a view", advice));
+        match self.relation(name) {
+            Some(Relation::Table(table)) => return Ok(table),
+            Some(Relation::View(_)) => {
+                let advice = "change the rows of its tables";
+                return Err(self.outside(span, "a change of the rows of a view", advice));
+            }
+            None => {}
         }
-        self.catalog.position(own).ok_or_else(|| {
-            let sentence = format!("the schema has no table `{own}`");
-            let tables = self.catalog.tables.iter().map(|table| &*table.name);
-            let error = self.error(span, ErrorKind::Name, sentence).advise(meant(own, tables));
-            error.in_postgres("42P01", format!("relation \"{own}\" does not exist"))
-        })
+        let sentence = format!("the schema has no table `{own}`");
+        let tables = self.catalog.tables.iter().map(|table| own_name(&table.name));
+        let error = self.error(span, ErrorKind::Name, sentence).advise(meant(own, tables));
+        let message = format!("relation \"{}\" does not exist", parts.join("."));
+        Err(error.in_postgres("42P01", message))
     }
 
     /// A call of a function.
@@ -395,8 +408,14 @@ impl Resolver<'_> {
                 column.name = ident_name(&named.name);
             }
         }
+        let full = own.filter(|_| alias.is_none());
+        let own = full.as_deref().map(|full| own_name(full).to_owned());
         let alias = alias.map(|alias| ident_name(&alias.name)).or(own).unwrap_or_default();
-        if clause.scope.source(&alias).is_some() {
+        let is_same = |other: &Visible| {
+            let are_relations = full.is_some() && other.full.is_some() && other.full != full;
+            other.alias == alias && !are_relations
+        };
+        if clause.scope.sources.iter().any(is_same) {
             let sentence = format!("FROM has two sources called `{alias}`");
             let error = self.error(span, ErrorKind::Name, sentence);
             let message = format!("table name \"{alias}\" specified more than once");
@@ -413,6 +432,7 @@ impl Resolver<'_> {
             columns: columns.clone(),
             merged: Vec::new(),
             is_scalar,
+            full,
         };
         clause.scope.sources.push(visible);
         clause.sources.push(From { alias, columns, kind, is_common: false });
@@ -431,6 +451,13 @@ impl Resolver<'_> {
     }
 }
 
+/// A table or view by its position.
+#[derive(Clone, Copy)]
+enum Relation {
+    Table(usize),
+    View(usize),
+}
+
 fn paired(left: Join, right: Join, kind: JoinKind, condition: Option<Expr>) -> Join {
     Join::Pair { left: Box::new(left), right: Box::new(right), kind, condition }
 }
@@ -444,6 +471,7 @@ fn only<'p>(scope: &Scope<'p>, first: usize) -> Scope<'p> {
             columns: Vec::new(),
             merged: Vec::new(),
             is_scalar: false,
+            full: None,
         };
     }
     only

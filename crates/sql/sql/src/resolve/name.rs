@@ -45,7 +45,10 @@ impl Resolver<'_> {
             [label, record, field] => {
                 let variable =
                     self.names.find_in(label, record).filter(|record| self.is_record(*record));
-                (Found::Nothing, variable.map(|record| self.field(record, field, span)))
+                let variable = variable.map(|record| self.field(record, field, span));
+                let full = self.full_name(&names[..2]);
+                let found = full.map(|full| scope.find_in_full(&full, field));
+                (found.unwrap_or(Found::Nothing), variable)
             }
             _ => (Found::Nothing, None),
         };

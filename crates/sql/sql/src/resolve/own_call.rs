@@ -11,6 +11,7 @@ use super::{Resolver, ident_name, object_parts};
 use crate::built_in::is_built_in;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{BinaryOperator, Expr, ExprKind};
+use crate::namespace::own_name;
 use crate::procedure::{Parameter, ParameterMode, Procedure, Returns, RoutineKind, Volatility};
 use crate::query::{FromKind, Join, Select, SelectBody, field};
 use crate::routine::Routines;
@@ -79,12 +80,14 @@ impl Resolver<'_> {
     pub(super) fn own_routine(&self, name: &ObjectName) -> Option<usize> {
         let parts: Option<Vec<String>> =
             object_parts(name).map(|parts| parts.into_iter().map(ident_name).collect());
-        let own = match parts.as_deref() {
-            Some([own]) if !self.is_function(own) => own,
-            Some([schema, own]) if schema == "public" => own,
-            _ => return None,
-        };
-        self.routines.iter().position(|routine| routine.name == *own)
+        let parts = parts?;
+        if let [own] = &parts[..]
+            && self.is_function(own)
+        {
+            return None;
+        }
+        let position = |full: &str| self.routines.iter().position(|routine| routine.name == full);
+        self.catalog.schemas.lookup(self.source.path(), &parts, position)
     }
 
     /// The error that nothing is called `name`, with the types of its arguments.
@@ -184,8 +187,9 @@ impl Resolver<'_> {
         let scope = clause.scope.clone();
         let signature = self.routines[routine];
         let own = signature.name.clone();
-        let single = single_output(signature)
-            .unwrap_or_else(|| alias.map_or_else(|| own.clone(), |alias| ident_name(&alias.name)));
+        let single = single_output(signature).unwrap_or_else(|| {
+            alias.map_or_else(|| own_name(&own).to_owned(), |alias| ident_name(&alias.name))
+        });
         let named = |of: &Field| match of.name.is_empty() {
             true => field(&single, of.sql_type.clone()),
             false => of.clone(),

@@ -21,6 +21,8 @@ pub(crate) struct Visible {
     pub(crate) merged: Vec<usize>,
     /// Whether it is a function of one column: its name is then its value.
     pub(crate) is_scalar: bool,
+    /// The full name of a source without an alias.
+    pub(crate) full: Option<String>,
 }
 
 /// The result of a lookup of a column name.
@@ -55,6 +57,14 @@ impl<'p> Scope<'p> {
     pub(crate) fn find_in(&self, alias: &str, name: &str) -> Found {
         self.search(&|visible: &Visible| {
             let named = visible.alias == alias;
+            visible.columns.iter().position(|field| named && field.name == name)
+        })
+    }
+
+    /// The column called `name` of the relation with this full name, which has no alias here.
+    pub(crate) fn find_in_full(&self, full: &str, name: &str) -> Found {
+        self.search(&|visible: &Visible| {
+            let named = visible.full.as_deref() == Some(full);
             visible.columns.iter().position(|field| named && field.name == name)
         })
     }

@@ -4,7 +4,7 @@ use super::call_place::CallPlace;
 use super::coerce::Context;
 use super::from::FromClause;
 use super::label::name_of;
-use super::scope::Scope;
+use super::scope::{Scope, Visible};
 use super::split::{first_rows, over_windows};
 use super::window::WindowPlace;
 use super::{Resolver, Untyped, ident_name, object_parts};
@@ -336,9 +336,7 @@ impl Resolver<'_> {
                     options,
                 ) => {
                     self.refuse_options(options, span)?;
-                    let alias = object_parts(name).filter(|parts| parts.len() == 1);
-                    let alias = alias.map(|parts| ident_name(parts[0])).unwrap_or_default();
-                    let Some(source) = scope.source(&alias) else {
+                    let Some(source) = self.named(scope, name) else {
                         let sentence = format!("there is no table `{name}` here");
                         return Err(self.error(span, ErrorKind::Name, sentence));
                     };
@@ -354,6 +352,19 @@ impl Resolver<'_> {
             return Err(self.type_error(span, sentence));
         }
         Ok(outputs)
+    }
+
+    /// The source that `name.*` means.
+    fn named(&self, scope: &Scope<'_>, name: &ast::ObjectName) -> Option<usize> {
+        let parts: Vec<String> = object_parts(name)?.into_iter().map(ident_name).collect();
+        match &parts[..] {
+            [alias] => scope.source(alias),
+            parts => {
+                let full = self.full_name(parts);
+                let is_it = |visible: &Visible| visible.full.is_some() && visible.full == full;
+                scope.sources.iter().position(is_it)
+            }
+        }
     }
 
     fn refuse_options(&self, options: &ast::WildcardAdditionalOptions, span: Span) -> Result<()> {

@@ -8,6 +8,7 @@ use super::{Resolver, Untyped, ident_name, object_parts, object_span};
 use crate::catalog::{Identity, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
+use crate::namespace::own_name;
 use crate::overriding::{Overriding, overriding};
 use crate::query::{
     ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Output, Query, Update,
@@ -353,7 +354,7 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<ConflictUpdate> {
         let fields = self.catalog.tables[table].fields();
-        let own = alias.unwrap_or(&self.catalog.tables[table].name).to_owned();
+        let own = alias.unwrap_or(own_name(&self.catalog.tables[table].name)).to_owned();
         let mut clause = FromClause::within(None);
         for name in [own, "excluded".to_owned()] {
             let kind = crate::query::FromKind::Table(table);
@@ -380,9 +381,12 @@ impl Resolver<'_> {
             return Ok(Vec::new());
         };
         let columns = self.catalog.tables[table].fields();
-        let alias = alias.unwrap_or_else(|| self.catalog.tables[table].name.clone());
-        let visible =
-            super::scope::Visible { alias, columns, merged: Vec::new(), is_scalar: false };
+        let full = &self.catalog.tables[table].name;
+        let full = alias.is_none().then(|| full.clone());
+        let alias = alias.or(full.as_deref().map(|full| own_name(full).to_owned()));
+        let alias = alias.unwrap_or_default();
+        let (merged, is_scalar) = (Vec::new(), false);
+        let visible = super::scope::Visible { alias, columns, merged, is_scalar, full };
         let scope = Scope { parent: None, sources: vec![visible] };
         self.outputs(&scope, items, span)
     }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyword::misspelt;
+use crate::namespace::own_name;
 use crate::plpgsql::Compiler;
 use crate::procedure::{Parameter, Returns, RoutineKind, Volatility};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
@@ -51,7 +52,7 @@ impl Compiler<'_> {
         let kind = self.routine_kind(start)?;
         let name = self.routine_name()?;
         // The procedure's name is the label of its parameters.
-        self.names.open(Some(&name));
+        self.names.open(Some(own_name(&name)));
         let mut parameters = self.parameters()?;
         let (returns, has_outputs) = self.returns(kind, &mut parameters, start)?;
         let mut attributes = Attributes::default();

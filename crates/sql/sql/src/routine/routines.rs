@@ -28,15 +28,15 @@ pub(crate) struct Callee {
 impl Routines {
     /// Reads the signatures of routines, each from the statement that has created it. A routine
     /// whose header has an error does not exist.
-    pub fn read<'t>(texts: impl Iterator<Item = &'t str>, catalog: &Catalog) -> Self {
-        Self { callees: texts.filter_map(|text| callee(text, catalog)).collect() }
+    pub fn read(sources: impl Iterator<Item = Source>, catalog: &Catalog) -> Self {
+        Self { callees: sources.filter_map(|source| callee(source, catalog)).collect() }
     }
 
     /// These, with the routine that a further statement creates or replaces.
     #[must_use]
-    pub fn with(&self, text: &str, catalog: &Catalog) -> Self {
+    pub fn with(&self, source: Source, catalog: &Catalog) -> Self {
         let mut callees = self.callees.clone();
-        if let Some(new) = callee(text, catalog) {
+        if let Some(new) = callee(source, catalog) {
             callees.retain(|callee| callee.signature.name != new.signature.name);
             callees.push(new);
         }
@@ -53,11 +53,10 @@ impl Routines {
     }
 }
 
-fn callee(text: &str, catalog: &Catalog) -> Option<Callee> {
-    let source = Source::new("statement", text);
-    let tokens = tokenize(&source, 0, text).ok()?;
+fn callee(source: Source, catalog: &Catalog) -> Option<Callee> {
+    let tokens = tokenize(&source, 0, source.text()).ok()?;
     let names = routine_names(&tokens);
-    let cursor = Cursor::new(&source, tokens, text.len());
+    let cursor = Cursor::new(&source, tokens, source.text().len());
     let mut compiler = compiler(&source, catalog, cursor, &names);
     compiler.names.has_own_plans = true;
     let header = compiler.header().ok()?;

@@ -10,6 +10,7 @@ use super::statement::exists;
 use crate::catalog::{Catalog, ForeignKey, Identity, ReferentialAction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
+use crate::namespace::beside;
 use crate::resolve::Resolver;
 use crate::resolve::coerce::Context;
 use crate::resolve::names::Names;
@@ -32,6 +33,8 @@ impl SchemaReader<'_> {
             self.rename(table)?;
         } else if self.cursor.accept_word("ALTER") {
             self.alter_column(table)?;
+        } else if self.cursor.accept_words(&["SET", "SCHEMA"]) {
+            self.set_schema(table)?;
         } else {
             return Ok(false);
         }
@@ -271,6 +274,7 @@ impl SchemaReader<'_> {
         let (name, span) = self.cursor.identifier("the constraint's name")?;
         let cascades = self.cascades();
         let draft = &self.drafts[table];
+        let name = beside(&draft.name, &name);
         let primary = draft.primary.as_ref().filter(|key| key.name == name);
         let unique = draft.indexes.iter().find(|index| index.unique && index.name == name);
         let key = primary.map(|key| &key.columns).or(unique.map(|index| &index.columns)).cloned();
@@ -312,7 +316,7 @@ impl SchemaReader<'_> {
     fn rename(&mut self, table: usize) -> Result<()> {
         if self.cursor.accept_word("TO") {
             let (name, place) = self.cursor.identifier("the table's new name")?;
-            let name = self.claim(name, place)?;
+            let name = self.claim(beside(&self.drafts[table].name, &name), place)?;
             let draft = &mut self.drafts[table];
             let old = std::mem::replace(&mut draft.name, name);
             self.relations.retain(|relation| *relation != old);
@@ -322,6 +326,8 @@ impl SchemaReader<'_> {
             let (name, span) = self.cursor.identifier("the constraint's name")?;
             self.cursor.expect_word("TO")?;
             let (new, place) = self.cursor.identifier("the constraint's new name")?;
+            let own = &self.drafts[table].name;
+            let (name, new) = (beside(own, &name), beside(own, &new));
             return self.rename_constraint(table, &name, span, (new, place));
         }
         self.cursor.accept_word("COLUMN");
@@ -368,7 +374,7 @@ impl SchemaReader<'_> {
                 || draft.indexes.iter().any(|index| index.name == name)
         };
         let Some(table) = self.drafts.iter().position(is_it) else { return Ok(false) };
-        let new = self.claim(new, place)?;
+        let new = self.claim(beside(name, &new), place)?;
         let draft = &mut self.drafts[table];
         let primary = draft.primary.as_mut().map(|key| &mut key.name);
         let indexes = draft.indexes.iter_mut().map(|index| &mut index.name);
@@ -444,7 +450,7 @@ impl SchemaReader<'_> {
 
 impl Draft {
     /// The names that it has among tables and indexes.
-    fn relations(&self) -> Vec<String> {
+    pub(super) fn relations(&self) -> Vec<String> {
         let primary = self.primary.iter().map(|key| &key.name);
         let indexes = self.indexes.iter().map(|index| &index.name);
         [&self.name].into_iter().chain(primary).chain(indexes).cloned().collect()

@@ -6,6 +6,7 @@ use crate::catalog::{Catalog, Identity, TableColumn};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::function::Function;
+use crate::namespace::own_name;
 use crate::parse;
 use crate::resolve::Resolver;
 use crate::resolve::coerce::Context;
@@ -167,7 +168,7 @@ impl SchemaReader<'_> {
                 if self.cursor.accept(&Token::Period) {
                     given = self.cursor.identifier("the sequence's name")?.0;
                 }
-                given == own
+                given == own_name(&own)
             } else if self.cursor.accept_words(&["START", "WITH"])
                 || self.cursor.accept_words(&["INCREMENT", "BY"])
                 || self.cursor.accept_word("START")

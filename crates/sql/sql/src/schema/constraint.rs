@@ -4,6 +4,7 @@ use super::SchemaReader;
 use super::draft::Key;
 use crate::catalog::{Catalog, Check, ForeignKey, Index, ReferentialAction};
 use crate::error::{ErrorKind, Result};
+use crate::namespace::{beside, own_name};
 use crate::parse;
 use crate::resolve::Resolver;
 use crate::resolve::coerce::common_type;
@@ -29,7 +30,8 @@ impl SchemaReader<'_> {
     pub(super) fn late_constraint(&mut self, table: usize) -> Result<()> {
         let owner = self.owner(table);
         let named = if self.cursor.accept_word("CONSTRAINT") {
-            Some(self.cursor.identifier("the constraint's name")?)
+            let (name, place) = self.cursor.identifier("the constraint's name")?;
+            Some((beside(&self.drafts[table].name, &name), place))
         } else {
             None
         };
@@ -306,8 +308,13 @@ impl SchemaReader<'_> {
             sql_type: column.sql_type.clone(),
         };
         let columns = draft.columns.iter().map(field).collect();
-        let visible =
-            Visible { alias: draft.name.clone(), columns, merged: Vec::new(), is_scalar: false };
+        let visible = Visible {
+            alias: own_name(&draft.name).to_owned(),
+            columns,
+            merged: Vec::new(),
+            is_scalar: false,
+            full: None,
+        };
         let scope = Scope { parent: None, sources: vec![visible] };
         let (catalog, names) = (Catalog::default(), Names::default());
         let mut resolver = Resolver::new(self.source, &catalog, &names, &[], span);

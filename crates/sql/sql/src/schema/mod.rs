@@ -17,6 +17,7 @@ mod key_room;
 mod names;
 mod recover;
 mod refused;
+mod set_schema;
 mod statement;
 
 pub use column::IDENTITY;

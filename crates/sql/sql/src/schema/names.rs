@@ -2,6 +2,7 @@
 
 use super::SchemaReader;
 use crate::expression::{Expr, ExprKind};
+use crate::namespace::{full_name, split};
 use std::collections::BTreeSet;
 
 /// Maximum length of a name in PostgreSQL, in bytes.
@@ -61,13 +62,15 @@ impl SchemaReader<'_> {
 /// Shortens the longer of table and column names until the result fits [PostgreSQL 15,
 /// `makeObjectName`].
 fn object_name(table: &str, columns: &str, suffix: &str) -> String {
+    let (schema, table) = split(table);
     let overhead = suffix.len() + 1 + if columns.is_empty() { 0 } else { 1 };
     let (mut first, mut second) = (table.len(), columns.len());
     while first + second + overhead > NAME_BYTES {
         if first > second { first -= 1 } else { second -= 1 }
     }
     let parts = [cut(table, first), cut(columns, second), suffix];
-    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("_")
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    full_name(schema, &parts.join("_"))
 }
 
 fn cut(text: &str, bytes: usize) -> &str {

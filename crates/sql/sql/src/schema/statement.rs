@@ -4,6 +4,7 @@ use super::SchemaReader;
 use super::draft::Draft;
 use crate::catalog::Index;
 use crate::error::{Error, ErrorKind, Result};
+use crate::namespace::beside;
 use layout::IndexKind;
 use sqlparser::tokenizer::{Span, Token};
 
@@ -150,7 +151,7 @@ impl SchemaReader<'_> {
             columns.iter().map(|&column| draft.columns[column].name.clone()).collect();
         let own = draft.name.clone();
         let name = match named {
-            Some((name, place)) => self.claim(name, place)?,
+            Some((name, place)) => self.claim(beside(&own, &name), place)?,
             None => self.choose_name(&own, &parts, "idx"),
         };
         self.drafts[table].indexes.push(Index { name, columns, unique, kind });

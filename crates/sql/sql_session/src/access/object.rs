@@ -6,6 +6,7 @@ use super::roles::Roles;
 use crate::catalog::numbers::next_id;
 use crate::catalog::{Definition, DefinitionKind};
 use crate::error::SqlError;
+use sql::namespace::own_name;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -23,7 +24,7 @@ pub(crate) enum Kind {
 /// An object that has an owner.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Object {
-    /// A table, view, routine or sequence of its own.
+    /// A table, view, routine, sequence of its own, or schema beside `public`.
     Definition(i64),
     /// The sequence of a column: the number of the table and of the column.
     ColumnSequence(i64, i64),
@@ -131,7 +132,16 @@ impl Objects {
 
     pub fn grants(&self, object: Object, kind: Kind) -> Vec<Grant> {
         let Access { owner, grants } = self.get(object);
-        grants.unwrap_or_else(|| default_grants(kind, owner))
+        let mut grants = grants.unwrap_or_else(|| default_grants(kind, owner));
+        if kind == Kind::Schema && object != Object::Schema && self.has_default(object) {
+            // Only `public` is open to everybody at first.
+            grants.retain(|grant| grant.grantee != PUBLIC);
+        }
+        grants
+    }
+
+    fn has_default(&self, object: Object) -> bool {
+        self.objects.get(&object).is_none_or(|access| access.grants.is_none())
     }
 
     /// Whether a role is the owner, or has the owner's privileges.
@@ -184,11 +194,11 @@ impl Objects {
 }
 
 pub(crate) fn denied(kind: &str, name: &str) -> SqlError {
-    SqlError::new("42501", format!("permission denied for {kind} {name}"))
+    SqlError::new("42501", format!("permission denied for {kind} {}", own_name(name)))
 }
 
 pub(crate) fn not_owner(kind: &str, name: &str) -> SqlError {
-    SqlError::new("42501", format!("must be owner of {kind} {name}"))
+    SqlError::new("42501", format!("must be owner of {kind} {}", own_name(name)))
 }
 
 /// Reads the stored form.
@@ -238,6 +248,7 @@ pub(crate) fn is_object(one: &Definition) -> bool {
             | DefinitionKind::View
             | DefinitionKind::Sequence
             | DefinitionKind::Routine
+            | DefinitionKind::Schema
     )
 }
 

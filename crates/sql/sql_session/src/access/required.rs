@@ -10,6 +10,7 @@ use super::privilege::Privileges;
 use crate::catalog::{DefinitionKind, Version, VersionRoutine};
 use crate::error::SqlError;
 use sql::expression::{Expr, ExprKind};
+use sql::namespace::schema_of;
 use sql::procedure::RoutineKind;
 use sql::query::{From, FromKind, Insert, InsertSource, Join, OnConflict, Query, Select};
 use sql::walk::{Scopes, for_each_called, for_each_sql, visit_expr, visit_from, visit_select};
@@ -39,6 +40,10 @@ impl<'v> Rights<'v> {
 
     fn require(&self, named: (Object, Kind, &str), wanted: Privileges) -> Result<(), SqlError> {
         let granted = self.granted;
+        let schema = schema_of(named.2);
+        if !granted.may_use(schema, self.role) {
+            return Err(denied("schema", self.version.schema_name(schema)));
+        }
         granted.objects.require(&granted.roles, self.role, named, wanted)
     }
 }
@@ -104,7 +109,11 @@ fn check_callees(rights: Rights<'_>, called: BTreeSet<String>) -> Result<(), Sql
 
 /// Requires the privilege to call a routine.
 fn check_execute(rights: Rights<'_>, routine: &VersionRoutine) -> Result<(), SqlError> {
-    let Rights { granted, role, .. } = rights;
+    let Rights { version, granted, role } = rights;
+    let schema = schema_of(&routine.signature.name);
+    if !granted.may_use(schema, role) {
+        return Err(denied("schema", version.schema_name(schema)));
+    }
     let object = Object::Definition(routine.id);
     let has = granted.objects.privileges(&granted.roles, role, object, Kind::Routine).0;
     if has.has_all(Privileges::EXECUTE) {

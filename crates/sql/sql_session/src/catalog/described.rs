@@ -124,10 +124,12 @@ fn result(body: &str, tokens: &[Token<'_>]) -> String {
 }
 
 /// A name, in double quotes if it needs them.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let is_plain =
         |letter: char| letter == '_' || letter.is_ascii_digit() || letter.is_ascii_lowercase();
-    let is_word = name.chars().all(is_plain) && !name.starts_with(|one: char| one.is_ascii_digit());
+    let is_word = name.chars().all(is_plain)
+        && !name.is_empty()
+        && !name.starts_with(|one: char| one.is_ascii_digit());
     match is_word && !sql::is_reserved(name) {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),

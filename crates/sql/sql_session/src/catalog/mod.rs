@@ -11,6 +11,7 @@ pub(crate) mod change;
 pub(crate) mod described;
 pub(crate) mod design;
 pub(crate) mod numbers;
+pub(crate) mod schemas;
 pub(crate) mod secured;
 pub(crate) mod sequences;
 pub(crate) mod snapshot;
@@ -19,6 +20,7 @@ pub(crate) mod store;
 pub(crate) mod version;
 
 pub(crate) use change::Change;
+use sql::namespace::own_name;
 pub(crate) use store::Store;
 pub(crate) use version::{Version, VersionRoutine};
 
@@ -42,6 +44,10 @@ pub(crate) enum DefinitionKind {
     Access = 9,
     /// The largest number of a definition that is gone, see [`numbers`].
     LastNumber = 10,
+    /// A schema; of `public` a definition says that it was dropped.
+    Schema = 11,
+    /// The schemas in which the names of the routine or view `table` are looked up, by number.
+    SearchPath = 12,
 }
 
 impl DefinitionKind {
@@ -57,6 +63,8 @@ impl DefinitionKind {
             Self::Role,
             Self::Access,
             Self::LastNumber,
+            Self::Schema,
+            Self::SearchPath,
         ];
         all.into_iter().find(|kind| *kind as i64 == number)
     }
@@ -81,7 +89,7 @@ pub(crate) struct Definition {
 
 /// A name for a table of the engine that no other has, from the table's name and a random number.
 pub(crate) fn physical_name(name: &str, random: u64) -> String {
-    let short: String = name.chars().take(24).collect();
+    let short: String = own_name(name).chars().take(24).collect();
     format!("{short}.{random:016x}")
 }
 

@@ -1,5 +1,6 @@
 //! Owners and privileges, as a server shows them to its clients.
 
+use super::schemas::schema_object;
 use super::snapshot::CatalogSnapshot;
 use super::{DefinitionKind, Version};
 use crate::access::object::{Kind, Object};
@@ -16,8 +17,8 @@ pub enum Secured<'n> {
     Sequence(&'n str),
     /// A function or procedure by its name.
     Routine(&'n str),
-    /// The schema `public`.
-    Schema,
+    /// A schema by its number.
+    Schema(i64),
     Database,
 }
 
@@ -112,7 +113,10 @@ impl CatalogSnapshot {
 
 fn find(version: &Version, of: Secured<'_>) -> Option<(Object, Kind)> {
     match of {
-        Secured::Schema => Some((Object::Schema, Kind::Schema)),
+        Secured::Schema(id) => {
+            version.catalog.schemas.name(id)?;
+            Some((schema_object(id), Kind::Schema))
+        }
         Secured::Database => Some((Object::Database, Kind::Database)),
         Secured::Sequence(name) => {
             let sequence = version.sequences.get(name)?;

@@ -6,9 +6,11 @@
 //!
 //! Decision: docs/decisions/0327-sequences-are-drawn-ahead.md
 
+use super::schemas::split_name;
 use super::{Definition, DefinitionKind, Version};
 use crate::access::object::{Kind, Object, denied};
 use crate::access::privilege::Privileges;
+use crate::command::no_schema;
 use crate::database::SqlDatabase;
 use crate::error::SqlError;
 use crate::host::Host;
@@ -19,7 +21,8 @@ use interpreter::Sequences;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sql::expression::ExprKind;
 use sql::function::Function;
-use sql::{Catalog, IDENTITY};
+use sql::namespace::unpinned_name;
+use sql::{Catalog, IDENTITY, SearchPath};
 use sql_value::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -119,7 +122,7 @@ fn drawn(default: &sql::expression::Expr) -> Option<(String, bool)> {
         if let ExprKind::Function { function: Function::NextValue, arguments } = &part.kind
             && let Some(ExprKind::Text(name)) = arguments.first().map(|argument| &argument.kind)
         {
-            found = Some((name.clone(), arguments.len() > 1));
+            found = Some((unpinned_name(name), arguments.len() > 1));
         }
     });
     found
@@ -199,12 +202,23 @@ struct State {
     last: Option<SequencePlace>,
     /// The role that uses them.
     actor: Actor,
+    /// The schemas of the session's search path, and those of them that the version has.
+    path_names: Vec<String>,
+    path: Option<SearchPath>,
 }
 
 impl<H: Host> SessionSequences<H> {
     pub fn new(database: SqlDatabase<H>, actor: Actor) -> Self {
         let (version, current) = (database.version(), BTreeMap::new());
-        let state = State { granted: version.clone(), version, current, last: None, actor };
+        let state = State {
+            granted: version.clone(),
+            version,
+            current,
+            last: None,
+            actor,
+            path_names: Vec::new(),
+            path: None,
+        };
         Self { database, state: Mutex::new(state) }
     }
 
@@ -213,6 +227,7 @@ impl<H: Host> SessionSequences<H> {
         let mut state = self.state();
         if state.version.serial != version.serial {
             state.version = version.clone();
+            state.path = None;
         }
         if state.granted.serial != granted.serial {
             state.granted = granted.clone();
@@ -224,8 +239,10 @@ impl<H: Host> SessionSequences<H> {
         self.state().granted.clone()
     }
 
-    pub fn set_actor(&self, actor: Actor) {
-        self.state().actor = actor;
+    /// Takes the role that uses them, and its search path.
+    pub fn set_actor(&self, actor: Actor, path_names: Vec<String>) {
+        let mut state = self.state();
+        (state.actor, state.path_names, state.path) = (actor, path_names, None);
     }
 
     /// Requires one of these privileges for a sequence. The default of an identity column needs
@@ -255,17 +272,36 @@ impl<H: Host> SessionSequences<H> {
     }
 
     fn find(&self, name: &str) -> Result<Sequence, SqlError> {
-        let name = name.rsplit('.').next().unwrap_or(name);
-        let plain = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-            Some(quoted) => quoted.to_owned(),
-            None => name.to_lowercase(),
-        };
-        let found = self.state().version.sequences.get(&plain).copied();
-        found.ok_or_else(|| SqlError::new("42P01", format!("relation \"{plain}\" does not exist")))
+        let parts = split_name(name);
+        let mut state = self.state();
+        let State { version, granted, path, path_names, actor, .. } = &mut *state;
+        let path = path
+            .get_or_insert_with(|| version.search_path(path_names, actor.acting(&version.roles)));
+        let named = |full: &str| version.sequences.get(full).copied();
+        if let [schema, _] = &parts[..] {
+            let id = version.catalog.schemas.find(schema).ok_or_else(|| no_schema(schema))?;
+            if !granted.may_use(id, actor.acting(&granted.roles)) {
+                return Err(denied("schema", schema));
+            }
+        }
+        version.catalog.schemas.lookup(path, &parts, named).ok_or_else(|| {
+            SqlError::new("42P01", format!("relation \"{}\" does not exist", parts.join(".")))
+        })
     }
 
-    fn next(&self, name: &str, is_identity: bool) -> Result<i64, SqlError> {
-        let sequence = self.find(name)?;
+    /// The sequence that a column owns; the name is a full one.
+    fn find_own(&self, name: &str) -> Result<Sequence, SqlError> {
+        let found = self.state().version.sequences.get(name).copied();
+        found.ok_or_else(|| SqlError::new("42P01", format!("relation \"{name}\" does not exist")))
+    }
+
+    /// Draws a value. `kind` is that of the column that owns the sequence, if one does.
+    fn next(&self, name: &str, kind: Option<&str>) -> Result<i64, SqlError> {
+        let is_identity = kind == Some(IDENTITY);
+        let sequence = match kind {
+            Some(_) => self.find_own(name)?,
+            None => self.find(name)?,
+        };
         let one_of = Privileges::USAGE.with(Privileges::UPDATE);
         self.check(name, sequence.place, one_of, is_identity)?;
         let take = |count| self.store(sequence, &|stored| stored + count);
@@ -314,7 +350,7 @@ impl<H: Host> SessionSequences<H> {
         match (function, &arguments[arguments.len().min(1)..]) {
             (Function::NextValue, kind) => {
                 let kind = kind.first().and_then(Value::as_text);
-                self.next(name, kind == Some(IDENTITY))
+                self.next(name, kind)
             }
             (Function::CurrentValue, _) => self.current_of(Some(self.find(name)?.place), name),
             (Function::SetValue, [Value::Int(value)]) => self.set(name, *value, true),

@@ -1,6 +1,7 @@
 //! A version of the SQL catalog.
 
 use super::change::EngineIndex;
+use super::schemas::{pin_sequences, read_schemas, stored_path};
 use super::sequences::{Sequence, sequences};
 use super::{Definition, DefinitionKind};
 use crate::access::object::Objects;
@@ -12,7 +13,7 @@ use interpreter::{Callees, Effects, OpenError, Routine, Tables};
 use layout::Schema;
 use planner::{Costs, Knowledge, Statistics, TableOrder, TableStatistics, plan_program};
 use sql::catalog::ForeignKey;
-use sql::{Catalog, Procedure, Program, Routines, Source, Table};
+use sql::{Catalog, Procedure, Program, Routines, SearchPath, Source, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -82,8 +83,10 @@ impl Parsed {
         let source = Source::new("statement", &text);
         let mut catalog = sql::read_definitions(&source)
             .map_err(|errors| schema_error(errors.first(), statement, last_line))?;
+        catalog.schemas = read_schemas(definitions);
         let mut table_definitions = Vec::with_capacity(catalog.tables.len());
         for table in &mut catalog.tables {
+            pin_sequences(table);
             let is_it =
                 |one: &Definition| one.kind == DefinitionKind::Table && one.name == table.name;
             let at = definitions.iter().position(is_it);
@@ -95,7 +98,8 @@ impl Parsed {
             table_definitions.push(at);
         }
         for view in definitions.iter().filter(|one| one.kind == DefinitionKind::View) {
-            let source = Source::new("statement", &view.body);
+            let path = stored_path(definitions, view.id);
+            let source = Source::new("statement", &view.body).with_path(path);
             let read = sql::read_view(&source, &catalog);
             catalog.views.push(read.map_err(|error| parse_error(&error, &view.body))?);
         }
@@ -177,8 +181,13 @@ impl Version {
         let costs = costs::<E>();
         let knowledge = Knowledge { catalog: &catalog, statistics: &statistics, costs };
         let routines = definitions.iter().filter(|one| one.kind == DefinitionKind::Routine);
-        let called = Routines::read(routines.clone().map(|one| &*one.body), &catalog);
-        let routines = routines.filter_map(|one| routine(knowledge, &tables, &called, one));
+        let source = |one: &Definition| {
+            let path = stored_path(&definitions, one.id);
+            Source::new("statement", &one.body).with_path(path)
+        };
+        let called = Routines::read(routines.clone().map(source), &catalog);
+        let routines =
+            routines.filter_map(|one| routine(knowledge, &tables, &called, one.id, &source(one)));
         let mut routines: Vec<VersionRoutine> = routines.collect();
         add_effects(&mut routines);
         let sequences = sequences(&catalog, &definitions, &table_definitions);
@@ -245,8 +254,12 @@ impl Version {
     ///
     /// # Errors
     /// Those of the text, without positions.
-    pub fn compile_unnamed(&self, text: &str) -> Result<VersionRoutine, SqlError> {
-        let source = Source::new("statement", text);
+    pub fn compile_unnamed(
+        &self,
+        text: &str,
+        path: &SearchPath,
+    ) -> Result<VersionRoutine, SqlError> {
+        let source = Source::new("statement", text).with_path(path.clone());
         let read = sql::read_routines(&source, &self.catalog, &self.called);
         let read = read.map_err(|errors| {
             let mut error = parse_error(errors.first(), text);
@@ -331,12 +344,11 @@ fn routine(
     knowledge: Knowledge<'_>,
     tables: &Tables,
     called: &Routines,
-    definition: &Definition,
+    id: i64,
+    source: &Source,
 ) -> Option<VersionRoutine> {
-    let Definition { id, body, .. } = definition;
-    let source = Source::new("statement", body);
     let mut fails_late = false;
-    let (signature, compiled) = match sql::read_routines(&source, knowledge.catalog, called) {
+    let (signature, compiled) = match sql::read_routines(source, knowledge.catalog, called) {
         Ok(read) => {
             let signature = read.into_iter().next()?;
             let compiled = compile_routine(knowledge, tables, signature.clone());
@@ -344,12 +356,12 @@ fn routine(
         }
         Err(errors) => {
             // The header may name tables that are gone, too: such a routine does not exist.
-            let signature = sql::read_signature(&source, knowledge.catalog, called)?;
+            let signature = sql::read_signature(source, knowledge.catalog, called)?;
             fails_late = errors.iter().all(|error| error.is_late);
-            (signature, Err(parse_error(errors.first(), body)))
+            (signature, Err(parse_error(errors.first(), source.text())))
         }
     };
-    Some(VersionRoutine { id: *id, signature, compiled, fails_late })
+    Some(VersionRoutine { id, signature, compiled, fails_late })
 }
 
 fn compile_routine(

@@ -2,6 +2,7 @@
 
 use super::{Command, Parser, Result2};
 use crate::error::SqlError;
+use sql::namespace::written_name;
 
 /// The object of a comment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -10,6 +11,7 @@ pub(crate) enum Commented {
     View(String),
     Sequence(String),
     Index(String),
+    Schema(String),
     Routine(String),
     /// A column of a table or view.
     Column {
@@ -47,6 +49,9 @@ impl Parser<'_> {
         if self.accept("INDEX") {
             return Ok(Commented::Index(self.relation()?));
         }
+        if self.accept("SCHEMA") {
+            return Ok(Commented::Schema(self.name()?));
+        }
         if self.accept("COLUMN") {
             return self.commented_column();
         }
@@ -67,8 +72,8 @@ impl Parser<'_> {
         let what = self.peek().ok_or_else(|| self.unexpected())?.text.to_uppercase();
         let message = format!("COMMENT ON {what} is not supported");
         Err(SqlError::unsupported(message).hint(
-            "Comments are kept for tables, columns, views, indexes, constraints, sequences, \
-             functions and procedures.",
+            "Comments are kept for schemas, tables, columns, views, indexes, constraints, \
+             sequences, functions and procedures.",
         ))
     }
 
@@ -82,11 +87,16 @@ impl Parser<'_> {
             [relation, column] => {
                 Ok(Commented::Column { relation: relation.clone(), column: column.clone() })
             }
-            [schema, relation, column] if schema == "public" => {
-                Ok(Commented::Column { relation: relation.clone(), column: column.clone() })
+            [schema, relation, column] => {
+                let relation = written_name(Some(schema), relation);
+                Ok(Commented::Column { relation, column: column.clone() })
             }
             [_] => Err(SqlError::new("42601", "column name must be qualified")),
-            _ => Err(SqlError::new("3F000", format!("schema \"{}\" does not exist", names[0]))),
+            _ => {
+                let message =
+                    format!("improper relation name (too many dotted names): {}", names.join("."));
+                Err(SqlError::new("42601", message))
+            }
         }
     }
 }

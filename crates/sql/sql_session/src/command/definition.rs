@@ -1,6 +1,6 @@
 //! `CREATE`, `DROP` and `ALTER`.
 
-use super::{Command, DropKind, Parser, Result2, TableChange, TableOfQuery, ignored};
+use super::{Command, DropKind, Parser, Result2, RoleSpec, TableChange, TableOfQuery, ignored};
 use crate::error::SqlError;
 use crate::lexer::{Kind, Token, tokens};
 
@@ -40,18 +40,42 @@ impl Parser<'_> {
         }
         let what = self.peek().map_or("", |token| token.text).to_uppercase();
         match &*what {
-            "SCHEMA" if !self.tokens.iter().any(|token| token.is_word("PUBLIC")) => {
-                let hint = "Leave the schema out, and write names without one.";
-                Err(SqlError::unsupported("schemas are not supported").hint(hint))
+            "SCHEMA" => {
+                self.at += 1;
+                self.create_schema()
             }
-            "TABLESPACE" | "EXTENSION" | "STATISTICS" | "SCHEMA" => {
-                Ok(ignored(&format!("CREATE {what}")))
-            }
+            "TABLESPACE" | "EXTENSION" | "STATISTICS" => Ok(ignored(&format!("CREATE {what}"))),
             "TEMP" | "TEMPORARY" | "GLOBAL" | "LOCAL" => {
                 Err(SqlError::unsupported("temporary tables are not supported"))
             }
             _ => Err(SqlError::unsupported(format!("CREATE {what} is not supported"))),
         }
+    }
+
+    /// `CREATE SCHEMA`, behind these words.
+    fn create_schema(&mut self) -> Result2<Command> {
+        let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+        let name = match self.is_word("AUTHORIZATION") {
+            true => None,
+            false => Some(self.name()?),
+        };
+        let owner = match self.accept("AUTHORIZATION") {
+            true => Some(self.role()?),
+            false => None,
+        };
+        let name = match (name, &owner) {
+            (Some(name), _) => Some(name),
+            (None, Some(RoleSpec::Name(role))) => Some(role.clone()),
+            // That of the session's role.
+            (None, _) => None,
+        };
+        if self.is_word("CREATE") || self.is_word("GRANT") {
+            let message = "objects in CREATE SCHEMA are not supported";
+            let hint = "Write a statement for each of them behind CREATE SCHEMA.";
+            return Err(SqlError::unsupported(message).hint(hint));
+        }
+        self.expect_end()?;
+        Ok(Command::CreateSchema { name, if_not_exists, owner })
     }
 
     /// The rest of `CREATE TABLE name`, if it is that of `AS` and a query.
@@ -114,6 +138,14 @@ impl Parser<'_> {
         if self.accept_role().is_some() {
             return self.drop_role();
         }
+        if self.accept("SCHEMA") {
+            let if_exists = self.accept_all(&["IF", "EXISTS"]);
+            let mut names = vec![self.name()?];
+            while self.accept_sign(',') {
+                names.push(self.name()?);
+            }
+            return Ok(Command::DropSchemas { names, if_exists, cascade: self.cascade() });
+        }
         let kind = if self.accept("TABLE") {
             DropKind::Table
         } else if self.accept("INDEX") {
@@ -128,7 +160,7 @@ impl Parser<'_> {
         } else {
             let what = self.peek().map_or("", |token| token.text).to_uppercase();
             self.at = self.tokens.len();
-            let is_harmless = ["TABLESPACE", "EXTENSION", "STATISTICS", "SCHEMA"];
+            let is_harmless = ["TABLESPACE", "EXTENSION", "STATISTICS"];
             return match is_harmless.contains(&&*what) {
                 true => Ok(ignored(&format!("DROP {what}"))),
                 false => Err(SqlError::unsupported(format!("DROP {what} is not supported"))),
@@ -156,6 +188,14 @@ impl Parser<'_> {
         }
         if let Some(change) = self.owner_change()? {
             return Ok(change);
+        }
+        if self.accept("SCHEMA") {
+            let name = self.name()?;
+            self.expect("RENAME")?;
+            self.expect("TO")?;
+            let to = self.name()?;
+            self.expect_end()?;
+            return Ok(Command::RenameSchema { name, to });
         }
         if self.accept("SEQUENCE") {
             return match self.tokens.iter().any(|token| token.is_word("OWNED")) {

@@ -10,10 +10,10 @@ pub(crate) enum GrantTarget {
     Relations(Vec<String>),
     Sequences(Vec<String>),
     Routines(Vec<String>),
-    /// `ALL ... IN SCHEMA public`
-    AllTables,
-    AllSequences,
-    AllRoutines,
+    /// `ALL ... IN SCHEMA` of these schemas.
+    AllTables(Vec<String>),
+    AllSequences(Vec<String>),
+    AllRoutines(Vec<String>),
     Schemas(Vec<String>),
     Databases(Vec<String>),
 }
@@ -88,7 +88,7 @@ impl Parser<'_> {
 
     fn grant_target(&mut self) -> Result2<GrantTarget> {
         if self.accept("ALL") {
-            let target = match () {
+            let target: fn(Vec<String>) -> GrantTarget = match () {
                 () if self.accept("TABLES") => GrantTarget::AllTables,
                 () if self.accept("SEQUENCES") => GrantTarget::AllSequences,
                 () if ["FUNCTIONS", "PROCEDURES", "ROUTINES"]
@@ -101,11 +101,7 @@ impl Parser<'_> {
             };
             self.expect("IN")?;
             self.expect("SCHEMA")?;
-            let schemas = self.names()?;
-            return match schemas.iter().find(|name| *name != "public") {
-                Some(other) => Err(no_schema(other)),
-                None => Ok(target),
-            };
+            return self.names().map(target);
         }
         if self.accept("SEQUENCE") {
             return self.relations().map(GrantTarget::Sequences);
@@ -145,8 +141,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `ALTER kind name OWNER TO role`, behind the first word; `None` if the command is another
-    /// one.
+    /// `ALTER kind name OWNER TO role` or `SET SCHEMA schema`, behind the first word; `None` if the
+    /// command is another one.
     pub(super) fn owner_change(&mut self) -> Result2<Option<Command>> {
         let before = self.at;
         let kinds = [
@@ -170,6 +166,12 @@ impl Parser<'_> {
             _ => self.relation()?,
         };
         self.accept_sign('*');
+        let has_schema = !matches!(kind, OwnedKind::Schema | OwnedKind::Database);
+        if has_schema && self.accept_all(&["SET", "SCHEMA"]) {
+            let schema = self.name()?;
+            self.expect_end()?;
+            return Ok(Some(Command::SetSchema { kind, name, if_exists, schema, tag }));
+        }
         if !self.accept_all(&["OWNER", "TO"]) {
             self.at = before;
             return Ok(None);
@@ -198,12 +200,14 @@ mod tests {
         let grant =
             parsed("GRANT SELECT, insert ON TABLE public.a, b TO PUBLIC, bob WITH GRANT OPTION");
         assert_eq!(grant.privileges, Some(vec!["select".into(), "insert".into()]));
-        assert_eq!(grant.target, GrantTarget::Relations(vec!["a".into(), "b".into()]));
+        let a = sql::namespace::written_name(Some("public"), "a");
+        assert_eq!(grant.target, GrantTarget::Relations(vec![a, "b".into()]));
         assert_eq!(grant.roles, [RoleSpec::Public, RoleSpec::Name("bob".into())]);
         assert!(grant.is_grant && grant.options);
         let revoke =
             parsed("REVOKE GRANT OPTION FOR ALL ON ALL TABLES IN SCHEMA public FROM bob CASCADE");
-        assert_eq!((revoke.privileges, revoke.target), (None, GrantTarget::AllTables));
+        let all = GrantTarget::AllTables(vec!["public".into()]);
+        assert_eq!((revoke.privileges, revoke.target), (None, all));
         assert!(!revoke.is_grant && revoke.options && revoke.cascade);
         let routine = parsed("GRANT EXECUTE ON FUNCTION f(int, text) TO bob");
         assert_eq!(routine.target, GrantTarget::Routines(vec!["f".into()]));
@@ -214,7 +218,6 @@ mod tests {
         let refused = |text: &str| parse(text).expect_err(text).sqlstate.to_string();
         assert_eq!(refused("GRANT SELECT (a) ON t TO bob"), "0A000");
         assert_eq!(refused("GRANT USAGE ON LANGUAGE sql TO bob"), "0A000");
-        assert_eq!(refused("GRANT SELECT ON ALL TABLES IN SCHEMA other TO bob"), "3F000");
         assert_eq!(refused("GRANT SELECT ON t"), "42601");
         assert_eq!(refused("GRANT SELECT ON t TO bob CASCADE"), "42601");
     }

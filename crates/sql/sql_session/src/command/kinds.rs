@@ -82,6 +82,29 @@ pub(crate) enum Command {
         name: String,
         if_not_exists: bool,
     },
+    CreateSchema {
+        /// `None` for the name of the owner.
+        name: Option<String>,
+        if_not_exists: bool,
+        owner: Option<RoleSpec>,
+    },
+    DropSchemas {
+        names: Vec<String>,
+        if_exists: bool,
+        cascade: bool,
+    },
+    RenameSchema {
+        name: String,
+        to: String,
+    },
+    /// `ALTER ... SET SCHEMA`
+    SetSchema {
+        kind: OwnedKind,
+        name: String,
+        if_exists: bool,
+        schema: String,
+        tag: &'static str,
+    },
     CreateView {
         name: String,
         replaces: bool,

@@ -25,6 +25,7 @@ use crate::cursor::{parse_close, parse_declare, parse_fetch};
 use crate::error::SqlError;
 use crate::lexer::{Kind, Token, characters, tokens};
 use crate::statement::statements;
+use sql::namespace::written_name;
 
 /// Recognises a statement.
 ///
@@ -123,17 +124,13 @@ impl<'t> Parser<'t> {
         Ok(name)
     }
 
-    /// A name that the schema `public` may precede.
+    /// A name that a schema may precede, see [`sql::namespace::written_name`].
     pub fn relation(&mut self) -> Result2<String> {
         let first = self.name()?;
         if !self.accept_sign('.') {
             return Ok(first);
         }
-        if first != "public" && first != "pg_catalog" {
-            let message = format!("schema \"{first}\" does not exist");
-            return Err(SqlError::new("3F000", message));
-        }
-        self.name()
+        Ok(written_name(Some(&first), &self.name()?))
     }
 
     /// A text in quotes.
@@ -378,7 +375,7 @@ mod tests {
             name: "search_path".into(),
             value: value.map(str::to_owned),
         };
-        assert_eq!(parsed("SET search_path TO a, 'B'"), set(Some("a, B")));
+        assert_eq!(parsed("SET search_path TO a, 'B'"), set(Some("a, \"B\"")));
         assert_eq!(parsed("set session search_path = default"), set(None));
         let types = vec!["int".to_owned(), "numeric ( 3 , 1 )".to_owned()];
         let text = "SELECT $1".to_owned();
@@ -386,9 +383,9 @@ mod tests {
         assert_eq!(parsed("PREPARE p (int, numeric(3,1)) AS SELECT $1"), prepare);
         let execute = Command::Execute { name: "p".into(), arguments: "1, f(2, 3)".into() };
         assert_eq!(parsed("EXECUTE p (1, f(2, 3))"), execute);
-        let tables = vec!["a".to_owned(), "b".to_owned()];
+        let tables = vec!["a".to_owned(), written_name(Some("s"), "b")];
         assert_eq!(
-            parsed("truncate a, public.b"),
+            parsed("truncate a, s.b"),
             Command::Truncate { tables, referrers: Referrers::Refuse }
         );
         let names = vec!["t".to_owned()];

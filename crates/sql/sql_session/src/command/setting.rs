@@ -1,8 +1,9 @@
 //! `SET` and `SHOW`, and the characteristics of transactions.
 
 use super::{Characteristics, Command, IsolationLevel, Parser, Result2, ignored};
+use crate::catalog::described::quoted;
 use crate::error::SqlError;
-use crate::lexer::Kind;
+use crate::lexer::{Kind, Token};
 
 impl Parser<'_> {
     pub(super) fn characteristics(&mut self) -> Result2<Characteristics> {
@@ -62,7 +63,10 @@ impl Parser<'_> {
             }
             name
         };
-        let value = self.value()?;
+        let value = match name.eq_ignore_ascii_case("search_path") {
+            true => self.schemas()?,
+            false => self.value()?,
+        };
         Ok(match &*name.to_lowercase() {
             "role" => Command::SetRole { is_local, name: value.filter(|name| name != "none") },
             "session_authorization" => Command::SetSessionUser { is_local, name: value },
@@ -105,6 +109,19 @@ impl Parser<'_> {
             name = format!("{name}.{}", self.name()?);
         }
         Ok(name)
+    }
+
+    /// The value of `search_path`, as PostgreSQL shows it: schemas in quotes where they need them.
+    fn schemas(&mut self) -> Result2<Option<String>> {
+        let from = self.at;
+        if self.accept("DEFAULT") {
+            return Ok(None);
+        }
+        self.value()?;
+        let parts = self.tokens[from..self.at].iter().filter(|token| token.kind != Kind::Sign(','));
+        let name = |token: &Token<'_>| token.string().or_else(|| token.name());
+        let quoted = parts.map(|token| quoted(&name(token).unwrap_or_default()));
+        Ok(Some(quoted.collect::<Vec<_>>().join(", ")))
     }
 
     /// The value of a setting; `None` for `DEFAULT`.

@@ -20,6 +20,7 @@ use crate::outcome::{CopyDirection, CopyFormat, Outcome, RowSet};
 use crate::planned::compile_text;
 use interpreter::{Rows, SingleStatement};
 use sql::SqlType;
+use sql::namespace::pinned_name;
 use sql_value::style::within;
 use sql_value::{Value, output};
 use std::sync::Arc;
@@ -86,10 +87,12 @@ impl<H: Host> SqlSession<H> {
     async fn begin_copy_out(&mut self, copy: &CopyStatement) -> Result<Outcome, SqlError> {
         let text = match &copy.source {
             CopySource::Query(text) => text.clone(),
-            CopySource::Table { name, columns: None } => format!("SELECT * FROM {}", quoted(name)),
+            CopySource::Table { name, columns: None } => {
+                format!("SELECT * FROM {}", quoted(&pinned_name(name)))
+            }
             CopySource::Table { name, columns: Some(columns) } => {
                 let columns: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
-                format!("SELECT {} FROM {}", columns.join(", "), quoted(name))
+                format!("SELECT {} FROM {}", columns.join(", "), quoted(&pinned_name(name)))
             }
         };
         let query = Prepared::inside(&text, &self.version(), &self.identity)?;

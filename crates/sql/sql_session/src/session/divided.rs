@@ -18,6 +18,7 @@ use crate::outcome::Outcome;
 use crate::planned::{Planned, compile_text};
 use crate::waiting::Waiter;
 use interpreter::{Attempts, Retries, Rows, SingleStatement, Tables};
+use sql::namespace::pinned_name;
 use sql_value::Value;
 use std::ops::Range;
 use txn::{Isolation, OwnedTransaction};
@@ -83,7 +84,7 @@ impl<H: Host> SqlSession<H> {
             return Ok(false);
         }
         let truncate =
-            Command::Truncate { tables: vec![name.to_owned()], referrers: Referrers::Keep };
+            Command::Truncate { tables: vec![pinned_name(name)], referrers: Referrers::Keep };
         self.change(block, &truncate, "").await?;
         Ok(true)
     }

@@ -7,6 +7,7 @@
 
 use super::SqlSession;
 use super::identity::Identity;
+use super::named::refuse_full_names;
 use super::prepared::Constants;
 use crate::access::required::Rights;
 use crate::catalog::Version;
@@ -15,7 +16,7 @@ use crate::error::SqlError;
 use crate::host::Host;
 use crate::planned::{PlannedAction, plan_text, with_calls};
 use interpreter::{DynamicStatement, Effects, Planner};
-use sql::{Field, SqlType, Surroundings};
+use sql::{Field, SearchPath, SqlType, Surroundings};
 use sql_value::style::Style;
 use sql_value::{Error, Formula};
 use std::collections::BTreeMap;
@@ -46,6 +47,7 @@ struct DynamicSurroundings {
     version: Arc<Version>,
     granted: Arc<Version>,
     constants: Constants,
+    path: SearchPath,
     role: i64,
 }
 
@@ -70,7 +72,8 @@ impl DynamicPlans {
             serials,
             version: version.clone(),
             granted: granted.clone(),
-            constants: identity.constants.clone(),
+            constants: identity.constants_in(version),
+            path: identity.path_in(version),
             role: identity.acting(&granted.roles),
         });
     }
@@ -132,6 +135,7 @@ impl DynamicSurroundings {
         let routines = version.signatures();
         let surroundings = Surroundings { routines: &routines, constants: &self.constants };
         let knowledge = version.knowledge();
+        let text = (text, &self.path);
         let planned = plan_text(knowledge, &version.tables, surroundings, text, types)?;
         let planned = with_calls(planned, version);
         if planned.parameters.len() > types.len() {
@@ -184,6 +188,7 @@ fn require_types(outputs: &[Field], wanted: &[SqlType]) -> Result<(), SqlError> 
 
 /// Refuses commands, and several statements.
 fn require_query(text: &str) -> Result<(), SqlError> {
+    refuse_full_names(text)?;
     let refused = |what: String, hint: &str| Err(SqlError::unsupported(what).hint(hint));
     let several = "EXECUTE of several statements is not supported";
     match crate::statements(text)?.len() {

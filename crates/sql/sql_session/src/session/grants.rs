@@ -8,6 +8,7 @@ use crate::access::privilege::{Grant, PUBLIC, Privileges, add, is_circular, opti
 use crate::access::required::{Rights, check_table};
 use crate::access::roles::no_role;
 use crate::catalog::numbers::next_id;
+use crate::catalog::schemas::schema_object;
 use crate::catalog::sequences::Sequence;
 use crate::catalog::version::{Parsed, new_keys};
 use crate::catalog::{Definition, DefinitionKind, Version};
@@ -17,6 +18,7 @@ use crate::command::{
 };
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
+use sql::namespace::schema_of;
 use sql::procedure::RoutineKind;
 
 /// An object of a command.
@@ -136,7 +138,7 @@ impl<H: Host> SqlSession<H> {
     }
 
     /// The number of a role in a statement. Without roles, every name is that of the owner.
-    fn owner_to_be(&self, version: &Version, role: &RoleSpec) -> Result<i64, SqlError> {
+    pub(super) fn owner_to_be(&self, version: &Version, role: &RoleSpec) -> Result<i64, SqlError> {
         match role {
             RoleSpec::Name(_) if version.roles.is_empty() => Ok(OWNER),
             RoleSpec::Name(name) => version.roles.find(name).map(|role| role.oid),
@@ -150,20 +152,29 @@ impl<H: Host> SqlSession<H> {
         let each = |names: &[String], find: &dyn Fn(&str) -> Result<Target, SqlError>| {
             names.iter().map(|name| find(name)).collect()
         };
-        let all = |kinds: &[DefinitionKind]| {
-            let of = version.definitions.iter().filter(|one| kinds.contains(&one.kind));
-            of.map(target_of).collect::<Vec<_>>()
+        let schemas = &version.catalog.schemas;
+        let ids = |names: &[String]| {
+            let id = |name: &String| schemas.find(name).ok_or_else(|| no_schema(name));
+            names.iter().map(id).collect::<Result<Vec<i64>, SqlError>>()
+        };
+        let all = |kinds: &[DefinitionKind], of: &[String]| {
+            let of = ids(of)?;
+            let is_it =
+                |one: &&Definition| kinds.contains(&one.kind) && of.contains(&schema_of(&one.name));
+            Ok(version.definitions.iter().filter(is_it).map(target_of).collect::<Vec<_>>())
         };
         match target {
             GrantTarget::Relations(names) => each(names, &|name| relation(version, name)),
             GrantTarget::Sequences(names) => each(names, &|name| sequence(version, name)),
             GrantTarget::Routines(names) => each(names, &|name| routine(version, name)),
-            GrantTarget::Schemas(names) => each(names, &|name| schema(name)),
+            GrantTarget::Schemas(names) => each(names, &|name| schema(version, name)),
             GrantTarget::Databases(names) => each(names, &|name| self.database_target(name)),
-            GrantTarget::AllTables => Ok(all(&[DefinitionKind::Table, DefinitionKind::View])),
-            GrantTarget::AllRoutines => Ok(all(&[DefinitionKind::Routine])),
-            GrantTarget::AllSequences => {
-                version.sequences.keys().map(|name| sequence(version, name)).collect()
+            GrantTarget::AllTables(of) => all(&[DefinitionKind::Table, DefinitionKind::View], of),
+            GrantTarget::AllRoutines(of) => all(&[DefinitionKind::Routine], of),
+            GrantTarget::AllSequences(of) => {
+                let of = ids(of)?;
+                let names = version.sequences.keys().filter(|name| of.contains(&schema_of(name)));
+                names.map(|name| sequence(version, name)).collect()
             }
         }
     }
@@ -187,7 +198,7 @@ impl<H: Host> SqlSession<H> {
         let target = match kind {
             OwnedKind::Sequence => sequence(version, name),
             OwnedKind::Routine => routine(version, name),
-            OwnedKind::Schema => schema(name),
+            OwnedKind::Schema => schema(version, name),
             OwnedKind::Database => self.database_target(name),
             // As in PostgreSQL, ALTER TABLE also takes views and sequences.
             OwnedKind::Relation if version.sequences.contains_key(name) => sequence(version, name),
@@ -212,7 +223,9 @@ impl<H: Host> SqlSession<H> {
                 let message = format!("must be member of role \"{}\"", roles.name(to));
                 return Err(SqlError::new("42501", message));
             }
-            require_schema(version, to)?;
+            if !matches!(kind, OwnedKind::Schema | OwnedKind::Database) {
+                require_schema(version, to, schema_of(&target.name))?;
+            }
         }
         let renumbered = |oid: i64| if oid == old.owner { to } else { oid };
         let grants = old.grants.map(|grants| {
@@ -245,15 +258,33 @@ impl<H: Host> SqlSession<H> {
             Ok(target) => Err(not_owner(&kind_word(version, &target), &target.name)),
         };
         match command {
-            Command::CreateTable { .. } | Command::CreateSequence { .. } => {
-                require_schema(version, role)
+            Command::CreateTable { name, .. } | Command::CreateSequence { name, .. } => {
+                require_schema(version, role, schema_of(name))
+            }
+            Command::CreateSchema { .. } => self.require_database(version, role),
+            Command::DropSchemas { names, .. } => {
+                names.iter().try_for_each(|name| require_owner(schema(version, name)))
+            }
+            Command::RenameSchema { name, .. } => {
+                require_owner(schema(version, name))?;
+                self.require_database(version, role)
+            }
+            Command::SetSchema { kind, name, schema: to, .. } => {
+                require_owner(match kind {
+                    OwnedKind::Routine => routine(version, name),
+                    _ => relation(version, name),
+                })?;
+                match version.catalog.schemas.find(to) {
+                    Some(to) => require_schema(version, role, to),
+                    None => Ok(()),
+                }
             }
             Command::CreateView { name, .. } => {
-                require_schema(version, role)?;
+                require_schema(version, role, schema_of(name))?;
                 require_owner(relation(version, name))
             }
             Command::CreateRoutine { name, .. } => {
-                require_schema(version, role)?;
+                require_schema(version, role, schema_of(name))?;
                 require_owner(routine(version, name))
             }
             Command::CreateIndex { table, .. } => require_owner(relation(version, table)),
@@ -274,10 +305,17 @@ impl<H: Host> SqlSession<H> {
                 }
                 Commented::Sequence(name) => require_owner(sequence(version, name)),
                 Commented::Routine(name) => require_owner(routine(version, name)),
+                Commented::Schema(name) => require_owner(schema(version, name)),
                 Commented::Index(name) => check_index(version, role, name),
             },
             _ => Ok(()),
         }
+    }
+
+    /// Requires the right to create schemas.
+    fn require_database(&self, version: &Version, role: i64) -> Result<(), SqlError> {
+        let named = (Object::Database, Kind::Database, &*self.options.database);
+        version.objects.require(&version.roles, role, named, Privileges::CREATE)
     }
 
     /// Requires privileges for tables by name; names of other relations are left to the command.
@@ -334,8 +372,8 @@ impl<H: Host> SqlSession<H> {
 }
 
 /// Requires the right to create objects.
-fn require_schema(version: &Version, role: i64) -> Result<(), SqlError> {
-    let named = (Object::Schema, Kind::Schema, "public");
+fn require_schema(version: &Version, role: i64, schema: i64) -> Result<(), SqlError> {
+    let named = (schema_object(schema), Kind::Schema, version.schema_name(schema));
     version.objects.require(&version.roles, role, named, Privileges::CREATE)
 }
 
@@ -362,6 +400,7 @@ fn target_of(one: &Definition) -> Target {
         DefinitionKind::View => Kind::View,
         DefinitionKind::Sequence => Kind::Sequence,
         DefinitionKind::Routine => Kind::Routine,
+        DefinitionKind::Schema => Kind::Schema,
         _ => Kind::Table,
     };
     Target { object: Object::Definition(one.id), kind, name: one.name.clone() }
@@ -395,13 +434,9 @@ fn routine(version: &Version, name: &str) -> Result<Target, SqlError> {
     })
 }
 
-fn schema(name: &str) -> Result<Target, SqlError> {
-    match name {
-        "public" => {
-            Ok(Target { object: Object::Schema, kind: Kind::Schema, name: name.to_owned() })
-        }
-        name => Err(no_schema(name)),
-    }
+fn schema(version: &Version, name: &str) -> Result<Target, SqlError> {
+    let id = version.catalog.schemas.find(name).ok_or_else(|| no_schema(name))?;
+    Ok(Target { object: schema_object(id), kind: Kind::Schema, name: name.to_owned() })
 }
 
 /// The privileges of a command for one object.

@@ -5,14 +5,19 @@
 //! those.
 
 use super::SqlSession;
+use super::named::path_names;
 use super::prepared::Constants;
 use super::settings::Actors;
 use crate::access::OWNER;
 use crate::access::role::Role;
 use crate::access::roles::Roles;
-use crate::constants::constants;
+use crate::catalog::Version;
+use crate::constants::{constants, with_schema};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
+use sql::SearchPath;
+use sql::namespace::PUBLIC;
+use std::sync::Arc;
 
 /// A role as a session has found it. Later names of the role do not matter to the session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,6 +42,8 @@ pub(crate) struct Identity {
     pub session: Actor,
     /// `current_user`
     pub current: Actor,
+    /// The setting `search_path`, and its schemas.
+    path: (String, Arc<[String]>),
     /// The values of functions such as `current_user`.
     pub constants: Constants,
 }
@@ -50,7 +57,8 @@ impl Identity {
         let connected = roles.named(user).map_or(unnamed, Actor::of);
         let constants = constants(database, user, user);
         let (session, current) = (connected.clone(), connected.clone());
-        Self { serial, connected, session, current, constants }
+        let path = (String::new(), Arc::default());
+        Self { serial, connected, session, current, path, constants }
     }
 }
 
@@ -59,6 +67,29 @@ impl Identity {
     /// that of another one by now.
     pub fn acting(&self, roles: &Roles) -> i64 {
         self.current.acting(roles)
+    }
+
+    /// The schemas of the search path that exist in a version and that the role may use.
+    pub fn path_in(&self, version: &Version) -> SearchPath {
+        version.search_path(&self.path_names(), self.acting(&version.roles))
+    }
+
+    fn path_names(&self) -> Vec<String> {
+        let own = |name: &String| match &**name {
+            "$user" => self.current.name.clone(),
+            _ => name.clone(),
+        };
+        self.path.1.iter().map(own).collect()
+    }
+
+    /// The values of functions of the session, in a version of the catalog.
+    pub fn constants_in(&self, version: &Version) -> Constants {
+        let schema = self.path_in(version).schemas().first().copied();
+        if schema == Some(PUBLIC) {
+            return self.constants.clone();
+        }
+        let schema = schema.map(|schema| version.schema_name(schema));
+        with_schema(&self.constants, schema)
     }
 }
 
@@ -185,17 +216,26 @@ impl<H: Host> SqlSession<H> {
     pub(super) fn follow_settings(&mut self, is_local: bool) {
         let Actors { session, role } = self.settings.actors().clone();
         let current = role.unwrap_or_else(|| session.clone());
-        if self.identity.session == session && self.identity.current == current {
+        let path = self.settings.get("search_path").unwrap_or_default();
+        let has_path = self.identity.path.0 == path;
+        if has_path && self.identity.session == session && self.identity.current == current {
             return;
+        }
+        if !has_path {
+            self.identity.path = (path.to_owned(), path_names(path));
         }
         let values = constants(&self.options.database, &session.name, &current.name);
         self.identity.serial = self.database.next_session();
         (self.identity.session, self.identity.current) = (session, current);
         self.identity.constants = values;
-        self.sequences.set_actor(self.identity.current.clone());
+        let path = self.identity.path_names();
+        self.sequences.set_actor(self.identity.current.clone(), path);
         let version = self.version();
         let is_superuser = version.roles.is_superuser(self.identity.acting(&version.roles));
-        self.settings.put(IS_SUPERUSER, if is_superuser { "on" } else { "off" }, is_local);
+        let truth = if is_superuser { "on" } else { "off" };
+        if self.settings.get(IS_SUPERUSER) != Some(truth) {
+            self.settings.put(IS_SUPERUSER, truth, is_local);
+        }
         self.cache.clear();
         if let Some(block) = &mut self.block {
             // Its earlier statements have run with other rights.

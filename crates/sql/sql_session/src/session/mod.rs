@@ -22,6 +22,7 @@
 //! analyze       ANALYZE
 //! advisory      advisory locks
 //! grants        GRANT, REVOKE, and the privileges of commands
+//! named         full names for the names in commands
 //! roles         CREATE, ALTER, DROP ROLE; identity: the roles of the session
 //! settings      SET, SHOW, RESET; units: their durations and sizes
 //! style         settings of the forms of values
@@ -43,6 +44,7 @@ mod dynamic;
 mod explain;
 pub(crate) mod grants;
 mod identity;
+mod named;
 mod named_texts;
 mod open;
 mod parking;
@@ -88,6 +90,7 @@ use explain::Measured;
 use fabric::Fabric;
 use identity::Identity;
 use interpreter::{Interrupt, Rows, Runner};
+use named::refuse_full_names;
 use settings::Settings;
 use sql_value::Value;
 use sql_value::style::{Style, enter, within};
@@ -180,7 +183,7 @@ impl<H: Host> SqlSession<H> {
         runner.set_row_locker(row_locks.clone());
         let interrupt = Arc::new(Interrupt::default());
         runner.set_interrupt(interrupt.clone());
-        Self {
+        let mut session = Self {
             current: Arc::new(version),
             database,
             env: handle.env().clone(),
@@ -206,7 +209,9 @@ impl<H: Host> SqlSession<H> {
             advisory,
             row_locks,
             has_handlers: false,
-        }
+        };
+        session.follow_settings(false);
+        session
     }
 
     pub fn database(&self) -> &SqlDatabase<H> {
@@ -255,6 +260,7 @@ impl<H: Host> SqlSession<H> {
     }
 
     fn prepare_now(&mut self, text: &str, types: &[u32]) -> Result<Prepared, SqlError> {
+        refuse_full_names(text)?;
         let version = self.version();
         let has_failed = self.block.as_ref().is_some_and(|block| block.has_failed);
         if has_failed && !crate::command::ends_transaction(text) {
@@ -369,6 +375,7 @@ impl<H: Host> SqlSession<H> {
                 error.table = self.table_of_key(key);
             }
             let error = self.without_values(error);
+            let error = self.shown_error(error);
             self.fail();
             error
         })
@@ -404,7 +411,12 @@ impl<H: Host> SqlSession<H> {
 
     /// Takes the notices since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
+        let mut notices = std::mem::take(&mut self.notices);
+        for notice in &mut notices {
+            notice.message = self.shown_text(&notice.message);
+            notice.detail = notice.detail.take().map(|detail| self.shown_text(&detail));
+        }
+        notices
     }
 
     pub(crate) fn notice(&mut self, severity: Severity, sqlstate: &str, message: String) {

@@ -9,6 +9,7 @@ use crate::oid;
 use crate::outcome::ColumnDescription;
 use crate::planned::{Planned, PlannedAction, is_block, plan_block, plan_text, with_calls};
 use sql::expression::{Expr, ExprKind};
+use sql::namespace::own_name;
 use sql::procedure::{ParameterMode, Procedure, Returns};
 use sql::query::{FromKind, Output, Query, SelectBody};
 use sql::{Call, CallForm, Field, SqlType, Surroundings};
@@ -162,7 +163,7 @@ impl Prepared {
         version: &Version,
         identity: &Identity,
     ) -> Result<Self, SqlError> {
-        let plans = plans(text, &declared, version, &identity.constants)?;
+        let plans = plans(text, &declared, version, identity)?;
         let planned = &plans.exact;
         let columns = planned_columns(planned, version);
         let has_rows = columns.is_some();
@@ -261,7 +262,7 @@ impl Prepared {
         }
         let plans = match self.unchecked(version, identity) {
             Some(plans) => plans,
-            None => plans(&inner.text, &inner.declared, version, &identity.constants)?,
+            None => plans(&inner.text, &inner.declared, version, identity)?,
         };
         let role = identity.acting(&granted.roles);
         plans.exact.check(Rights { version, granted, role })?;
@@ -331,10 +332,10 @@ fn plans(
     text: &str,
     declared: &[SqlType],
     version: &Version,
-    constants: &Constants,
+    identity: &Identity,
 ) -> Result<Plans, SqlError> {
-    let exact = Arc::new(plan(text, declared, version, constants)?);
-    let narrow = narrow(text, declared, &exact, version, constants);
+    let exact = Arc::new(plan(text, declared, version, identity)?);
+    let narrow = narrow(text, declared, &exact, version, identity);
     Ok(Plans { exact, narrow })
 }
 
@@ -343,7 +344,7 @@ fn narrow(
     declared: &[SqlType],
     exact: &Planned,
     version: &Version,
-    constants: &Constants,
+    identity: &Identity,
 ) -> Option<(Vec<SqlType>, Arc<Planned>)> {
     if !declared.iter().any(|sql_type| matches!(sql_type, SqlType::Int8 | SqlType::Int4)) {
         return None;
@@ -352,7 +353,7 @@ fn narrow(
         .iter()
         .map(|sql_type| if sql_type.is_integer() { SqlType::Unknown } else { sql_type.clone() })
         .collect();
-    let free = plan(text, &free, version, constants).ok()?;
+    let free = plan(text, &free, version, identity).ok()?;
     let bytes = |sql_type: &SqlType| match sql_type.is_integer() {
         true => oid::length(sql_type),
         false => i16::MAX,
@@ -363,7 +364,7 @@ fn narrow(
     if types == exact.parameters {
         return None;
     }
-    let narrow = plan(text, &types, version, constants).ok()?;
+    let narrow = plan(text, &types, version, identity).ok()?;
     let is_same =
         same_columns(&planned_columns(&narrow, version), &planned_columns(exact, version));
     let is_cheaper = narrow.cost() < exact.cost();
@@ -380,13 +381,16 @@ fn plan(
     text: &str,
     declared: &[SqlType],
     version: &Version,
-    constants: &Constants,
+    identity: &Identity,
 ) -> Result<Planned, SqlError> {
+    let path = identity.path_in(version);
     if is_block(text) {
-        return plan_block(version, text);
+        return plan_block(version, text, &path);
     }
     let routines = version.signatures();
+    let constants = &identity.constants_in(version);
     let surroundings = Surroundings { routines: &routines, constants };
+    let text = (text, &path);
     let planned = plan_text(version.knowledge(), &version.tables, surroundings, text, declared)?;
     Ok(with_calls(planned, version))
 }
@@ -433,6 +437,7 @@ fn planned_columns(planned: &Planned, version: &Version) -> Option<Vec<ColumnDes
 
 /// The columns of a call's rows.
 fn call_columns(call: &Call, routine: &Procedure) -> Option<Vec<ColumnDescription>> {
+    let own = own_name(&routine.name);
     let column = |name: &str, sql_type: &SqlType| ColumnDescription {
         name: call.alias.clone().unwrap_or_else(|| name.to_owned()),
         sql_type: sql_type.clone(),
@@ -441,20 +446,20 @@ fn call_columns(call: &Call, routine: &Procedure) -> Option<Vec<ColumnDescriptio
     };
     let all = |fields: &[Field]| {
         let name = |field: &Field| match field.name.is_empty() {
-            true => routine.name.clone(),
+            true => own.to_owned(),
             false => field.name.clone(),
         };
         fields.iter().map(|field| column(&name(field), &field.sql_type)).collect()
     };
     match (&routine.returns, call.form) {
         (Returns::Nothing, CallForm::Call) => None,
-        (Returns::Nothing, _) => Some(vec![column(&routine.name, &SqlType::Void)]),
+        (Returns::Nothing, _) => Some(vec![column(own, &SqlType::Void)]),
         (Returns::Value(sql_type), CallForm::Call) => {
             let output = routine.parameters.iter().find(|one| one.mode != ParameterMode::In);
             let name = output.map(|output| &*routine.variables[output.variable].name);
-            Some(vec![column(name.unwrap_or(&routine.name), sql_type)])
+            Some(vec![column(name.unwrap_or(own), sql_type)])
         }
-        (Returns::Value(sql_type), _) => Some(vec![column(&routine.name, sql_type)]),
+        (Returns::Value(sql_type), _) => Some(vec![column(own, sql_type)]),
         (Returns::Row(fields) | Returns::Rows(fields), _) => Some(all(fields)),
     }
 }

@@ -370,11 +370,7 @@ impl<H: Host> SqlSession<H> {
     }
 
     /// Whether the committed catalog has other storage for one of the tables of a version.
-    fn have_moved(
-        &self,
-        version: &Version,
-        mut tables: impl Iterator<Item = usize>,
-    ) -> bool {
+    fn have_moved(&self, version: &Version, mut tables: impl Iterator<Item = usize>) -> bool {
         let current = self.database.version();
         tables.any(|table| {
             let own = version.definition_of(table);

@@ -12,7 +12,7 @@ use planner::{Knowledge, Statistics, plan};
 use sql::catalog::{Check, ForeignKey};
 use sql::expression::{Expr, ExprKind, UnaryOperator};
 use sql::query::{From, FromKind, Join, Output, Plain, Query, Select, SelectBody};
-use sql::{Catalog, SqlType, Table};
+use sql::{Catalog, SearchPath, SqlType, Table};
 use sql_value::Value;
 use std::sync::Arc;
 use txn::Isolation;
@@ -66,7 +66,7 @@ impl<H: Host> SqlSession<H> {
         }
         let text =
             format!("SELECT {} FROM {}", names.join(", "), quoted(&from.catalog.tables[old].name));
-        let select = plan_rows(from.knowledge(), &from.tables, &text)?;
+        let select = plan_rows(from.knowledge(), &from.tables, &text, &SearchPath::default())?;
         if !values.is_empty() {
             require_expressions(&select.query, old, names.len())?;
             check_query(Rights::of(from, self.acting_role(from)), &select.query)?;

@@ -12,7 +12,8 @@ use sql_value::Value;
 impl<H: Host> SqlSession<H> {
     pub(super) async fn run_command(&mut self, prepared: &Prepared) -> Result<Outcome, SqlError> {
         let inner = prepared.inner.clone();
-        match &inner.command {
+        let named = self.early_named(&inner.command)?;
+        match named.as_ref().unwrap_or(&inner.command) {
             Command::Empty => Ok(Outcome::Empty),
             Command::Query | Command::Call => Err(SqlError::internal("a query is no command")),
             Command::Begin(characteristics) => {
@@ -76,6 +77,18 @@ impl<H: Host> SqlSession<H> {
         }
     }
 
+    /// A command with full names, unless it changes definitions: those are given names when nobody
+    /// else changes the catalog.
+    fn early_named(&self, command: &Command) -> Result<Option<Command>, SqlError> {
+        match command {
+            Command::Copy(_)
+            | Command::Analyze { .. }
+            | Command::LockTable { .. }
+            | Command::CreateTableAs(_) => self.named_in(&self.version(), command).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     fn set(
         &mut self,
         is_local: bool,
@@ -95,6 +108,7 @@ impl<H: Host> SqlSession<H> {
         }
         self.check_setting(name)?;
         self.settings.set(name, value, is_local)?;
+        self.follow_settings(is_local);
         Ok(done("SET"))
     }
 
@@ -102,13 +116,12 @@ impl<H: Host> SqlSession<H> {
         match name {
             Some(name) => {
                 self.check_setting(name)?;
-                self.settings.set(name, None, false)
+                self.settings.set(name, None, false)?;
             }
-            None => {
-                self.settings.reset_all();
-                Ok(())
-            }
+            None => self.settings.reset_all(),
         }
+        self.follow_settings(false);
+        Ok(())
     }
 
     /// `SELECT set_config(...)`
@@ -220,6 +233,7 @@ impl<H: Host> SqlSession<H> {
         self.cache.clear();
         self.reset_identity();
         self.settings.reset_all();
+        self.follow_settings(false);
         self.advisory.release_all(self.database.advisory_locks(), false);
         Ok(done("DISCARD ALL"))
     }

@@ -2,13 +2,14 @@
 
 use super::SqlSession;
 use crate::access::role::Role;
-use crate::catalog::{DefinitionKind, Version};
+use crate::catalog::schemas::stored_path;
+use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::error::SqlError;
 use crate::host::Host;
-use crate::lexer::tokens;
+use crate::lexer::{Kind, tokens};
 use planner::TableStatistics;
-use procedure::{ViewStyle, view_text};
-use sql::{Table, View};
+use procedure::{ShownName, view_text};
+use sql::{Schemas, SearchPath, Table, View};
 
 /// The part of a table, or of another object, that a comment is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,12 @@ impl<H: Host> SqlSession<H> {
         tables.map(|(at, table)| (version.definition_of(at).id, table.clone())).collect()
     }
 
+    /// The schemas, and those that the session searches.
+    pub fn schemas(&self) -> (Schemas, SearchPath) {
+        let version = self.version();
+        (version.catalog.schemas.clone(), self.path_in(&version))
+    }
+
     /// Statistics of the tables, in the order of [`Self::tables`].
     pub fn table_statistics(&self) -> Vec<TableStatistics> {
         self.version().statistics.tables.clone()
@@ -37,16 +44,13 @@ impl<H: Host> SqlSession<H> {
     /// The views that the session sees, with the numbers of their definitions and their queries.
     pub fn views(&self) -> Vec<(i64, View, String)> {
         let version = self.version();
-        let path = self.settings.get("search_path").unwrap_or_default();
-        let style = match path.contains("public") {
-            true => ViewStyle::Plain,
-            false => ViewStyle::WithSchema,
-        };
+        let path = self.path_in(&version);
+        let shown = |full: &str| version.shown_name(&path, full);
         let views = version.definitions.iter().filter(|one| one.kind == DefinitionKind::View);
         let views = views.filter_map(|one| {
             let view = version.catalog.view(&one.name)?;
-            let printed = view_text(&version.catalog, &view.query, &view.columns, Some(style));
-            let query = printed.unwrap_or_else(|| written_query(&version, &one.body, style));
+            let printed = view_text(&version.catalog, &view.query, &view.columns, Some(&shown));
+            let query = printed.unwrap_or_else(|| written_query(&version, one, &shown));
             Some((one.id, view.clone(), query))
         });
         views.collect()
@@ -94,21 +98,28 @@ impl<H: Host> SqlSession<H> {
     }
 }
 
-/// The query in the text of `CREATE VIEW`.
-fn written_query(version: &Version, body: &str, style: ViewStyle) -> String {
+/// The query in the text of `CREATE VIEW`. Names without a schema get one where the session needs
+/// it.
+fn written_query(version: &Version, view: &Definition, shown: &ShownName<'_>) -> String {
+    let body = &view.body;
+    let path = stored_path(&version.definitions, view.id);
     let tokens = tokens(body).unwrap_or_default();
     let at = tokens.iter().find(|token| token.is_word("AS")).map_or(0, |token| token.end());
-    let (mut shown, mut from) = (String::new(), at);
-    for pair in tokens.windows(2).filter(|pair| pair[0].at > at && style == ViewStyle::WithSchema) {
+    let (mut text, mut from) = (String::new(), at);
+    for (place, pair) in tokens.windows(2).enumerate().filter(|(_, pair)| pair[0].at > at) {
         let [before, token] = pair else { continue };
+        let is_dotted = tokens.get(place + 2).is_some_and(|next| next.kind == Kind::Sign('.'));
         let name = token.name().filter(|_| before.is_word("FROM") || before.is_word("JOIN"));
-        let is_relation =
-            |name: &String| version.table(name).is_some() || version.catalog.view(name).is_some();
-        if name.as_ref().is_some_and(is_relation) {
-            shown += &body[from..token.at];
-            shown += "public.";
-            from = token.at;
+        let Some(name) = name.filter(|_| !is_dotted) else { continue };
+        let found = version.catalog.schemas.lookup(&path, &[name], |full| {
+            let exists = version.table(full).is_some() || version.catalog.view(full).is_some();
+            exists.then(|| full.to_owned())
+        });
+        if let Some(full) = found {
+            text += &body[from..token.at];
+            text += &shown(&full);
+            from = token.end();
         }
     }
-    format!(" {}", (shown + &body[from..]).trim())
+    format!(" {}", (text + &body[from..]).trim())
 }

@@ -19,6 +19,7 @@ mod recursive;
 mod rights;
 mod roles;
 mod routines;
+mod schemas;
 mod sequences;
 mod statements;
 mod statistics;

@@ -18,6 +18,7 @@ const REFERENCES: &str = include_str!("references.sql");
 const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
+const SCHEMAS: &str = include_str!("schemas.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 7] = [
@@ -95,6 +96,11 @@ fn statements_have_the_results_of_postgresql() {
 #[test]
 fn identity_columns_are_those_of_postgresql() {
     compare(IDENTITY);
+}
+
+#[test]
+fn schemas_are_those_of_postgresql() {
+    compare(SCHEMAS);
 }
 
 #[test]

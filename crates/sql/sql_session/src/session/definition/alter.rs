@@ -15,6 +15,7 @@ use crate::lexer::tokens;
 use layout::IndexKind;
 use sql::Table;
 use sql::catalog::{Index, TableColumn};
+use sql::namespace::own_name;
 
 impl<H: Host> SqlSession<H> {
     /// Gives tables new storage whose rows are stored in another way than before. The engine fills
@@ -113,10 +114,12 @@ impl<H: Host> SqlSession<H> {
         self.lock_table(block, &owner)?;
         let is_it = |one: &&mut Definition| one.kind == DefinitionKind::Index && one.name == *name;
         let comment = |one: &&mut Definition| {
-            one.kind == DefinitionKind::Comment && one.name == format!("index {name}")
+            one.kind == DefinitionKind::Comment
+                && one.table == owner.id
+                && one.name == format!("index {}", own_name(name))
         };
         if let Some(comment) = definitions.iter_mut().find(comment) {
-            comment.name = format!("index {to}");
+            comment.name = format!("index {}", own_name(to));
         }
         match definitions.iter_mut().rfind(is_it) {
             Some(index) => {
@@ -167,5 +170,5 @@ fn renamed(text: &str, to: &str) -> Result<String, SqlError> {
     let on = tokens.iter().position(|token| token.is_word("ON")).unwrap_or(tokens.len());
     let name = on.checked_sub(1).map(|at| tokens[at]);
     let name = name.ok_or_else(|| SqlError::internal("an index has no name"))?;
-    Ok(format!("{}{}{}", &text[..name.at], quoted(to), &text[name.end()..]))
+    Ok(format!("{}{}{}", &text[..name.at], quoted(own_name(to)), &text[name.end()..]))
 }

@@ -4,9 +4,10 @@
 use super::{Edited, no_table};
 use crate::access::object::is_object;
 use crate::catalog::{Definition, DefinitionKind, Version};
-use crate::command::Commented;
+use crate::command::{Commented, no_schema};
 use crate::error::SqlError;
 use crate::session::CommentPart;
+use sql::namespace::{PUBLIC, own_name};
 
 impl CommentPart {
     /// The name of the comment's definition.
@@ -77,10 +78,15 @@ fn commented(version: &Version, on: &Commented) -> Result<(i64, CommentPart), Sq
             let found = named(DefinitionKind::Routine, name).map(|id| (id, CommentPart::Whole));
             found.ok_or_else(|| no_table("function", name))
         }
+        Commented::Schema(name) => {
+            let id = version.catalog.schemas.find(name).ok_or_else(|| no_schema(name))?;
+            Ok((id, CommentPart::Whole))
+        }
         Commented::Index(name) => {
             let table = version.table_of_index(name);
             let table = table.ok_or_else(|| other_kind(version, "index", name))?;
-            Ok((version.definition_of(table).id, CommentPart::Index(name.clone())))
+            let part = CommentPart::Index(own_name(name).to_owned());
+            Ok((version.definition_of(table).id, part))
         }
         Commented::Column { relation, column } => {
             let missing = || {
@@ -109,7 +115,10 @@ fn commented(version: &Version, on: &Commented) -> Result<(i64, CommentPart), Sq
                 || of.foreign_keys.iter().any(|one| one.name == *name)
                 || of.checks.iter().any(|one| one.name == *name);
             match has {
-                true => Ok((definition.id, CommentPart::Constraint(name.clone()))),
+                true => {
+                    let part = CommentPart::Constraint(own_name(name).to_owned());
+                    Ok((definition.id, part))
+                }
                 false => {
                     let message =
                         format!("constraint \"{name}\" for table \"{table}\" does not exist");
@@ -134,5 +143,6 @@ pub(super) fn forget_comments(definitions: &mut Vec<Definition>) {
     let is_comment = |one: &Definition| one.kind == DefinitionKind::Comment;
     let objects = definitions.iter().filter(|one| is_object(one));
     let owners: Vec<i64> = objects.map(|one| one.id).collect();
-    definitions.retain(|one| !is_comment(one) || owners.contains(&one.table));
+    let is_kept = |one: &Definition| one.table == PUBLIC || owners.contains(&one.table);
+    definitions.retain(|one| !is_comment(one) || is_kept(one));
 }

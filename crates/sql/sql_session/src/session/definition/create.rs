@@ -3,12 +3,15 @@
 use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::Edited;
+use crate::catalog::schemas::store_path;
 use crate::catalog::version::Parsed;
 use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::lexer::tokens;
 use crate::parse_error::parse_error;
+use sql::SearchPath;
+use sql::namespace::{PUBLIC, own_name, schema_of};
 use sql::procedure::RoutineKind;
 
 impl<H: Host> SqlSession<H> {
@@ -151,15 +154,20 @@ pub(super) fn exists(name: &str) -> SqlError {
 
 /// `CREATE FUNCTION` and `CREATE PROCEDURE`
 pub(super) fn create_routine(
-    version: &Version,
+    (version, path): (&Version, &SearchPath),
     name: &str,
     (replaces, checks_body): (bool, bool),
     text: &str,
 ) -> Result<Edited, SqlError> {
     let mut definitions = version.definitions.clone();
-    let source = sql::Source::new("statement", text);
+    // A dump has an empty path, and leaves it to the callers of the routine.
+    let path = match path.schemas() {
+        [] => SearchPath::new(&[schema_of(name), PUBLIC]),
+        _ => path.clone(),
+    };
+    let source = sql::Source::new("statement", text).with_path(path.clone());
     // It may call itself.
-    let called = version.called.with(text, &version.catalog);
+    let called = version.called.with(source.clone(), &version.catalog);
     let signature = match checks_body {
         // A dump creates its tables behind the routines that use them.
         false => sql::read_signature(&source, &version.catalog, &called),
@@ -203,6 +211,7 @@ pub(super) fn create_routine(
         physical: String::new(),
         body: text.to_owned(),
     });
+    store_path(&mut definitions, id, &path);
     Ok(Edited::new(definitions, tag))
 }
 
@@ -212,7 +221,7 @@ fn with_name(text: &str, name: &str) -> Result<String, SqlError> {
     let tokens = tokens(text)?;
     let on = tokens.iter().find(|token| token.is_word("ON"));
     let at = on.map_or(text.len(), |token| token.at);
-    Ok(format!("{}{} {}", &text[..at], quoted(name), &text[at..]))
+    Ok(format!("{}{} {}", &text[..at], quoted(own_name(name)), &text[at..]))
 }
 
 fn index_names<'v>(version: &'v Version, table: &str) -> Vec<&'v str> {

@@ -9,6 +9,7 @@ use crate::session::SqlSession;
 use crate::session::prepared::{Prepared, written_out};
 use crate::session::rewrite::quoted;
 use crate::session::transaction::done;
+use sql::namespace::pinned_name;
 
 /// The command tag without rows.
 const TAG: &str = "CREATE TABLE AS";
@@ -38,7 +39,9 @@ impl<H: Host> SqlSession<H> {
             return Ok(done(TAG));
         }
         let query = written_out(&table.query).unwrap_or_else(|| table.query.clone());
-        let fields = plan_rows(version.knowledge(), &version.tables, &query)?.query.outputs();
+        let path = self.path_in(&version);
+        let planned = plan_rows(version.knowledge(), &version.tables, &query, &path)?;
+        let fields = planned.query.outputs();
         if table.columns.len() > fields.len() {
             return Err(SqlError::new("42601", "too many column names were specified"));
         }
@@ -49,13 +52,13 @@ impl<H: Host> SqlSession<H> {
         let columns = names.zip(&fields).map(|(name, field)| format!("{name} {}", field.sql_type));
         let columns = columns.collect::<Vec<_>>().join(", ");
         let text = format!("CREATE TABLE {} ({columns})", quoted(&table.name));
-        let command = Command::CreateTable { name: table.name.clone(), if_not_exists: false };
+        let command = Command::CreateTable { name: pinned_name(&table.name), if_not_exists: false };
         self.define(&command, &text).await?;
         if !table.has_rows {
             return Ok(done(TAG));
         }
         // A comment at the query's end ends before what follows.
-        let text = format!("INSERT INTO {} {}\n", quoted(&table.name), query);
+        let text = format!("INSERT INTO {} {}\n", quoted(&pinned_name(&table.name)), query);
         let insert = Prepared::inside(&text, &self.version(), &self.identity)?;
         match self.run_query(&insert, &[]).await? {
             Outcome::Done { tag } => Ok(done(&tag.replacen("INSERT 0", "SELECT", 1))),

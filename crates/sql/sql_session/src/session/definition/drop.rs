@@ -10,6 +10,7 @@ use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::command::{DropKind, Referrers};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
+use sql::namespace::own_name;
 use sql::{Table, View};
 
 impl<H: Host> SqlSession<H> {
@@ -21,7 +22,28 @@ impl<H: Host> SqlSession<H> {
         if_exists: bool,
         cascade: bool,
     ) -> Result<Edited, SqlError> {
-        let mut definitions = version.definitions.clone();
+        let definitions = version.definitions.clone();
+        let options = (if_exists, cascade);
+        let mut definitions =
+            self.drop_from(block, version, definitions, (kind, names), options)?;
+        if kind != DropKind::Index {
+            return Ok(Edited::new(definitions, kind.tag()));
+        }
+        // Columns may be stored in another way when they are part of no key.
+        let parsed = Parsed::read(&definitions, "")?;
+        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, None);
+        Ok(Edited { rewritten, ..Edited::new(definitions, kind.tag()) })
+    }
+
+    /// The definitions without these objects.
+    pub(super) fn drop_from(
+        &mut self,
+        block: &mut Block<H::Env>,
+        version: &Version,
+        mut definitions: Vec<Definition>,
+        (kind, names): (DropKind, &[String]),
+        (if_exists, cascade): (bool, bool),
+    ) -> Result<Vec<Definition>, SqlError> {
         let mut tables = Vec::new();
         for name in names {
             let is_it = |one: &Definition| one.kind == kind.definition() && one.name == *name;
@@ -54,11 +76,14 @@ impl<H: Host> SqlSession<H> {
                 self.drop_views(version, &mut definitions, &depends, &what, cascade)?;
             } else {
                 definitions.remove(at);
-                let comment = format!("index {name}");
+                let comment = format!("index {}", own_name(name));
+                let table = version.table_of_index(name);
+                let table = table.map_or(0, |table| version.definition_of(table).id);
                 definitions.retain(|one| {
                     one.kind != DefinitionKind::Comment
                         || kind != DropKind::Index
                         || one.name != comment
+                        || one.table != table
                 });
                 let uses = |view: &View| {
                     kind == DropKind::View
@@ -72,13 +97,7 @@ impl<H: Host> SqlSession<H> {
         if !tables.is_empty() {
             definitions = without_tables(version, definitions, &tables);
         }
-        if kind != DropKind::Index {
-            return Ok(Edited::new(definitions, kind.tag()));
-        }
-        // Columns may be stored in another way when they are part of no key.
-        let parsed = Parsed::read(&definitions, "")?;
-        let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, None);
-        Ok(Edited { rewritten, ..Edited::new(definitions, kind.tag()) })
+        Ok(definitions)
     }
 
     /// Refuses to drop a table that others reference; with `CASCADE`, their foreign keys go, too.

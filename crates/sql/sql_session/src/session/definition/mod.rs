@@ -13,6 +13,7 @@
 //! alter    ALTER TABLE
 //! drop     DROP, TRUNCATE
 //! comment  COMMENT ON
+//! schema   CREATE, DROP, ALTER SCHEMA, SET SCHEMA
 //! view     CREATE VIEW, and what views depend on
 //! apply    tables and indexes of the engine
 //! ```
@@ -25,13 +26,16 @@ mod comment;
 mod create;
 mod create_as;
 mod drop;
+mod schema;
 mod view;
 
+use super::named::definition_text;
 use super::transaction::done;
 use super::{Block, SqlSession};
 use crate::access::object::follow;
 use crate::catalog::change::Replaced;
 use crate::catalog::numbers::remember_last;
+use crate::catalog::schemas::forget_paths;
 use crate::catalog::store::sequence_owners;
 use crate::catalog::{Change, Definition, DefinitionKind, Version, physical_name};
 use crate::command::Command;
@@ -118,6 +122,21 @@ impl<H: Host> SqlSession<H> {
         }
         self.begin_change(block).await?;
         let version = block.version.clone().expect("a change has a version");
+        let path = self.path_in(&version);
+        let command = self.named_in(&version, command)?;
+        let written = definition_text(&version, &path, &command, text)?;
+        let changed = self.change_named(block, &command, &written.text).await;
+        changed.map_err(|error| written.placed(error, text))
+    }
+
+    /// Runs a command whose names are full names.
+    async fn change_named(
+        &mut self,
+        block: &mut Block<H::Env>,
+        command: &Command,
+        text: &str,
+    ) -> Result<Outcome, SqlError> {
+        let version = block.version.clone().expect("a change has a version");
         self.check_definition(&version, command)?;
         let mut edited = match command {
             Command::CreateTable { name, if_not_exists } => {
@@ -139,14 +158,21 @@ impl<H: Host> SqlSession<H> {
                 self.truncate(block, &version, tables, *referrers)?
             }
             Command::CreateView { name, replaces, columns, query } => {
-                create_view(&version, (name, columns), query, *replaces, text)?
+                let path = self.path_in(&version);
+                create_view((&version, &path), (name, columns), query, *replaces, text)?
             }
+            Command::CreateSchema { .. }
+            | Command::DropSchemas { .. }
+            | Command::RenameSchema { .. }
+            | Command::SetSchema { .. } => self.change_schemas(block, &version, command)?,
             Command::CreateSequence { name, if_not_exists } => {
                 self.create_sequence(&version, name, *if_not_exists, text)?
             }
             Command::Comment { on, text } => comment(&version, on, text.as_deref())?,
             Command::CreateRoutine { name, replaces } => {
-                create_routine(&version, name, (*replaces, self.checks_bodies()), text)?
+                let path = self.path_in(&version);
+                let options = (*replaces, self.checks_bodies());
+                create_routine((&version, &path), name, options, text)?
             }
             Command::Grant(command) => self.change_grants(&version, command)?,
             Command::SetOwner { kind, name, if_exists, role, tag } => {
@@ -156,6 +182,7 @@ impl<H: Host> SqlSession<H> {
             _ => return Err(SqlError::unsupported("this command is not supported")),
         };
         forget_comments(&mut edited.definitions);
+        forget_paths(&mut edited.definitions);
         let tag = edited.tag;
         follow(&version.definitions, &mut edited.definitions, self.acting_role(&version));
         remember_last(&version.definitions, &mut edited.definitions);
@@ -172,12 +199,17 @@ impl<H: Host> SqlSession<H> {
     /// Requires the privileges of a command before it waits for its turn to change the catalog: a
     /// role without them keeps nobody waiting.
     async fn check_early(&self, command: &Command) -> Result<(), SqlError> {
-        if self.check_definition(&self.database.version(), command).is_ok() {
+        let may_run = |session: &Self| {
+            let version = session.database.version();
+            let named = session.named_in(&version, command)?;
+            session.check_definition(&version, &named)
+        };
+        if may_run(self).is_ok() {
             return Ok(());
         }
         // Another process may have granted them.
         self.database.refresh().await?;
-        self.check_definition(&self.database.version(), command)
+        may_run(self)
     }
 
     /// Lets others change the catalog, if the block does not: its first command, `is_first`, has

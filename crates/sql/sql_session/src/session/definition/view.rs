@@ -7,6 +7,7 @@ use super::super::SqlSession;
 use super::super::rewrite::quoted;
 use super::Edited;
 use super::create::{exists, relation_exists};
+use crate::catalog::schemas::store_path;
 use crate::catalog::version::Parsed;
 use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::command::TableChange;
@@ -15,13 +16,14 @@ use crate::host::Host;
 use crate::parse_error::parse_error;
 use procedure::view_text;
 use sql::expression::{CastKind, Expr, ExprKind};
+use sql::namespace::own_name;
 use sql::query::{Join, OrderBy, Select, SelectBody};
-use sql::{Catalog, Field, Source, SqlType, View};
+use sql::{Catalog, Field, SearchPath, Source, SqlType, View};
 use std::collections::BTreeSet;
 
 /// `CREATE VIEW`
 pub(super) fn create_view(
-    version: &Version,
+    (version, path): (&Version, &SearchPath),
     (name, columns): (&str, &[String]),
     query: &str,
     replaces: bool,
@@ -33,9 +35,12 @@ pub(super) fn create_view(
     }
     let names: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
     let own = statement(name, &names, query);
-    let read = |text: &str| sql::read_view(&Source::new("statement", text), &version.catalog);
+    let read = |text: &str| {
+        let source = Source::new("statement", text).with_path(path.clone());
+        sql::read_view(&source, &version.catalog)
+    };
     // The error has the place in the text of the client.
-    let view = read(&own).map_err(|error| match read(text) {
+    let mut view = read(&own).map_err(|error| match read(text) {
         Err(placed) => parse_error(&placed, text),
         Ok(_) => parse_error(&error, &own),
     })?;
@@ -49,18 +54,24 @@ pub(super) fn create_view(
             return Err(SqlError::new("42P17", message));
         }
     }
+    name.clone_into(&mut view.name);
+    let printed = printed(&version.catalog, &view);
+    // A printed text has full names.
+    let path = if printed.is_some() { SearchPath::default() } else { path.clone() };
+    let id = place.map_or_else(|| version.next_id(), |at| definitions[at].id);
     let definition = Definition {
-        id: place.map_or_else(|| version.next_id(), |at| definitions[at].id),
+        id,
         kind: DefinitionKind::View,
         table: 0,
         name: name.to_owned(),
         physical: String::new(),
-        body: printed(&version.catalog, &view).unwrap_or(own),
+        body: printed.unwrap_or(own),
     };
     match place {
         Some(at) => definitions[at] = definition,
         None => definitions.push(definition),
     }
+    store_path(&mut definitions, id, &path);
     Ok(Edited::new(definitions, "CREATE VIEW"))
 }
 
@@ -209,8 +220,8 @@ fn moved(mut query: Select, from: &Catalog, to: &Catalog) -> Option<Select> {
     for source in &mut plain.sources {
         let sql::query::FromKind::Table(table) = source.kind else { return None };
         let (old, new) = (from.tables.get(table)?, to.tables.get(table)?);
-        if source.alias == old.name {
-            source.alias.clone_from(&new.name);
+        if source.alias == own_name(&old.name) {
+            own_name(&new.name).clone_into(&mut source.alias);
         }
         let place = |number: u32| new.columns.iter().position(|column| column.number == number);
         positions.push(old.columns.iter().map(|column| place(column.number)).collect());

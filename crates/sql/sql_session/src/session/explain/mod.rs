@@ -24,6 +24,7 @@ use interpreter::Meter;
 use planner::{NodeCost, node_costs};
 use procedure::{Explained, explain_single};
 use sql::SqlType;
+use sql::namespace::without_schemas;
 use sql_value::Value;
 
 /// The measurements of `EXPLAIN ANALYZE`.
@@ -129,8 +130,11 @@ impl<H: Host> SqlSession<H> {
         let shown = Shown { plan: &plan, options, costs, meters, planning_ns, measured };
         let mut rows = RowSet::new(1);
         match options.is_json {
-            true => rows.push([Value::text(&shown.json())]),
-            false => shown.text().iter().for_each(|line| rows.push([Value::text(line)])),
+            true => rows.push([Value::text(&without_schemas(&shown.json()))]),
+            false => {
+                let text = shown.text();
+                text.iter().for_each(|line| rows.push([Value::text(&without_schemas(line))]));
+            }
         }
         Ok(Outcome::Rows { rows, tag: "EXPLAIN".to_owned() })
     }

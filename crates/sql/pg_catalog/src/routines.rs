@@ -71,6 +71,8 @@ impl Filler<'_> {
             .iter()
             .map(|one| text(signature.variables[one.variable].name.trim_start_matches('$')));
         let when = |is: bool, list: Value| if is { list } else { Value::Null };
+        let config = routine.search_path.as_ref();
+        let config = config.map(|path| Value::Array([text(format!("search_path={path}"))].into()));
         let zero = Value::Float(0.0);
         self.row(&[
             ("oid", Value::Int(routine.oid)),
@@ -100,6 +102,7 @@ impl Filler<'_> {
             ("proargnames", when(!signature.parameters.is_empty(), Value::Array(names.collect()))),
             ("prosrc", text(&routine.source)),
             ("prosqlbody", routine.sql_body.as_ref().map_or(Value::Null, text)),
+            ("proconfig", config.unwrap_or(Value::Null)),
             ("proacl", self.world.grants(secured)),
         ])
     }

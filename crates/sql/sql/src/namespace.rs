@@ -25,6 +25,8 @@ const NOWHERE: i64 = 0;
 /// no control characters, which the engine refuses in names of indexes.
 const OPEN: char = '\u{f8e0}';
 const CLOSE: char = '\u{f8e1}';
+/// The first byte of both in UTF-8.
+const FIRST_BYTE: u8 = 0xef;
 
 /// The full name of an object.
 pub fn full_name(schema: i64, name: &str) -> String {
@@ -94,7 +96,8 @@ pub fn beside(other: &str, name: &str) -> String {
 
 /// Whether a text has a character that only full names have.
 pub fn is_marked(text: &str) -> bool {
-    text.contains([OPEN, CLOSE])
+    // Most texts do not even have the first byte of these characters.
+    text.as_bytes().contains(&FIRST_BYTE) && text.contains([OPEN, CLOSE])
 }
 
 /// A text in which `shown` replaces each schema of a full name. It takes the number of the schema,

@@ -46,6 +46,8 @@ create view sales.both as select i.other, p.name, s.note from sales.item i
   join parent p on p.id = i.other left join sales.parent s on s.id = i.parent;
 create function sales.f(a int, b text) returns bigint language sql as
   $$ select count(*) + a from sales.parent $$;
+create function sales.of_path() returns bigint language sql set search_path = sales, public as
+  $$ select count(*) from item $$;
 grant usage on schema sales to bob;
 grant select on sales.parent to bob;
 comment on schema sales is 'a schema';
@@ -67,7 +69,7 @@ insert into "Odd Schema"."Odd Table" (v) values ('odd');
 "#;
 
 /// Statements whose results are compared after a restore.
-const LOOKS: [&str; 30] = [
+const LOOKS: [&str; 31] = [
     "select * from parent order by id",
     "select * from child order by id",
     "select * from ident order by a",
@@ -99,6 +101,7 @@ const LOOKS: [&str; 30] = [
     "insert into sales.item (parent, other) values (9, 1)",
     "insert into sales.item (parent, other) values (2, 3) returning id",
     "select sales.f(1, 'x')",
+    "select sales.of_path()",
     "select nextval('sales.fresh_seq')",
     "select nspname, nspowner::regrole, nspacl from pg_namespace where nspname in ('sales', 'Odd Schema') \
      order by 1",

@@ -204,6 +204,9 @@ impl Compiler<'_> {
         {
             return Ok(());
         }
+        if self.names.has_own_plans && self.cursor.accept_words(&["SET", "search_path"]) {
+            return self.search_path();
+        }
         let outside = ["SECURITY", "EXTERNAL", "SET", "WINDOW", "TRANSFORM", "SUPPORT"];
         if outside.iter().any(|word| self.cursor.is_word(word)) {
             return Err(self.cursor.outside(span, "this attribute", "leave it out"));
@@ -212,6 +215,25 @@ impl Compiler<'_> {
             return Err(self.cursor.outside(span, "a body without quotes", "write AS $$ ... $$"));
         }
         Err(self.cursor.expected("an attribute of the procedure or `;`"))
+    }
+
+    /// Skips the schemas of `SET search_path`; the session has read them.
+    fn search_path(&mut self) -> Result<()> {
+        if self.cursor.accept_words(&["FROM", "CURRENT"]) {
+            return Ok(());
+        }
+        if !self.cursor.accept_word("TO") {
+            self.cursor.expect(&Token::Eq)?;
+        }
+        loop {
+            match self.cursor.next().map(|token| token.token) {
+                Some(Token::Word(_) | Token::SingleQuotedString(_)) => {}
+                _ => return Err(self.cursor.expected("the name of a schema")),
+            }
+            if !self.cursor.accept(&Token::Comma) {
+                return Ok(());
+            }
+        }
     }
 
     fn once<T>(&self, slot: &mut Option<T>, value: T, span: Span) -> Result<()> {

@@ -32,6 +32,8 @@ pub struct RoutineFacts {
     pub sql_body: Option<String>,
     /// The type behind `RETURNS`.
     pub result: Option<String>,
+    /// The schemas of `SET search_path`, as the setting is shown.
+    pub search_path: Option<String>,
 }
 
 impl CatalogSnapshot {
@@ -70,8 +72,8 @@ fn facts(version: &Version, id: i64, signature: &Procedure) -> Option<RoutineFac
     let find = |word: &str| tokens.iter().position(|token| token.is_word(word));
     let language = find("LANGUAGE").and_then(|at| tokens.get(at + 1));
     let is_plpgsql = language.is_some_and(|one| one.text.eq_ignore_ascii_case("plpgsql"));
-    let quoted = tokens.windows(2).find(|pair| pair[0].is_word("AS") && pair[1].kind == Kind::Text);
-    let source = quoted.and_then(|pair| pair[1].string());
+    let text = tokens.windows(2).find(|pair| pair[0].is_word("AS") && pair[1].kind == Kind::Text);
+    let source = text.and_then(|pair| pair[1].string());
     let sql_body = match source {
         Some(_) => None,
         None => find("ATOMIC")
@@ -86,7 +88,27 @@ fn facts(version: &Version, id: i64, signature: &Procedure) -> Option<RoutineFac
         source: source.unwrap_or_default(),
         sql_body,
         result: find("RETURNS").map(|at| result(body, &tokens[at + 1..])),
+        search_path: given_path(&tokens)
+            .map(|names| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")),
     })
+}
+
+/// The schemas of `SET search_path` in a routine's text; `None` without that, or for the present
+/// path.
+pub(crate) fn given_path(tokens: &[Token<'_>]) -> Option<Vec<String>> {
+    let sets = |pair: &[Token<'_>]| pair[0].is_word("SET") && pair[1].is_word("search_path");
+    let from = tokens.windows(2).position(sets)? + 3;
+    if tokens.get(from - 1)?.is_word("FROM") {
+        return None;
+    }
+    let mut names = Vec::new();
+    for part in tokens.get(from..)?.chunks(2) {
+        names.extend(part[0].string().or_else(|| part[0].name()));
+        if part.get(1).is_none_or(|token| token.kind != Kind::Sign(',')) {
+            break;
+        }
+    }
+    Some(names.into_iter().filter(|name| !name.is_empty()).collect())
 }
 
 /// The type behind `RETURNS`, up to the next attribute.

@@ -238,8 +238,8 @@ impl<H: Host> SqlSession<H> {
         }
         self.cache.clear();
         if let Some(block) = &mut self.block {
-            // Its earlier statements have run with other rights.
-            block.log.lose();
+            // Its earlier statements have run with other rights or names.
+            block.log.lose_earlier();
         }
     }
 

@@ -386,7 +386,7 @@ impl Namer<'_> {
 type Replaced = (std::ops::Range<usize>, String);
 
 /// The bytes of the name at a token, and the name as it is written.
-fn name_at(tokens: &[Token<'_>], at: usize) -> Option<(std::ops::Range<usize>, String)> {
+pub(super) fn name_at(tokens: &[Token<'_>], at: usize) -> Option<(std::ops::Range<usize>, String)> {
     let first = tokens.get(at)?;
     let name = first.name()?;
     let is_dotted = tokens.get(at + 1).is_some_and(|token| token.kind == Kind::Sign('.'));

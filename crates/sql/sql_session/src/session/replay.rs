@@ -130,6 +130,11 @@ impl Log {
     pub fn lose(&mut self) {
         self.is_lost = true;
     }
+
+    /// Later statements are resolved in another way: those before them cannot be repeated.
+    pub fn lose_earlier(&mut self) {
+        self.is_lost |= !self.statements.is_empty() || self.settled_writes > 0;
+    }
 }
 
 /// A digest of a statement's result.

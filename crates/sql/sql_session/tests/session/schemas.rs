@@ -130,6 +130,20 @@ fn plans_follow_schemas_and_paths() {
 }
 
 #[test]
+fn a_path_of_a_transaction_does_not_show_conflicts() {
+    let database = new_database();
+    let (mut client, mut other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE SCHEMA s; CREATE TABLE s.t (id int PRIMARY KEY, n int)");
+    client.run("INSERT INTO s.t VALUES (1, 0)");
+    client.run("BEGIN; SET LOCAL search_path = s");
+    assert_eq!(client.run("SELECT n FROM t"), "0\nSELECT 1");
+    assert_eq!(other.run("UPDATE s.t SET n = n + 1"), "UPDATE 1");
+    assert_eq!(client.run("UPDATE t SET n = n + 1"), "UPDATE 1");
+    assert_eq!(client.run("COMMIT"), "COMMIT");
+    assert_eq!(other.run("SELECT n FROM s.t"), "2\nSELECT 1");
+}
+
+#[test]
 fn another_start_finds_schemas_with_their_objects() {
     let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
     let engine = open(&config).expect("the memory is there");

@@ -3,6 +3,7 @@
 use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::Edited;
+use crate::catalog::described::given_path;
 use crate::catalog::schemas::store_path;
 use crate::catalog::version::Parsed;
 use crate::catalog::{Definition, DefinitionKind, Version};
@@ -46,6 +47,22 @@ impl<H: Host> SqlSession<H> {
             body: text.to_owned(),
         });
         Ok(Edited::new(definitions, tag))
+    }
+
+    /// The path in which the names of a new routine are looked up: that of its `SET search_path`,
+    /// or that of the session.
+    pub(super) fn routine_path(
+        &self,
+        version: &Version,
+        text: &str,
+    ) -> Result<SearchPath, SqlError> {
+        let Some(mut names) = given_path(&tokens(text)?) else {
+            return Ok(self.path_in(version));
+        };
+        for name in names.iter_mut().filter(|name| **name == "$user") {
+            self.current_user().clone_into(name);
+        }
+        Ok(version.search_path(&names, self.acting_role(version)))
     }
 
     /// Whether a relation exists; gives notice of it if so.
@@ -162,7 +179,7 @@ pub(super) fn create_routine(
     let mut definitions = version.definitions.clone();
     // A dump has an empty path, and leaves it to the callers of the routine.
     let path = match path.schemas() {
-        [] => SearchPath::new(&[schema_of(name), PUBLIC]),
+        [] if given_path(&tokens(text)?).is_none() => SearchPath::new(&[schema_of(name), PUBLIC]),
         _ => path.clone(),
     };
     let source = sql::Source::new("statement", text).with_path(path.clone());

@@ -170,7 +170,7 @@ impl<H: Host> SqlSession<H> {
             }
             Command::Comment { on, text } => comment(&version, on, text.as_deref())?,
             Command::CreateRoutine { name, replaces } => {
-                let path = self.path_in(&version);
+                let path = self.routine_path(&version, text)?;
                 let options = (*replaces, self.checks_bodies());
                 create_routine((&version, &path), name, options, text)?
             }

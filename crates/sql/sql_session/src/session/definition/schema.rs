@@ -1,6 +1,6 @@
 //! `CREATE`, `DROP` and `ALTER SCHEMA`, and `ALTER ... SET SCHEMA`.
 
-use super::super::named::shown_in;
+use super::super::named::{name_at, shown_in};
 use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::alter::alteration;
@@ -14,6 +14,7 @@ use crate::catalog::{Definition, DefinitionKind, Version};
 use crate::command::{Command, DropKind, OwnedKind, RoleSpec, no_schema};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
+use crate::lexer::{Token, tokens};
 use sql::namespace::{PUBLIC, full_name, own_name, schema_of};
 
 impl<H: Host> SqlSession<H> {
@@ -287,12 +288,12 @@ impl<H: Host> SqlSession<H> {
             let message = format!("relation \"{of}\" already exists in schema \"{schema}\"");
             return Err(SqlError::new("42P07", message));
         }
-        if definitions[at].kind != DefinitionKind::Table {
-            let hint = "Create it in the other schema, and drop this one.";
-            let message = "SET SCHEMA of an object other than a table is not supported";
-            return Err(SqlError::unsupported(message).hint(hint));
-        }
         let owner = definitions[at].clone();
+        if owner.kind != DefinitionKind::Table {
+            definitions[at].body = moved_text(version, &owner, &moved)?;
+            definitions[at].name = moved;
+            return Ok(Edited::new(definitions, tag));
+        }
         self.lock_table(block, &owner)?;
         let text = format!("ALTER TABLE {} SET SCHEMA {to}", quoted(name));
         definitions.push(alteration(version, owner.id, &text));
@@ -309,6 +310,28 @@ impl<H: Host> SqlSession<H> {
         let rewritten = self.changed_storage(block, version, &parsed, &mut definitions, None);
         Ok(Edited { rewritten, ..Edited::new(definitions, tag) })
     }
+}
+
+/// The text of a view or routine with its name in another schema.
+fn moved_text(version: &Version, one: &Definition, moved: &str) -> Result<String, SqlError> {
+    let is_used = version.catalog.views.iter().any(|view| view.views.contains(&one.name));
+    let word = match one.kind {
+        DefinitionKind::View if !is_used => "VIEW",
+        DefinitionKind::Routine => "FUNCTION",
+        _ => {
+            let hint = "Create it in the other schema, and drop this one.";
+            let message =
+                "SET SCHEMA of a sequence, or of a view that others use, is not supported";
+            return Err(SqlError::unsupported(message).hint(hint));
+        }
+    };
+    let tokens = tokens(&one.body)?;
+    let begins =
+        |token: &Token<'_>| token.is_word(word) || word == "FUNCTION" && token.is_word("PROCEDURE");
+    let at = tokens.iter().position(begins).map_or(0, |at| at + 1);
+    let (range, _) =
+        name_at(&tokens, at).ok_or_else(|| SqlError::internal("a definition has no name"))?;
+    Ok(format!("{}{}{}", &one.body[..range.start], quoted(moved), &one.body[range.end..]))
 }
 
 /// The objects of schemas, in the order of their creation.

@@ -86,6 +86,26 @@ pub fn of_text(text: &str, separator: Option<&str>, null: Option<&str>) -> Value
     Value::Array(parts.into())
 }
 
+/// The last fields of rows, sorted by the fields before them. `keys` has two letters for each of
+/// these: `a` or `d` for its direction, `f` or `l` for nulls first or last.
+pub fn sorted_values(rows: &[Value], keys: &str) -> Value {
+    let keys: Vec<(bool, bool)> =
+        keys.as_bytes().chunks(2).map(|key| (key[0] == b'd', key.get(1) == Some(&b'f'))).collect();
+    let fields = |row: &Value| match row {
+        Value::Row(fields) => fields.to_vec(),
+        _ => Vec::new(),
+    };
+    let mut rows: Vec<Vec<Value>> = rows.iter().map(fields).collect();
+    rows.sort_by(|left, right| {
+        let pairs = left.iter().zip(right).zip(&keys);
+        let mut orders = pairs.map(|((left, right), (descending, nulls_first))| {
+            sort_order(left, right, *descending, *nulls_first)
+        });
+        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    });
+    Value::Array(rows.into_iter().map(|mut row| row.pop().unwrap_or(Value::Null)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,24 +131,4 @@ mod tests {
         assert_eq!(positions(&with_null, &Value::Null).collect::<Vec<_>>(), [2]);
         assert_eq!(remove(&with_null, &Value::Null), Value::Array(ints(&[1]).into()));
     }
-}
-
-/// The last fields of rows, sorted by the fields before them. `keys` has two letters for each of
-/// these: `a` or `d` for its direction, `f` or `l` for nulls first or last.
-pub fn sorted_values(rows: &[Value], keys: &str) -> Value {
-    let keys: Vec<(bool, bool)> =
-        keys.as_bytes().chunks(2).map(|key| (key[0] == b'd', key.get(1) == Some(&b'f'))).collect();
-    let fields = |row: &Value| match row {
-        Value::Row(fields) => fields.to_vec(),
-        _ => Vec::new(),
-    };
-    let mut rows: Vec<Vec<Value>> = rows.iter().map(fields).collect();
-    rows.sort_by(|left, right| {
-        let pairs = left.iter().zip(right).zip(&keys);
-        let mut orders = pairs.map(|((left, right), (descending, nulls_first))| {
-            sort_order(left, right, *descending, *nulls_first)
-        });
-        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    });
-    Value::Array(rows.into_iter().map(|mut row| row.pop().unwrap_or(Value::Null)).collect())
 }

@@ -237,7 +237,7 @@ fn a_promoted_region_gives_and_takes_memory_as_before() {
     // Inner nodes are rebuilt in the region, too.
     let new_nodes = |label| before.iter().any(|&(known, _)| known == label) && label != Label(0);
     let grown: Vec<_> = used().into_iter().filter(|&part| !before.contains(&part)).collect();
-    assert!(grown.iter().any(|&part| part == (LABEL, EXTENT_BYTES)), "{grown:?}");
+    assert!(grown.contains(&(LABEL, EXTENT_BYTES)), "{grown:?}");
     assert!(grown.iter().all(|&(label, _)| label == LABEL || new_nodes(label)), "{grown:?}");
     let again = take_all(&cluster, DYING);
     let lost = 1 + again.len() as i64 - taken.len() as i64;

@@ -60,7 +60,7 @@ fn is_name(token: &Token) -> bool {
 }
 
 /// Whether a value can end with this token.
-fn is_value(token: &Token) -> bool {
+pub(crate) fn is_value(token: &Token) -> bool {
     match token {
         // `BY` is the only one of these words that begins an expression, as in ORDER BY.
         Token::Word(_) if token_is_word(token, "BY") => false,

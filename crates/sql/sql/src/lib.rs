@@ -38,6 +38,7 @@ mod row_changes;
 mod schema;
 mod single;
 pub mod source;
+mod spelling;
 mod token;
 mod type_name;
 pub mod types;

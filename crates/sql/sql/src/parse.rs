@@ -11,6 +11,7 @@ use crate::lenient::refuse_lenient;
 use crate::lock_words::key_words;
 use crate::overriding::clause;
 use crate::source::Source;
+use crate::spelling::respelt;
 use crate::token::token_is_word;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -35,7 +36,7 @@ pub(crate) fn statement(
     if let Some(at) = clause(tokens) {
         kept.to_mut().drain(at..at + 3);
     }
-    leave_out(&mut kept);
+    adapt(&mut kept);
     let tokens = &*kept;
     check_depth(source, tokens)?;
     refuse_lenient(source, tokens)?;
@@ -76,7 +77,7 @@ pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span)
         return Err(Error::at(source, place, ErrorKind::Syntax, "an expression is missing here"));
     }
     let mut kept = Cow::Borrowed(tokens);
-    leave_out(&mut kept);
+    adapt(&mut kept);
     let tokens = &*kept;
     check_depth(source, tokens)?;
     refuse_lenient(source, tokens)?;
@@ -92,7 +93,11 @@ pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span)
     Ok(expression)
 }
 
-fn leave_out(tokens: &mut Cow<'_, [TokenWithSpan]>) {
+/// Brings the tokens into the form that the parser knows.
+fn adapt(tokens: &mut Cow<'_, [TokenWithSpan]>) {
+    if let Some(respelt) = respelt(tokens) {
+        *tokens = Cow::Owned(respelt);
+    }
     for find in [without_effect, key_words] {
         for at in find(tokens).into_iter().rev() {
             tokens.to_mut().remove(at);

@@ -7,6 +7,7 @@ use super::operator::comparison_type;
 use super::scope::Scope;
 use crate::error::{ErrorKind, Result};
 use crate::expression::{BinaryOperator, Expr, ExprKind, SubqueryKind, Test, UnaryOperator};
+use crate::spelling::symmetric_bound;
 use crate::types::SqlType;
 use sqlparser::ast::{self, AccessExpr, Spanned, Subscript};
 use sqlparser::tokenizer::Span;
@@ -240,6 +241,12 @@ impl Resolver<'_> {
         negated: bool,
         span: Span,
     ) -> Result<Expr> {
+        if let Some(low) = symmetric_bound(low) {
+            let first = self.between(scope, operand, low, high, negated, span)?;
+            let second = self.between(scope, operand, high, low, negated, span)?;
+            let operator = if negated { BinaryOperator::And } else { BinaryOperator::Or };
+            return self.binary(operator, first, second, span);
+        }
         // PostgreSQL compares the operand twice, unless the lower bound decides.
         let operand = self.at_place(CallPlace::Rows, |resolver| resolver.expr(scope, operand))?;
         let low = self.expr(scope, low)?;

@@ -19,6 +19,7 @@ const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
 const SCHEMAS: &str = include_str!("schemas.sql");
+const SPELLINGS: &str = include_str!("spellings.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 7] = [
@@ -101,6 +102,11 @@ fn identity_columns_are_those_of_postgresql() {
 #[test]
 fn schemas_are_those_of_postgresql() {
     compare(SCHEMAS);
+}
+
+#[test]
+fn rare_spellings_are_those_of_postgresql() {
+    compare(SPELLINGS);
 }
 
 #[test]

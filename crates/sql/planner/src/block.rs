@@ -5,6 +5,7 @@
 //! of the statement. [`sql::expression::ExprKind::SubPlan`] is a sub-select; its `plan` is the
 //! number of a block.
 
+use crate::expression::is_volatile;
 use crate::set::RelationSet;
 use sql::SqlType;
 use sql::expression::{Expr, ExprKind};
@@ -253,6 +254,36 @@ impl Block {
 }
 
 impl Logical {
+    /// Whether two evaluations in one statement may give different values, or have effects.
+    pub fn is_volatile(&self, expr: &Expr) -> bool {
+        is_volatile(expr) || self.has_effects(expr)
+    }
+
+    /// Whether an expression calls volatile routines.
+    pub fn has_effects(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        expr.visit(&mut |part| {
+            if let ExprKind::SubPlan { plan, .. } = part.kind {
+                found |= self.is_drawn(plan);
+            }
+        });
+        found
+    }
+
+    /// Whether a block is the value of a volatile routine.
+    fn is_drawn(&self, block: usize) -> bool {
+        let Body::Plain(plain) = &self.blocks[block].body else { return false };
+        let from = plain.from.all_relations();
+        let is_call = |number: usize| {
+            let kind = &self.relations[number].kind;
+            matches!(
+                kind,
+                RelationKind::Call(RoutineCall { is_volatile: true, is_value: true, .. })
+            )
+        };
+        (0..self.relations.len()).filter(|&number| from.contains(number)).any(is_call)
+    }
+
     /// The relations that an expression uses, also through its sub-selects.
     pub fn relations_of(&self, expr: &Expr) -> RelationSet {
         let mut set = RelationSet::EMPTY;

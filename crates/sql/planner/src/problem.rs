@@ -7,7 +7,7 @@
 mod classes;
 
 use crate::block::{Item, List, RelationKind};
-use crate::expression::{has_sub_plan, is_volatile, operations};
+use crate::expression::{has_sub_plan, operations};
 use crate::path::{Conditions, Conjunct};
 use crate::planner::{OPERATIONS_MAX, Planner};
 use crate::set::RelationSet;
@@ -90,7 +90,7 @@ impl Planner<'_> {
         let operations = operations(&expr);
         Conjunct {
             relations: self.logical.relations_of(&expr),
-            is_volatile: is_volatile(&expr),
+            is_volatile: self.logical.is_volatile(&expr),
             selectivity: self.selectivity(&expr),
             cost: f64::from(operations.min(OPERATIONS_MAX)) * self.costs.operation + sub_cost,
             operations,

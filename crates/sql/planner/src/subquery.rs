@@ -215,7 +215,8 @@ fn split(logical: &Logical, block: usize, visible: RelationSet) -> Option<(List,
     let (correlated, own): (Vec<Expr>, Vec<Expr>) = std::mem::take(&mut from.filter)
         .into_iter()
         .partition(|expr| logical.relations_of(expr).meets(visible));
-    if correlated.is_empty() || own.iter().chain(&correlated).any(is_volatile) {
+    if correlated.is_empty() || own.iter().chain(&correlated).any(|expr| logical.is_volatile(expr))
+    {
         return None;
     }
     // Deeper conditions and sub-selects in FROM may not see the enclosing query.

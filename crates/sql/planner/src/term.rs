@@ -1,6 +1,6 @@
 //! Conditions that compare a column of a table with a value from elsewhere.
 
-use crate::expression::{as_column, as_widened_column, is_volatile, without_widening};
+use crate::expression::{as_column, as_widened_column, without_widening};
 use crate::planner::Planner;
 use sql::SqlType;
 use sql::expression::{BinaryOperator, Expr, ExprKind, UnaryOperator};
@@ -35,7 +35,7 @@ impl Planner<'_> {
         let of = |column, comparison, value: &Expr| {
             let is_outside = !self.logical.relations_of(value).contains(relation);
             let value = without_widening(value).clone();
-            (is_outside && !is_volatile(&value)).then_some(Term {
+            (is_outside && !self.logical.is_volatile(&value)).then_some(Term {
                 condition,
                 column,
                 comparison,

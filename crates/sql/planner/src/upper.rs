@@ -145,6 +145,14 @@ impl Builder<'_, '_> {
         if block.order.is_empty() || has_order {
             return Ok(node);
         }
+        let is_limited = block.limit.is_some() || block.offset.is_some();
+        if is_limited && plain.outputs.iter().any(|output| self.planner.logical.has_effects(output))
+        {
+            return refuse(
+                "a volatile function of the catalog in the outputs of ORDER BY with LIMIT or OFFSET would run for all rows; \
+                 write the rows with ORDER BY and LIMIT as a sub-select in FROM, and call it outside",
+            );
+        }
         Ok(sorted(&block.order, &places, node))
     }
 

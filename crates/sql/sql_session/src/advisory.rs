@@ -66,7 +66,8 @@ impl AdvisoryLocks {
         let mut is_wanted = false;
         let take = |held: &mut BTreeMap<AdvisoryKey, Holders>| {
             let holders = held.entry(key).or_default();
-            let defers = is_shared && holders.wanted > 0 && !holders.shared.contains(&session);
+            let holds = holders.shared.contains(&session) || holders.exclusive == Some(session);
+            let defers = is_shared && holders.wanted > 0 && !holds;
             if defers && !goes_first.is_over(waiter) {
                 return false;
             }

@@ -92,7 +92,11 @@ impl Planned {
     /// The statement, if it inserts the rows of a query and several transactions can insert them.
     pub fn divisible(&self) -> Option<&SingleStatement> {
         match &self.action {
-            PlannedAction::Query(query) if query.statement.is_divisible() => Some(&query.statement),
+            PlannedAction::Query(query) if query.statement.is_divisible() => {
+                // A routine may read or change rows of the same transaction.
+                let calls = query.statement.effects().callees().next().is_some();
+                (!calls).then_some(&query.statement)
+            }
             _ => None,
         }
     }

@@ -96,6 +96,14 @@ impl Compiler<'_> {
         width: Option<usize>,
     ) -> Result<plan::Node, String> {
         let given = &node.outputs[..width.unwrap_or(node.outputs.len())];
+        let with_drawn: Columns;
+        let needed = if self.statement.sub_plans.is_empty() {
+            needed
+        } else {
+            let drawn = (0..given.len()).filter(|&at| self.draws(&given[at]));
+            with_drawn = needed.iter().copied().chain(drawn).collect();
+            &with_drawn
+        };
         let mut calls = Vec::new();
         let is_group = matches!(node.operator, node::Operator::Aggregate { .. });
         let mut list = self.outputs(given, needed, is_group.then_some(&mut calls));
@@ -133,6 +141,22 @@ impl Compiler<'_> {
     fn number(&self, node: &Node) -> usize {
         let number = self.numbers.iter().position(|known| std::ptr::eq(*known, node));
         number.unwrap_or_default()
+    }
+
+    /// Whether an output calls a routine that may change something, and so runs for each row, also
+    /// where nobody needs its value.
+    fn draws(&self, expr: &Expr) -> bool {
+        let mut plans = Vec::new();
+        columns::sub_plans(expr, &mut plans);
+        let is_drawn = |operator: &node::Operator| {
+            matches!(operator, node::Operator::Call { is_volatile: true, is_value: true, .. })
+        };
+        plans.into_iter().any(|plan| {
+            let mut found = false;
+            let root = &self.statement.sub_plans[plan].root;
+            root.walk(&mut |node| found |= is_drawn(&node.operator));
+            found
+        })
     }
 
     fn outputs(

@@ -18,6 +18,9 @@ use sql::procedure::Returns;
 use sql_value::{Error, Value};
 use std::sync::Arc;
 
+/// The stack that a call takes beside the nodes of its statement, in nodes.
+const CALL_HEIGHT: usize = 3;
+
 impl<E: Env> Run<'_, '_, E> {
     pub(super) async fn routine(
         &mut self,
@@ -73,7 +76,7 @@ impl<E: Env> Run<'_, '_, E> {
         };
         let routine = callees.routine(&call.routine).map_err(Failure::Sql)?;
         let program = &routine.program;
-        if self.frame.height + self.statement.height > self.frame.height_max {
+        if self.frame.height + self.statement.height + CALL_HEIGHT > self.frame.height_max {
             return Err(too_deep());
         }
         if routine.effects().writes() {
@@ -123,7 +126,8 @@ impl<E: Env> Run<'_, '_, E> {
         arguments: &[Value],
         result: &mut Rows,
     ) -> Result<()> {
-        let mut frame = self.frame.begin_call(self.statement.height, program.variables.len());
+        let mut frame =
+            self.frame.begin_call(self.statement.height + CALL_HEIGHT, program.variables.len());
         let assigned = argument::assign(program, arguments, frame.began_us, &mut frame.variables);
         let ran = match assigned {
             Err(error) => Err(Failure::Sql(error)),

@@ -18,6 +18,10 @@ use txn::{RowId, TableId, Transaction};
 /// Distinguishes the keys of unique indexes from those of tables.
 const OF_INDEX: u32 = 1 << 31;
 
+/// Number of locks up to which a statement runs again for a unique value that may have been taken.
+/// With more, the commit finds out.
+const RERUN_LOCKS_MAX: usize = 256;
+
 /// The locks that a statement takes before it changes rows.
 #[derive(Default)]
 pub(super) struct Locking {
@@ -223,7 +227,9 @@ impl<E: Env> Run<'_, '_, E> {
         match &self.frame.locker {
             Some(HeldLocker(locker)) if locker.has_room() => {
                 let may_be_outdated = lock_key(&**locker, index.0 | OF_INDEX, key)?;
-                let sees_newer = may_be_outdated && locker.renews_snapshots();
+                // Statements that insert many keys would meet such a key each time.
+                let is_short = locker.mark() < RERUN_LOCKS_MAX;
+                let sees_newer = may_be_outdated && is_short && locker.renews_snapshots();
                 if sees_newer { Err(Failure::Again) } else { Ok(()) }
             }
             _ => Ok(()),

@@ -3,6 +3,7 @@
 
 use super::Resolver;
 use super::coerce::{Context, converts_implicitly};
+use super::row_comparison::is_drawn;
 use super::scope::Scope;
 use crate::error::{ErrorKind, Result};
 use crate::expression::{Aggregate, BinaryOperator, Expr, ExprKind, Test};
@@ -114,6 +115,9 @@ impl Resolver<'_> {
             }
             None => None,
         };
+        let is_repeated = is_texts || keys.iter().any(|key| key.value == written);
+        let what = "an aggregate of values that are drawn or read for it";
+        self.refuse(is_repeated && is_drawn(&written), span, what, "compute them in a sub-select")?;
         let value = self.collected_value(written, is_texts, span)?;
         let filter = match is_texts {
             true => Some(and_present(filter, &value)),

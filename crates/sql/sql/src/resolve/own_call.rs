@@ -31,6 +31,10 @@ pub(crate) struct Calls<'a> {
     pub(super) place: CallPlace,
     /// Whether the expression is a part of a query.
     pub(super) is_in_query: bool,
+    /// Whether the expression is an argument of a call that runs while the statement runs. It has
+    /// been resolved once before, so its own calls run there, too: otherwise each level of nested
+    /// calls would double the work.
+    pub(super) is_within: bool,
 }
 
 /// A call that runs before its statement. Its results are the variables behind those of the
@@ -66,7 +70,8 @@ enum Hoisted {
 impl<'a> Calls<'a> {
     pub(crate) fn new(routines: &'a Routines) -> Self {
         let (pending, guards) = (Vec::new(), Vec::new());
-        Self { routines, pending, guards, place: CallPlace::Once, is_in_query: false }
+        let place = CallPlace::Once;
+        Self { routines, pending, guards, place, is_in_query: false, is_within: false }
     }
 
     /// The number of the variables for results.
@@ -236,7 +241,8 @@ impl Resolver<'_> {
         let Some(calls) = &self.calls else { return Ok(Hoisted::Within) };
         let before = (calls.pending.len(), self.references.len());
         let is_volatile = signature.volatility == Volatility::Volatile;
-        if is_volatile && calls.place != CallPlace::Once || self.names.is_routine(name) {
+        let is_drawn = is_volatile && calls.place != CallPlace::Once;
+        if is_drawn || calls.is_within || self.names.is_routine(name) {
             return Ok(Hoisted::Within);
         }
         let matched = self.matched(scope, signature, arguments, span)?;

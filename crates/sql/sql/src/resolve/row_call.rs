@@ -13,6 +13,7 @@ use crate::query::{From, FromKind, Join, Output, Plain, RoutineCall, Select, Sel
 use crate::types::{Field, SqlType};
 use sqlparser::ast::FunctionArg;
 use sqlparser::tokenizer::Span;
+use std::mem::replace;
 
 /// The name of the source and its column, which statements do not use.
 const HIDDEN: &str = "?result of a call?";
@@ -86,7 +87,12 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<RoutineCall> {
         let inside = |resolver: &mut Self| resolver.matched(scope, signature, arguments, span);
-        let matched = self.at_place(CallPlace::Rows, inside)?;
+        let before = self.calls.as_mut().map(|calls| replace(&mut calls.is_within, true));
+        let matched = self.at_place(CallPlace::Rows, inside);
+        if let (Some(calls), Some(before)) = (&mut self.calls, before) {
+            calls.is_within = before;
+        }
+        let matched = matched?;
         Ok(RoutineCall {
             routine: signature.name.clone(),
             arguments: matched.into_iter().map(|argument| argument.value).collect(),

@@ -9,6 +9,9 @@ use crate::types::SqlType;
 use sqlparser::ast;
 use sqlparser::tokenizer::Span;
 
+/// Number of entries of a row that is compared; each makes the tree of a comparison deeper.
+const ENTRIES_MAX: usize = 100;
+
 impl Resolver<'_> {
     /// The values of a row that is written out.
     pub(super) fn written_row<'n>(&self, node: &'n ast::Expr) -> Option<&'n [ast::Expr]> {
@@ -46,35 +49,49 @@ impl Resolver<'_> {
             BinaryOperator::GreaterOrEqual => BinaryOperator::Greater,
             same => same,
         };
-        let connect = |operator, one, other| pair(operator, one, other, SqlType::Bool);
+        if left.len() > ENTRIES_MAX {
+            let message = format!("ROW expressions can have at most {ENTRIES_MAX} entries here");
+            let error = self.error(span, ErrorKind::Outside, &*message);
+            return Err(error.in_postgres("54011", message));
+        }
+        let both = left.into_iter().zip(right);
+        let connecting = match operator {
+            BinaryOperator::Equal => Some(BinaryOperator::And),
+            BinaryOperator::NotEqual => Some(BinaryOperator::Or),
+            _ => None,
+        };
         let mut compared: Option<Expr> = None;
-        for (left, right) in left.into_iter().zip(right).rev() {
-            compared = Some(match (operator, compared) {
-                (_, None) => self.comparison(operator, left, right, span)?,
-                (BinaryOperator::Equal, Some(rest)) => {
-                    let first = self.comparison(operator, left, right, span)?;
-                    connect(BinaryOperator::And, first, rest)
-                }
-                (BinaryOperator::NotEqual, Some(rest)) => {
-                    let first = self.comparison(operator, left, right, span)?;
-                    connect(BinaryOperator::Or, first, rest)
-                }
-                (_, Some(rest)) => {
-                    let is_repeated = is_drawn(&left) || is_drawn(&right);
-                    let what = "a row comparison of values that are drawn or read for it";
-                    self.refuse(is_repeated, span, what, "compute them in a sub-select")?;
-                    let equal = BinaryOperator::Equal;
-                    let equal = self.comparison(equal, left.clone(), right.clone(), span)?;
-                    let first = self.comparison(strict, left, right, span)?;
-                    let tied = connect(BinaryOperator::And, equal, rest);
-                    connect(BinaryOperator::Or, first, tied)
-                }
-            });
+        if let Some(connecting) = connecting {
+            let each = both.map(|(left, right)| self.comparison(operator, left, right, span));
+            compared = joined(connecting, each.collect::<Result<_>>()?);
+        } else {
+            for (left, right) in both.rev() {
+                compared = Some(match compared {
+                    None => self.comparison(operator, left, right, span)?,
+                    Some(rest) => self.ordered((strict, left, right), rest, span)?,
+                });
+            }
         }
         let nothing = "cannot compare rows of zero length";
         compared.ok_or_else(|| {
             self.error(span, ErrorKind::Outside, nothing).in_postgres("0A000", nothing.to_owned())
         })
+    }
+
+    /// The order of two values, and of the rest of their rows if they are equal.
+    fn ordered(
+        &self,
+        (strict, left, right): (BinaryOperator, Expr, Expr),
+        rest: Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let is_repeated = is_drawn(&left) || is_drawn(&right);
+        let what = "a row comparison of values that are drawn or read for it";
+        self.refuse(is_repeated, span, what, "compute them in a sub-select")?;
+        let equal = self.comparison(BinaryOperator::Equal, left.clone(), right.clone(), span)?;
+        let first = self.comparison(strict, left, right, span)?;
+        let tied = pair(BinaryOperator::And, equal, rest, SqlType::Bool);
+        Ok(pair(BinaryOperator::Or, first, tied, SqlType::Bool))
     }
 
     /// `(a, b) IN ((c, d), ...)`
@@ -89,7 +106,7 @@ impl Resolver<'_> {
         let operand = self.row_values(scope, operand)?;
         let what = "IN of a row of values that are drawn or read for it";
         self.refuse(operand.iter().any(is_drawn), span, what, "compute them in a sub-select")?;
-        let mut found: Option<Expr> = None;
+        let mut found = Vec::with_capacity(list.len());
         for node in list {
             let Some(row) = self.written_row(node) else {
                 let (equal, row) = (BinaryOperator::Equal, SqlType::Record(Vec::new()));
@@ -97,12 +114,9 @@ impl Resolver<'_> {
                 return Err(self.no_operator(equal, &row, &value.sql_type, span));
             };
             let row = self.row_values(scope, row)?;
-            let equal = self.row_comparison(BinaryOperator::Equal, operand.clone(), row, span)?;
-            found = Some(match found {
-                None => equal,
-                Some(before) => pair(BinaryOperator::Or, before, equal, SqlType::Bool),
-            });
+            found.push(self.row_comparison(BinaryOperator::Equal, operand.clone(), row, span)?);
         }
+        let found = joined(BinaryOperator::Or, found);
         let found = found.unwrap_or(Expr::boolean(ExprKind::Bool(false)));
         Ok(match negated {
             false => found,
@@ -114,8 +128,24 @@ impl Resolver<'_> {
     }
 }
 
+/// Joins conditions pairwise: trees of long lists are not deep, as code walks them recursively.
+fn joined(operator: BinaryOperator, mut parts: Vec<Expr>) -> Option<Expr> {
+    while parts.len() > 1 {
+        let mut halved = Vec::with_capacity(parts.len().div_ceil(2));
+        let mut all = parts.into_iter();
+        while let Some(one) = all.next() {
+            halved.push(match all.next() {
+                Some(other) => pair(operator, one, other, SqlType::Bool),
+                None => one,
+            });
+        }
+        parts = halved;
+    }
+    parts.pop()
+}
+
 /// Whether two evaluations may differ or cost much.
-fn is_drawn(expr: &Expr) -> bool {
+pub(super) fn is_drawn(expr: &Expr) -> bool {
     let mut found = expr.has_subquery();
     expr.visit(&mut |part| {
         if let ExprKind::Function { function, .. } = &part.kind {

@@ -162,7 +162,10 @@ impl SessionRows {
         {
             self.locks.release(self.owner, row, before, changed_at.filter(|_| mode.is_exclusive()));
         }
-        held.rows.shrink_to(ROOM_KEPT);
+        if held.rows.capacity() > 4 * ROOM_KEPT && held.rows.len() < held.rows.capacity() / 4 {
+            let room = held.rows.len().max(ROOM_KEPT);
+            held.rows.shrink_to(room);
+        }
     }
 
     /// Takes the request that waits back.

@@ -131,7 +131,6 @@ pub(super) fn rests(command: &Command) -> bool {
             | Command::Commit { .. }
             | Command::Rollback { .. }
             | Command::RollbackTo(_)
-            | Command::Release(_)
             | Command::Set { .. }
             | Command::Show(_)
             | Command::Prepare { .. }

@@ -202,6 +202,7 @@ impl<E: fabric::Env> Block<E> {
         for at in 0..self.savepoints.len() {
             if self.savepoints[at].statements == statements {
                 self.savepoints[at].locks = locks;
+                self.savepoints[at].table_locks = self.locks.mark();
                 self.savepoints[at].engine = self.engine_state();
             }
         }

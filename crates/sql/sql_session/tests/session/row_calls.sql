@@ -150,3 +150,24 @@ EXECUTE p (3);
 DROP FUNCTION plus(int, int, int);
 EXECUTE p (3);
 SELECT listed(1);
+
+-- A volatile function runs for each row, also where nobody needs its value
+TRUNCATE log;
+SELECT count(*) FROM (SELECT noted(id) FROM t) s;
+WITH done AS (SELECT noted(id + 10) AS n FROM t) SELECT count(*) FROM done;
+SELECT s.id FROM (SELECT id, noted(id + 20) FROM t) s ORDER BY id;
+SELECT max(s.id) FROM (SELECT id, noted(id + 30) AS n FROM t ORDER BY id LIMIT 2) s;
+SELECT entry FROM log ORDER BY entry;
+TRUNCATE log;
+CREATE SEQUENCE tosses;
+CREATE FUNCTION coin() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN nextval('tosses') % 2 = 0; END $$;
+CREATE FUNCTION toss() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN nextval('tosses'); END $$;
+SELECT count(*) FROM t WHERE coin();
+SELECT count(*) FROM t WHERE noted(7) > 3;
+SELECT count(*) FROM log;
+SELECT setval('tosses', 1, false);
+SELECT count(*) FROM t WHERE id = toss();
+SELECT setval('tosses', 1, false);
+DELETE FROM t WHERE coin();
+SELECT count(*) FROM t;
+SELECT noted(id) FROM (SELECT id FROM t ORDER BY id DESC LIMIT 1) s;

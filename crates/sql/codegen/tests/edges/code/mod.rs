@@ -166,7 +166,7 @@ impl Generated for Tables {
         "cut_texts",
         "cut_labels",
     ];
-    const FINGERPRINT: u32 = 0xfbc0eab1;
+    const FINGERPRINT: u32 = 0xddbf2a95;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

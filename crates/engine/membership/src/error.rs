@@ -58,6 +58,11 @@ pub enum RegistryError {
     /// Servers of another version are in the cluster.
     #[error("{member} is {found} and this is {ours}; stop it, or use the same version everywhere")]
     OtherVersion { member: String, found: Program, ours: Program },
+    /// A server that has returned and is not filled yet hears nobody.
+    #[error(
+        "{by} has returned and is not filled yet, so it evicts nobody; see why it does not hear {member}"
+    )]
+    EvictorUnfilled { by: String, member: String },
     /// The number of a server is in use.
     #[error("the number {number} is used by {by}; stop that server, or choose another number")]
     NumberTaken { number: u16, by: String },

@@ -7,7 +7,7 @@ use crate::cluster_map::ClusterMap;
 use crate::error::RegistryError;
 use crate::eviction::Eviction;
 use crate::member::{Member, Program};
-use crate::root::DatabaseRoot;
+use crate::root::{DatabaseRoot, FillStage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -160,6 +160,14 @@ impl Record {
         next.left.push(leaving);
         next.left.drain(..next.left.len().saturating_sub(LEFT_MAX));
         next
+    }
+
+    /// Whether a member is a memory server that has returned and does not count yet. Such a server
+    /// may hear nobody for reasons of its own, and is needed by nobody.
+    pub(crate) fn is_unfilled(&self, identity: u64) -> bool {
+        let returned = self.root.iter().flat_map(|root| root.returned.values());
+        let mut own = returned.filter(|one| one.identity == identity);
+        own.any(|one| one.stage != FillStage::Whole)
     }
 
     /// Returns the record of the next epoch, without the member that `eviction` names.

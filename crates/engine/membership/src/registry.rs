@@ -196,6 +196,10 @@ impl Registry {
             }
             if eviction.evidence == Evidence::Silence {
                 ensure_spare(&seen, eviction)?;
+                if seen.record.is_unfilled(by) {
+                    let (by, member) = (eviction.by.clone(), eviction.member.clone());
+                    return Err(RegistryError::EvictorUnfilled { by, member });
+                }
             }
             // Without a lease it has no entry any more.
             let entry = seen.member(eviction.identity).map(Member::entry);

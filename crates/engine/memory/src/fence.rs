@@ -84,8 +84,8 @@ pub async fn rest<E: Env>(env: &E, region: RegionId) -> Result<(), CallError> {
     env.call(region.server(), FENCE_SERVICE, request).await.map(drop)
 }
 
-/// The epoch up to which `server` has fenced dead members.
-pub async fn fenced_epoch<E: Env>(env: &E, server: NodeId) -> Result<u64, CallError> {
-    let answer = env.call(server, FENCE_SERVICE, Vec::new()).await?;
+/// The epoch up to which the server that has a region or a replica has fenced dead members.
+pub async fn fenced_epoch<E: Env>(env: &E, place: RegionId) -> Result<u64, CallError> {
+    let answer = env.call_replica(place, FENCE_SERVICE, Vec::new()).await?;
     Reader::new(&answer, "a fenced epoch").number()
 }

@@ -132,7 +132,10 @@ impl std::fmt::Display for Abort {
             Self::OutOfMemory => "the memory servers are full",
             Self::Unreachable => "a memory server cannot be reached",
             Self::UniqueViolation => "another row has the same key in a unique index",
-            Self::TooLarge => "it writes more than 512 MiB out of line; use several transactions",
+            Self::TooLarge => {
+                "it writes more than 512 MiB out of line, or needs more than 1.5 GiB to commit; \
+                 use several transactions"
+            }
             Self::Damaged => "remote memory is damaged: a memory server has lost data",
             Self::User => "rolled back by the caller",
         })

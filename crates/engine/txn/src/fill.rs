@@ -32,7 +32,7 @@ use memory::fence::rest;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words that are compared at once while nothing else happens.
-const LAST_WORDS: u32 = 8192;
+const LAST_WORDS: u32 = 32 * 1024;
 /// Most passes over all regions until nothing differs any more: announcements of lanes that end may
 /// come between.
 const PASSES_MAX: u32 = 50;
@@ -48,6 +48,8 @@ pub struct Pace {
     pub words: u32,
     /// Pause after each time.
     pub pause_ns: u64,
+    /// The copy is given up then.
+    pub deadline_ns: u64,
 }
 
 /// The work of a copy.
@@ -93,6 +95,12 @@ pub enum FillError {
     /// The world does not stand still.
     #[error("regions are written while nothing should happen")]
     Restless,
+    /// The world would stand still for too long.
+    #[error(
+        "the memory in use takes longer to compare than the database may stand still; \
+         what was copied stays"
+    )]
+    TooLong,
     /// A change of the catalog does not end.
     #[error("the catalog of memory server {server} is being changed")]
     ChangeUnderWay { server: u16 },
@@ -128,8 +136,9 @@ impl<E: Env> Database<E> {
     ///
     /// # Errors
     ///
-    /// If a memory server does not answer, or if the world does not stand still.
-    pub async fn finish_copy(&self, node: NodeId) -> Result<Copied, FillError> {
+    /// If a memory server does not answer, if the world does not stand still, or if the copy does
+    /// not end by `deadline_ns`.
+    pub async fn finish_copy(&self, node: NodeId, deadline_ns: u64) -> Result<Copied, FillError> {
         let mut copied = Copied::default();
         let regions = self.env.unfilled(node);
         for &(region, replica) in &regions {
@@ -138,12 +147,13 @@ impl<E: Env> Database<E> {
         if self.env.mutant(Mutant::FillSkipLastCopy) {
             return Ok(copied);
         }
-        let (pace, counts) = (Pace { words: LAST_WORDS, pause_ns: 0 }, CopyCounts::default());
+        let pace = Pace { words: LAST_WORDS, pause_ns: 0, deadline_ns };
+        let counts = CopyCounts::default();
         for _ in 0..PASSES_MAX {
             for &regions in &regions {
                 self.copy_region(regions, (pace, &counts), &mut copied).await?;
             }
-            if self.are_equal(&regions, &mut copied).await? {
+            if self.are_equal(&regions, deadline_ns, &mut copied).await? {
                 return Ok(copied);
             }
             self.env.sleep_ns(PAUSE_NS).await;
@@ -155,6 +165,7 @@ impl<E: Env> Database<E> {
     async fn are_equal(
         &self,
         regions: &[(RegionId, RegionId)],
+        deadline_ns: u64,
         copied: &mut Copied,
     ) -> Result<bool, FillError> {
         for server in &self.shared.servers {
@@ -165,6 +176,7 @@ impl<E: Env> Database<E> {
             let end = listed_end(&self.env, region).await? / WORD_BYTES;
             let (mut batch, mut at) = (Batch::new(), 0);
             while at < end {
+                self.check_time(deadline_ns)?;
                 let words = u64::from(LAST_WORDS).min(end - at) as u32;
                 let spans;
                 (batch, spans) = self.read_both(batch, (region, replica), at, words).await?;
@@ -204,6 +216,7 @@ impl<E: Env> Database<E> {
         let mut batch = Batch::new();
         let mut at = 0;
         while at < end {
+            self.check_time(pace.deadline_ns)?;
             let words = u64::from(pace.words.max(1)).min(end - at) as u32;
             let [source, target];
             (batch, [source, target]) = self.read_both(batch, (region, replica), at, words).await?;
@@ -224,6 +237,10 @@ impl<E: Env> Database<E> {
             }
         }
         Ok(())
+    }
+
+    fn check_time(&self, deadline_ns: u64) -> Result<(), FillError> {
+        if self.env.now_ns() < deadline_ns { Ok(()) } else { Err(FillError::TooLong) }
     }
 
     async fn copy_catalog(&self, region: RegionId, replica: RegionId) -> Result<(), FillError> {

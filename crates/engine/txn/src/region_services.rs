@@ -6,7 +6,7 @@ use fabric::{CallError, Env, Reply, Service};
 use layout::{GlobalPtr, RegionId};
 use memory::message::Reader;
 use memory::{Extents, Handlers, MoverCounts};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Longest time until a server knows of a promotion, and between two looks.
@@ -20,6 +20,8 @@ pub(crate) struct RegionStates {
     mover: Arc<MoverCounts>,
     handlers: Handlers,
     known: Mutex<BTreeMap<RegionId, Arc<RegionState>>>,
+    /// The regions that are being taken over.
+    taking: Mutex<BTreeSet<RegionId>>,
 }
 
 impl RegionStates {
@@ -31,7 +33,8 @@ impl RegionStates {
         mover: Arc<MoverCounts>,
     ) -> Self {
         let known = own.map(|own| (region, Arc::new(own))).into_iter().collect();
-        Self { region, bytes, mover, handlers: Handlers::default(), known: Mutex::new(known) }
+        let (handlers, taking) = (Handlers::default(), Mutex::default());
+        Self { region, bytes, mover, handlers, known: Mutex::new(known), taking }
     }
 
     pub fn region(&self) -> RegionId {
@@ -82,14 +85,37 @@ impl RegionStates {
         env: &E,
         region: RegionId,
     ) -> Result<Arc<RegionState>, CallError> {
-        let known = self.lock().get(&region).cloned();
-        if let Some(known) = known {
-            return Ok(known);
+        loop {
+            let known = self.lock().get(&region).cloned();
+            if let Some(known) = known {
+                return Ok(known);
+            }
+            // Many callers wait for a promotion; one of them reads the list.
+            if self.taking().insert(region) {
+                break;
+            }
+            env.sleep_ns(LOOK_NS).await;
         }
+        let _taking = Taking { states: self, region };
         let extents = Extents::take_over(env, region).await?;
         let state = Arc::new(RegionState::new(extents, &self.mover));
-        // Another task may have been faster.
         Ok(self.lock().entry(region).or_insert(state).clone())
+    }
+
+    fn taking(&self) -> std::sync::MutexGuard<'_, BTreeSet<RegionId>> {
+        self.taking.lock().expect("no holder panics")
+    }
+}
+
+/// A region that is being taken over, until its state is known or that has failed.
+struct Taking<'a> {
+    states: &'a RegionStates,
+    region: RegionId,
+}
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        self.states.taking().remove(&self.region);
     }
 }
 

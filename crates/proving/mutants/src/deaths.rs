@@ -180,7 +180,8 @@ impl Scene {
             for (id, service) in returned_services(region, self.world.region_bytes(region)) {
                 self.world.register(node, id, service);
             }
-            let pace = Pace { words: 64 << dice.below(8), pause_ns: 1 << dice.below(12) };
+            let (words, pause_ns) = (64 << dice.below(8), 1 << dice.below(12));
+            let pace = Pace { words, pause_ns, deadline_ns: u64::MAX };
             let filler = self.database.elsewhere(self.admin.clone().into_dyn());
             let copied = self
                 .world
@@ -198,7 +199,7 @@ impl Scene {
                 continue;
             }
             self.await_drained(used, recoveries, true);
-            let copied = self.world.block_on(&self.admin, filler.finish_copy(node));
+            let copied = self.world.block_on(&self.admin, filler.finish_copy(node, u64::MAX));
             copied.expect("the world stands still");
             assert!(self.world.end_filling(node), "the servers live");
             return;

@@ -29,19 +29,23 @@ use txn::{CopyCounts, FillError, Pace};
 
 /// Between two looks whether a server has returned.
 const POLL_MS: u64 = 100;
-/// Pause after an attempt that has failed, so that the database does not stand still again at once.
+/// Pause after an attempt that has failed. It doubles, up to the longest one, while the database
+/// has stood still for nothing.
 const RETRY_MS: u64 = 1_000;
+const RETRY_MS_MAX: u64 = 10 * 60 * 1_000;
 /// Between two looks what processes have confirmed.
 const LOOK_MS: u64 = 2;
 /// Longest wait for the end of changes of the catalog; they wait for transactions.
 const CHANGES_MS_MAX: u64 = 60_000;
 /// Longest wait until all processes have drained, while the database stands still.
 const DRAIN_MS_MAX: u64 = 5_000;
+/// Longest time for the last copy, while the database stands still.
+const LAST_COPY_NS_MAX: u64 = 30_000_000_000;
 /// Time in which the returned server must be reached, and between two attempts.
 const CONNECT_NS_MAX: u64 = 5_000_000_000;
 const CONNECT_NS: u64 = 10_000_000;
 /// 256 KiB are compared at once. The pause leaves most of the servers' time to transactions.
-const PACE: Pace = Pace { words: 32 * 1024, pause_ns: 2_000_000 };
+const PACE: Pace = Pace { words: 32 * 1024, pause_ns: 2_000_000, deadline_ns: u64::MAX };
 /// Most copies of everything before the database stands still, and the share of words that may
 /// differ in the last of them.
 const COPIES_MAX: u32 = 3;
@@ -92,21 +96,24 @@ pub fn follow(
 ) -> Result<()> {
     let cluster = cluster.clone();
     let work = move || {
-        let mut done = 0;
+        let (mut done, mut pause_ms) = (0, RETRY_MS);
         while !stop.load(Relaxed) {
             let noted = returns.0.load(Relaxed);
             if noted == done {
                 sleep_ms(POLL_MS);
                 continue;
             }
-            match fill_one(&cluster, filler, &counts) {
-                Ok(true) => {}
-                Ok(false) => done = noted,
+            let mut has_stood_still = false;
+            match fill_one(&cluster, filler, &counts, &mut has_stood_still) {
+                Ok(true) => pause_ms = RETRY_MS,
+                Ok(false) => (done, pause_ms) = (noted, RETRY_MS),
                 Err(error) => {
                     tracing::warn!(
                         "a memory server that has returned is not filled yet: {error:#}"
                     );
-                    sleep_ms(RETRY_MS);
+                    pause(pause_ms, stop);
+                    pause_ms = if has_stood_still { 2 * pause_ms } else { RETRY_MS };
+                    pause_ms = pause_ms.min(RETRY_MS_MAX);
                 }
             }
         }
@@ -115,8 +122,22 @@ pub fn follow(
     Ok(())
 }
 
-/// Takes servers back, and fills one; `false` if there is none.
-fn fill_one(cluster: &ClusterFile, filler: u64, counts: &FillCounts) -> Result<bool> {
+/// Sleeps, until `stop` is set.
+fn pause(milliseconds: u64, stop: &AtomicBool) {
+    let began = Moment::now();
+    while !stop.load(Relaxed) && began.elapsed_s() * 1e3 < milliseconds as f64 {
+        sleep_ms(POLL_MS);
+    }
+}
+
+/// Takes servers back, and fills one; `false` if there is none. Notes whether the database has
+/// stood still, or has deferred changes of its catalog.
+fn fill_one(
+    cluster: &ClusterFile,
+    filler: u64,
+    counts: &FillCounts,
+    has_stood_still: &mut bool,
+) -> Result<bool> {
     let client = ClusterClient::visit_for(cluster.clone(), filler)?;
     let root = &client.published;
     if client.map.coordinator(root).is_none_or(|member| member.identity != filler) {
@@ -133,7 +154,7 @@ fn fill_one(cluster: &ClusterFile, filler: u64, counts: &FillCounts) -> Result<b
     // Another memory server may have begun, and have died.
     fill.give_up()?;
     tracing::info!(?stage, "memory server {} is being filled", node.0);
-    let filled = fill.run();
+    let filled = fill.run(has_stood_still);
     counts.end();
     if filled.is_err() {
         fill.give_up()?;
@@ -142,11 +163,12 @@ fn fill_one(cluster: &ClusterFile, filler: u64, counts: &FillCounts) -> Result<b
 }
 
 impl Fill<'_> {
-    fn run(&self) -> Result<()> {
+    fn run(&self, has_stood_still: &mut bool) -> Result<()> {
         let began = Moment::now();
         self.note()?;
         let session = tcp::site(self.client, 1, &Peers::default())?.session_at_rest()?;
         let copied_bytes = self.copy(&session)?;
+        *has_stood_still = true;
         let epoch = self.advance(FillStage::Empty, FillStage::Awaited)?;
         let changes = "a change of the catalog does not end";
         self.await_confirmed(epoch, CHANGES_MS_MAX).context(changes)?;
@@ -159,8 +181,12 @@ impl Fill<'_> {
         let owners = session.wait(database.slot_owners()).context("cannot read the slots")?;
         let map = self.note()?;
         let members: BTreeSet<u64> = map.members.iter().map(|member| member.identity).collect();
-        ensure!(owners.is_subset(&members), "a compute server has died and is not recovered yet");
-        session.wait(database.finish_copy(self.node))?;
+        // A recovery of a dead one's slots may still write with an older map.
+        let is_recovering = session.wait(database.is_recovering())?;
+        let is_settled = owners.is_subset(&members) && !is_recovering;
+        ensure!(is_settled, "a compute server has died and is not recovered yet");
+        let deadline_ns = database.env().now_ns().saturating_add(LAST_COPY_NS_MAX);
+        session.wait(database.finish_copy(self.node, deadline_ns))?;
         self.advance(FillStage::Filling, FillStage::Whole)?;
         self.counts.note_standstill(still.elapsed_s());
         let (number, milliseconds) = (self.node.0, (began.elapsed_s() * 1e3) as u64);

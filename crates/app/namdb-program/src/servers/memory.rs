@@ -17,7 +17,7 @@ use super::recovery::{self, Deaths};
 use super::replicas::{self, ReplicatingServer};
 use super::{PROGRAM, control, detection, events, names, room};
 use crate::bench::text::counted;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use fabric::identity::Admission;
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
@@ -292,9 +292,12 @@ fn open_registry(cluster: &ClusterFile, number: u16) -> Result<(Registry, bool)>
         if is_gone && (is_late || cluster.registry.kind == RegistryKind::File) {
             return Ok((registry, true));
         }
-        // A server that runs has its number, which joining tells.
+        // It would take over the region without knowing what is used there.
         if is_late {
-            return Ok((registry, false));
+            bail!(
+                "memory server {number} is still a member of the cluster; end it first, or wait \
+                 until its lease has ended, and start this one again"
+            );
         }
         sleep_ms(RETRY_MS);
     }

@@ -99,13 +99,15 @@ fn recover(
         finish_all(&client, finished)?;
         return Ok(Done { recovered, lost, strays: 0, regions });
     }
-    finish_all(&client, finished)?;
+    let complete = finish_all(&client, finished);
     let current_map = || client.current_map();
     let members = || {
         let map = current_map()?;
         Ok((map.epoch, map.members.iter().map(|member| member.identity).collect()))
     };
-    cluster_site::query(&client, Recovery { recoverer, members })
+    // Trees without room for their nodes hold up nobody who waits for rows of the dead.
+    let done = cluster_site::query(&client, Recovery { recoverer, members })?;
+    complete.map(|()| done)
 }
 
 /// Completes the trees of promoted regions that are not `finished`.

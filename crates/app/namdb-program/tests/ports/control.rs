@@ -59,7 +59,7 @@ fn control_ports_tell_holders_of_the_token_only() {
             let told = asked(&address, &request);
             let (head, body) = told.split_once("\r\n\r\n").expect("it has a head");
             assert!(head.starts_with("HTTP/1.1 401 Unauthorized\r\n"), "{name}: {told}");
-            assert!(body.starts_with("namdb, protocol 2: "), "{name}: {told}");
+            assert!(body.starts_with("namdb, protocol 3: "), "{name}: {told}");
             for word in ["identity", "memory", "compute", "namdb_", "healthy"] {
                 assert!(!told.contains(word), "{name}: {told}");
             }

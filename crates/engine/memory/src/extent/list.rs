@@ -42,6 +42,13 @@ impl Extents {
         state.is_taken_over = true;
         let mut at = state.mark;
         for (label, offset, bytes) in list.extents {
+            // An extent that was given back on its way to this replica, and is part of a later one.
+            let end = offset + bytes;
+            if offset < at && end <= at {
+                continue;
+            }
+            let offset = offset.max(at);
+            let bytes = end - offset;
             if offset > at {
                 state.free.insert(at, offset - at);
             }

@@ -53,8 +53,8 @@ const COMMITS_PER_ROUND: u64 = 16;
 const BACKLOG_MAX: usize = 4096;
 /// Maximal number of pieces of garbage processed in one round.
 const GARBAGE_PER_ROUND: usize = 512;
-/// Maximal number of buckets split after one commit.
-const SPLITS_PER_COMMIT: usize = 1024;
+/// Maximal number of buckets split after one commit: one for 64 rows that it may insert.
+const SPLITS_PER_COMMIT: usize = 65_536;
 
 impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: due bucket splits, and every few commits a round of collection.

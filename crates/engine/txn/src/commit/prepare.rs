@@ -8,6 +8,7 @@ use crate::abort::{Abort, TxnError};
 use crate::catalog::Primary;
 use crate::commit::witness::LeafWitness;
 use crate::lane::{LaneInner, LeavesOf};
+use crate::read::ARENA_WORDS_MAX;
 use crate::read::access::{AccessId, KeyPlace, State};
 use crate::recovery::LockedWord;
 use crate::write::secondary::CHAIN_BLOCKS_MAX;
@@ -21,6 +22,9 @@ use std::ops::Range;
 
 /// Number of locked leaves from which on a map finds one.
 const LEAVES_SEARCHED_MAX: usize = 32;
+
+/// Words that the preparation may take; the arena ends at 2 GiB.
+const COMMIT_WORDS_MAX: usize = 3 * ARENA_WORDS_MAX;
 
 /// The abort reason of a commit whose preparation failed.
 fn abort_of(error: TxnError) -> Abort {
@@ -72,7 +76,17 @@ impl<E: Env> LaneInner<E> {
             self.prepare_leaves().await?;
         }
         self.lock_bare_leaves()?;
-        Ok(())
+        self.check_arena()
+    }
+
+    /// Checks that there is room for what the commit reads and writes.
+    pub(crate) fn check_arena(&self) -> Result<(), TxnError> {
+        match self.txn.batch.arena_words() <= COMMIT_WORDS_MAX {
+            true => Ok(()),
+            false => Err(TxnError::TooLarge(
+                "its rows and the leaves of their entries take more than 1.5 GiB; use several transactions",
+            )),
+        }
     }
 
     /// Allocates memory for a row outside its bucket, or takes a slot for an inlined row.

@@ -11,6 +11,7 @@ use crate::recovery::LockedWord;
 use fabric::{Env, Mutant, Span};
 use layout::row::{HEADER, KEY};
 use layout::{GlobalPtr, VersionWord, leaf};
+use std::collections::HashMap;
 
 /// Words of a leaf that validation reads: insert word and rewrite counter.
 const LEAF_WORDS: u32 = 2;
@@ -18,6 +19,8 @@ const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
 /// How often guarded keys are read again while another transaction locks one of their rows.
 const LOCKED_READS_MAX: u32 = 64;
+/// Number of our own locks from which on a map finds one.
+const LOCKS_SEARCHED_MAX: usize = 32;
 
 impl<E: Env> LaneInner<E> {
     /// Checks all witnesses, with all locks held.
@@ -46,11 +49,14 @@ impl<E: Env> LaneInner<E> {
         self.execute().await.map_err(|_| Abort::Unreachable)?;
         let batch = &*self.txn.batch;
         let own = timestamp.locked().word();
+        let taken_from = self.taken_from();
         let holds = |(index, &WordWitness { word, value }): (usize, &WordWitness)| {
             let found = batch.word(first + index as u32);
             let is_unlocked = !VersionWord::from_word(value).is_locked();
             (found == value && is_unlocked)
-                || (found == own && !timestamp.is_none() && self.is_proved(word, value))
+                || (found == own
+                    && !timestamp.is_none()
+                    && self.is_proved(word, value, taken_from.as_ref()))
         };
         let leaf_holds = |(index, witness): (usize, &LeafWitness)| {
             let at = first_leaf + index as u32 * LEAF_WORDS;
@@ -147,9 +153,29 @@ impl<E: Env> LaneInner<E> {
         found.into_iter().for_each(|(met, word)| self.note_stray(met, word));
     }
 
+    /// The values from which our own locks of rows and buckets were taken, if they are many.
+    fn taken_from(&self) -> Option<HashMap<GlobalPtr, u64>> {
+        let buckets = &self.writes.bucket_inserts;
+        let rows = if self.txn.renews { &self.writes.rows[..] } else { &[] };
+        if rows.len() + buckets.len() <= LOCKS_SEARCHED_MAX || self.witnesses.words.is_empty() {
+            return None;
+        }
+        let rows = rows.iter().map(|&access| &self.txn.accesses[access]);
+        let rows = rows.map(|access| (access.row, access.version.word()));
+        Some(buckets.iter().map(|insert| (insert.bucket, insert.insert)).chain(rows).collect())
+    }
+
     /// Whether our own lock was taken from the value that a witness expects. A bucket may have been
     /// read twice, before and after another transaction's insert; a row only on two snapshots.
-    fn is_proved(&self, word: GlobalPtr, expected: u64) -> bool {
+    fn is_proved(
+        &self,
+        word: GlobalPtr,
+        expected: u64,
+        taken_from: Option<&HashMap<GlobalPtr, u64>>,
+    ) -> bool {
+        if let Some(taken_from) = taken_from {
+            return taken_from.get(&word).is_none_or(|&value| value == expected);
+        }
         if self.txn.renews && !self.is_row_proved(word, expected) {
             return false;
         }

@@ -11,15 +11,20 @@
 use super::inner::LaneInner;
 use super::running::RunningTransaction;
 use crate::lane::ids::{Id, List};
+use crate::read::ARENA_WORDS_MAX;
 use crate::read::access::{Access, AccessId, KeyPlace};
 use crate::transaction::Transaction;
 use crate::write::write_set::WriteSet;
 use fabric::{Batch, Env, Span};
 
+/// A transaction that has grown by this much is compacted, also if that is less than it holds.
+const GROWTH_BYTES_MAX: usize = 64 << 20;
+
 impl<E: Env> Transaction<'_, E> {
     /// Frees the memory of rows and images that no longer count, and returns whether it did: if
-    /// the transaction's memory has doubled since the last time and has grown by `bytes`, or if
-    /// `bytes` is 0. Then all ids of rows that the transaction has returned are no longer valid.
+    /// the transaction's memory has doubled since the last time, or has grown by 64 MiB, and has
+    /// grown by `bytes`, if its rows take more than 512 MiB, or if `bytes` is 0. Then all ids of rows that the transaction
+    /// has returned are no longer valid.
     ///
     /// Long transactions call this between their statements.
     pub fn compact(&mut self, bytes: usize) -> bool {
@@ -36,7 +41,10 @@ impl<E: Env> LaneInner<E> {
     fn compact(&mut self, bytes: usize) -> bool {
         let Self { txn, open, writes, .. } = self;
         let (now, then) = (txn.memory_bytes(), txn.compacted_bytes);
-        let is_due = bytes == 0 || now >= 2 * then && now >= then + bytes;
+        // Changes of all rows once more would come close to the end of the arena.
+        let is_large = txn.batch.arena_words() > ARENA_WORDS_MAX;
+        let grown = bytes.max(then.min(GROWTH_BYTES_MAX));
+        let is_due = bytes == 0 || is_large || now >= then + grown;
         if !is_due || txn.doomed_by.is_some() {
             return false;
         }

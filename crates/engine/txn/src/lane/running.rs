@@ -15,6 +15,9 @@ use index::tree::LeafRead;
 use layout::row::KEY;
 use layout::{GlobalPtr, VersionWord, leaf};
 
+/// Words of the arena (64 MiB) above which a transaction gives up its memory when it ends.
+const ROOM_WORDS_MAX: usize = 8 << 20;
+
 /// Number of accesses that do not count any more and may stay in the map.
 const STALE_MAX: usize = 1024;
 
@@ -104,6 +107,10 @@ impl RunningTransaction {
         self.read_count = 0;
         self.number = self.number.wrapping_add(1);
         self.filling = None;
+        if self.batch.room_words() > ROOM_WORDS_MAX {
+            self.shrink();
+            self.map.shrink();
+        }
     }
 
     /// Gives up memory that it does not use, for a long rest.

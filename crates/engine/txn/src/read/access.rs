@@ -261,6 +261,12 @@ impl AccessMap {
         }
     }
 
+    /// Gives up the memory of an empty map.
+    pub fn shrink(&mut self) {
+        debug_assert!(self.used == 0, "accesses are not forgotten");
+        *self = Self::default();
+    }
+
     /// Number of accesses in the map.
     pub fn len(&self) -> usize {
         self.used

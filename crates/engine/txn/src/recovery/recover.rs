@@ -17,7 +17,7 @@ use layout::upkeep_entry::UpkeepEntry;
 use layout::version::COUNTER_MAX;
 use layout::{GlobalPtr, NodeId, RegionId, SlotId};
 use memory::fence::fenced_epoch;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A dead lane may have drawn at most this many numbers behind the last one that the vector or its
 /// journal shows: those of attempts that locked nothing, of upkeep, and of the attempt whose entry
@@ -100,6 +100,13 @@ impl<E: Env> Database<E> {
         Ok(owners.into_iter().filter(has_name).map(|owner| owner & !OWNER_RECOVERS).collect())
     }
 
+    /// Whether slots of a compute server that has died are being recovered.
+    pub async fn is_recovering(&self) -> Result<bool, FabricError> {
+        let owners = read_owners(&self.env, &self.shared).await?;
+        let has_name = |owner: &u64| ![0, ANONYMOUS, OWNER_USED_UP].contains(owner);
+        Ok(owners.into_iter().filter(has_name).any(|owner| owner & OWNER_RECOVERS != 0))
+    }
+
     /// The address and the number of words of each lane's journals.
     pub async fn journals(&self) -> Result<Vec<(GlobalPtr, u64)>, FabricError> {
         let mut all = Vec::new();
@@ -119,9 +126,18 @@ impl<E: Env> Database<E> {
     pub async fn await_fenced(&self, epoch: u64, deadline_ns: u64) -> Result<(), RecoveryError> {
         // A dead server has nothing to fence.
         let is_alive = |server: &&NodeId| !self.env.is_closed(RegionId(server.0));
-        for &server in self.shared.servers.iter().filter(is_alive) {
+        let regions = self.shared.servers.iter().filter(is_alive).map(|server| server.region());
+        let mut places: BTreeMap<NodeId, RegionId> =
+            regions.map(|region| (self.env.node_of(region), region)).collect();
+        // A server that has returned is primary of nothing, and gets writes.
+        for server in &self.shared.servers {
+            for replica in self.env.written(server.region()) {
+                places.entry(self.env.node_of(replica)).or_insert(replica);
+            }
+        }
+        for (server, place) in places {
             loop {
-                let found = fenced_epoch(&self.env, server).await?;
+                let found = fenced_epoch(&self.env, place).await?;
                 if found >= epoch {
                     break;
                 }

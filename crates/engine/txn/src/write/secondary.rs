@@ -27,6 +27,9 @@ pub(crate) const CHAIN_BLOCKS_MAX: u32 = 10_000;
 /// Maximal number of lookups of a row's newest version while its table grows.
 const LOOKUP_COUNT_MAX: u32 = 1000;
 
+/// Number of entries from which on they are prepared in the order of their keys.
+const ENTRIES_UNSORTED_MAX: usize = 64;
+
 /// An entry that the write set needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
@@ -111,9 +114,14 @@ impl<E: Env> LaneInner<E> {
                 entries.push(Entry { index, access, key });
             }
         }
+        // In order, each leaf is read once.
+        if entries.len() > ENTRIES_UNSORTED_MAX {
+            entries.sort_unstable_by_key(|entry| (entry.index, entry.key));
+        }
         let mut result = self.check_unique_in_write_set(&entries);
         for entry in &entries {
             if result.is_ok() {
+                self.check_arena()?;
                 result = self.prepare_entry(entry).await;
             }
         }

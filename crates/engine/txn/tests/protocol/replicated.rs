@@ -131,7 +131,8 @@ fn return_server(cluster: &Cluster, node: NodeId) {
     for (id, service) in returned_services(region, world.region_bytes(region)) {
         world.register(node, id, service);
     }
-    let (pace, counts) = (Pace { words: 512, pause_ns: 1_000 }, CopyCounts::default());
+    let pace = Pace { words: 512, pause_ns: 1_000, deadline_ns: u64::MAX };
+    let counts = CopyCounts::default();
     let copied = cluster.admin(database.copy_to(node, pace, &counts)).expect("all servers live");
     assert!(copied.written > 0 && copied.compared >= copied.written);
     let [total, compared] = [&counts.total, &counts.compared].map(|it| it.load(Relaxed));
@@ -145,7 +146,7 @@ fn fill(cluster: &Cluster, node: NodeId) -> Copied {
     assert!(cluster.admin(database.await_changes(u64::MAX)), "there is no deadline");
     assert!(world.begin_filling(node), "no server has died");
     drain(cluster);
-    let copied = cluster.admin(database.finish_copy(node)).expect("all servers live");
+    let copied = cluster.admin(database.finish_copy(node, u64::MAX)).expect("all servers live");
     assert!(world.end_filling(node), "no server has died");
     copied
 }

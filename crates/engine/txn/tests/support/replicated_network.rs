@@ -23,7 +23,7 @@ const SERVER_CALLERS: u64 = 100;
 /// The identity of the first memory server that returns.
 const RETURNED: u64 = 1000;
 /// How fast regions are copied while lanes run.
-const PACE: Pace = Pace { words: 8192, pause_ns: 100_000 };
+const PACE: Pace = Pace { words: 8192, pause_ns: 100_000, deadline_ns: u64::MAX };
 /// Longest time until no lock of a closed region is held.
 const DRAIN_NS_MAX: u64 = 20_000_000_000;
 
@@ -170,7 +170,7 @@ impl ReplicatedNetwork {
         assert!(database.await_changes(deadline_ns).await, "there are no changes");
         self.change(|map| map.begin_filling(node));
         assert!(database.drain(deadline_ns).await, "the world does not stand still");
-        database.finish_copy(node).await.expect("all servers live");
+        database.finish_copy(node, u64::MAX).await.expect("all servers live");
         self.change(|map| map.end_filling(node));
     }
 

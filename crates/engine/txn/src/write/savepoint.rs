@@ -198,7 +198,7 @@ impl<E: Env> LaneInner<E> {
         // Rows that were guarded for undone changes may change.
         self.witnesses.truncate(savepoint.witnesses);
         self.freeze_changes();
-        // What was undone is not held any more.
+        // Undone changes are not held any more.
         self.txn.compacted_bytes = 0;
         Ok(())
     }

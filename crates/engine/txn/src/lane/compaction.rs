@@ -23,8 +23,8 @@ const GROWTH_BYTES_MAX: usize = 64 << 20;
 impl<E: Env> Transaction<'_, E> {
     /// Frees the memory of rows and images that no longer count, and returns whether it did: if
     /// the transaction's memory has grown by `bytes`, and has doubled since the last time or has
-    /// grown by 64 MiB, if its rows take more than 512 MiB, or if `bytes` is 0. Then all ids of rows
-    /// that the transaction has returned are no longer valid.
+    /// grown by 64 MiB, if its rows take more than 512 MiB, or if `bytes` is 0. Then all ids of
+    /// rows that the transaction has returned are no longer valid.
     ///
     /// Long transactions call this between their statements.
     pub fn compact(&mut self, bytes: usize) -> bool {

@@ -295,7 +295,6 @@ SELECT s.twice(id), twice(id), public.twice(id) FROM rows ORDER BY id;
 SELECT id FROM rows WHERE s.twice(id) > 2;
 SELECT s.down(id + 3) FROM rows ORDER BY id;
 SELECT id, x FROM rows, s.upto(id) ORDER BY id, x;
-SELECT s.nosuch(id) FROM rows;
 SELECT nosuch.twice(id) FROM rows;
 SET search_path = s, public;
 SELECT twice(id), down(id) FROM rows ORDER BY id;

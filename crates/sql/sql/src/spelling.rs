@@ -36,9 +36,8 @@ pub(crate) fn respelt(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
         let is_behind_side =
             before.is_some_and(|side| SIDES.iter().any(|of| word(side, of)) && opens_trim(side));
         let is_behind_between = before.is_some_and(|before| word(before, "BETWEEN"));
-        if word(at, "FROM") && (is_behind_side || opens_trim(at)) {
-            is_changed = true;
-        } else if word(at, "ASYMMETRIC") && is_behind_between {
+        let is_from_of_trim = word(at, "FROM") && (is_behind_side || opens_trim(at));
+        if is_from_of_trim || word(at, "ASYMMETRIC") && is_behind_between {
             is_changed = true;
         } else if word(at, SYMMETRIC) && is_behind_between {
             is_changed = true;

@@ -8,7 +8,7 @@ use txn::retry::{RETRIES_AT_ONCE, back_off};
 
 /// Default maximum number of retries of a call.
 pub const RETRIES_MAX: u32 = 200;
-/// No retry starts later than this after the last immediate retry has failed.
+/// Default of [`Retries::patience_ns`].
 pub const RETRIES_NS_MAX: u64 = 1_000_000_000;
 
 /// Bounds of the retries of a call.
@@ -19,12 +19,14 @@ pub struct Retries {
     /// No retry starts later than this many nanoseconds after the call began. A running attempt is
     /// not interrupted.
     pub within_ns: Option<u64>,
+    /// No retry starts later than this many nanoseconds after the last immediate one has failed.
+    pub patience_ns: u64,
 }
 
 impl Default for Retries {
     /// At most [`RETRIES_MAX`] retries, within [`RETRIES_NS_MAX`] of the last immediate one.
     fn default() -> Self {
-        Self { count_max: RETRIES_MAX, within_ns: None }
+        Self { count_max: RETRIES_MAX, within_ns: None, patience_ns: RETRIES_NS_MAX }
     }
 }
 
@@ -74,6 +76,6 @@ impl Attempts {
         if self.retries == RETRIES_AT_ONCE {
             self.failed_ns = now_ns;
         }
-        now_ns.saturating_sub(self.failed_ns) >= RETRIES_NS_MAX
+        now_ns.saturating_sub(self.failed_ns) >= self.bounds.patience_ns
     }
 }

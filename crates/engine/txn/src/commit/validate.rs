@@ -17,8 +17,15 @@ use std::collections::HashMap;
 const LEAF_WORDS: u32 = 2;
 const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
-/// How often guarded keys are read again while another transaction locks one of their rows.
-const LOCKED_READS_MAX: u32 = 64;
+/// How often guarded keys are read again while another transaction locks one of their rows and has
+/// precedence: it may wait for one of our rows.
+const READS_GIVING_WAY_MAX: u32 = 16;
+/// The same while our commit has precedence, so that the other one does not wait for us. The locks
+/// of a large commit are held for milliseconds.
+const READS_MAX: u32 = 512;
+/// From this number of reads on there is a pause before each.
+const READS_AT_ONCE: u32 = 16;
+const PAUSE_NS: u64 = 100_000;
 /// Number of our own locks from which on a map finds one.
 const LOCKS_SEARCHED_MAX: usize = 32;
 
@@ -26,7 +33,7 @@ impl<E: Env> LaneInner<E> {
     /// Checks all witnesses, with all locks held.
     pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         self.validate_words(timestamp).await?;
-        self.validate_keys(timestamp.locked().word()).await
+        self.validate_keys(timestamp.locked()).await
     }
 
     /// Reads every witness word again: headers of rows that were read (visible or not), insert
@@ -77,50 +84,63 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Checks that the rows whose keys are guarded still exist. A lock of another transaction may
-    /// be that of a deletion, so that must end first: it lasts for a commit.
-    async fn validate_keys(&mut self, own: u64) -> Result<(), Abort> {
+    /// be that of a deletion, so that must end first: it lasts for a commit. Two commits that each
+    /// guard a row of the other would wait for each other, so one of them gives way soon.
+    async fn validate_keys(&mut self, own: VersionWord) -> Result<(), Abort> {
         if self.witnesses.keys.is_empty() {
             return Ok(());
         }
-        let mut locked = None;
-        for _ in 0..LOCKED_READS_MAX {
-            let batch = &mut *self.txn.batch;
-            batch.clear_verbs();
-            let arena = batch.arena_words() as u32;
-            let mut spans = Vec::with_capacity(self.witnesses.keys.len());
-            for KeyWitness { row, key } in &self.witnesses.keys {
-                spans.push(batch.read(*row, KEY + key.words().len() as u32));
-            }
-            self.execute().await.map_err(|_| Abort::Unreachable)?;
-            let batch = &*self.txn.batch;
-            locked = None;
-            for (witness, span) in self.witnesses.keys.iter().zip(spans) {
-                let header = VersionWord::from_word(batch.word(span.at + HEADER));
-                // Our own lock: the commit has compared the version.
-                if header.word() == own {
-                    continue;
-                }
-                let words = witness.key.words();
-                let key = Span { at: span.at + KEY, words: words.len() as u32 };
-                let is_gone = !header.is_locked() && (header.is_none() || header.is_deleted());
-                if is_gone || batch.words(key) != words {
-                    return Err(Abort::ReadValidation);
-                }
-                if header.is_locked() {
-                    locked = Some((witness.row, header.word()));
-                }
-            }
-            if locked.is_none() {
-                return Ok(());
-            }
+        let arena = self.txn.batch.arena_words() as u32;
+        let mut reads = 0;
+        loop {
+            let Some((row, lock)) = self.read_guarded_keys(own).await? else { return Ok(()) };
             self.txn.batch.clear_verbs();
             self.txn.batch.truncate(arena);
-            self.env.yield_now().await;
+            let most = if precedes(lock, own) { READS_GIVING_WAY_MAX } else { READS_MAX };
+            reads += 1;
+            if reads >= most {
+                self.note_stray(LockedWord::Row(row), lock.word());
+                return Err(Abort::ReadValidation);
+            }
+            match reads < READS_AT_ONCE {
+                true => self.env.yield_now().await,
+                false => self.env.sleep_ns(PAUSE_NS).await,
+            }
         }
-        if let Some((row, header)) = locked {
-            self.note_stray(LockedWord::Row(row), header);
+    }
+
+    /// Reads the rows whose keys are guarded. Returns the lock of another transaction that our
+    /// commit must wait for, if there is one: of several, one that has precedence.
+    async fn read_guarded_keys(
+        &mut self,
+        own: VersionWord,
+    ) -> Result<Option<(GlobalPtr, VersionWord)>, Abort> {
+        let batch = &mut *self.txn.batch;
+        batch.clear_verbs();
+        let mut spans = Vec::with_capacity(self.witnesses.keys.len());
+        for KeyWitness { row, key } in &self.witnesses.keys {
+            spans.push(batch.read(*row, KEY + key.words().len() as u32));
         }
-        Err(Abort::ReadValidation)
+        self.execute().await.map_err(|_| Abort::Unreachable)?;
+        let batch = &*self.txn.batch;
+        let mut awaited = None;
+        for (witness, span) in self.witnesses.keys.iter().zip(spans) {
+            let header = VersionWord::from_word(batch.word(span.at + HEADER));
+            // Our own lock: the commit has compared the version.
+            if header == own {
+                continue;
+            }
+            let words = witness.key.words();
+            let key = Span { at: span.at + KEY, words: words.len() as u32 };
+            let is_gone = !header.is_locked() && (header.is_none() || header.is_deleted());
+            if is_gone || batch.words(key) != words {
+                return Err(Abort::ReadValidation);
+            }
+            if header.is_locked() && (awaited.is_none() || precedes(header, own)) {
+                awaited = Some((witness.row, header));
+            }
+        }
+        Ok(awaited)
     }
 
     /// Notes the stray locks of words that were read: a lock is no change, but a stray one would
@@ -190,5 +210,32 @@ impl<E: Env> LaneInner<E> {
         let of = |&&access: &&AccessId| self.txn.accesses[access].row == word;
         let access = self.writes.rows.iter().find(of);
         access.is_none_or(|&access| self.txn.accesses[access].version.word() == expected)
+    }
+}
+
+/// Whether the commit that holds a lock has precedence over ours. Each attempt has a number of its
+/// own, so that no lane always gives way. Upkeep waits for no commit.
+fn precedes(lock: VersionWord, own: VersionWord) -> bool {
+    let order = |word: VersionWord| word.word().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    lock.is_lock_of_commit() && order(lock) < order(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::precedes;
+    use layout::{SlotId, VersionWord};
+
+    #[test]
+    fn of_two_commits_one_has_precedence_and_no_lane_always_has_it() {
+        let number = |slot, counter| VersionWord::new(SlotId(slot), counter).locked();
+        let mut first = 0;
+        for counter in 1..=1_000 {
+            let (one, other) = (number(1, counter), number(2, counter));
+            assert_ne!(precedes(one, other), precedes(other, one));
+            first += u32::from(precedes(one, other));
+        }
+        assert!((300..700).contains(&first), "{first}");
+        let upkeep = VersionWord::new(SlotId(1), 5).locked_by_upkeep();
+        assert!(!precedes(upkeep, number(2, 5)));
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn decode_call(mut bytes: &[u8]) -> Option<Arrived> {
     let procedure = u16::from_le_bytes(chunk(rest)?).into();
     let count_max = u32::from_le_bytes(chunk(rest)?);
     let within_ns = Some(u64::from_le_bytes(chunk(rest)?)).filter(|&ns| ns != NO_LIMIT);
-    let retries = Retries { count_max, within_ns };
+    let retries = Retries { count_max, within_ns, ..Retries::default() };
     let mut arguments = Vec::new();
     while !rest.is_empty() {
         arguments.push(take(rest)?);
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn calls_are_decoded_as_encoded_and_truncated_ones_refused() {
-        let retries = Retries { count_max: 200, within_ns: Some(7) };
+        let retries = Retries { count_max: 200, within_ns: Some(7), ..Retries::default() };
         let bytes = encode_call(3, 4, retries, &ARGUMENTS);
         let call = decode_call(&bytes).expect("it is one");
         assert_eq!((call.folder, call.procedure, call.retries), (3, 4, retries));

@@ -17,7 +17,7 @@ use crate::host::Host;
 use crate::outcome::Outcome;
 use crate::planned::{Planned, compile_text};
 use crate::waiting::Waiter;
-use interpreter::{Attempts, Retries, Rows, SingleStatement, Tables};
+use interpreter::{Rows, SingleStatement, Tables};
 use sql::namespace::pinned_name;
 use sql_value::Value;
 use std::ops::Range;
@@ -197,7 +197,7 @@ impl<H: Host> SqlSession<H> {
         let (mut at, mut inserted) = (0, 0);
         while at < parts.rows.len() {
             let end = parts.rows.len().min(at + CHUNK_ROWS);
-            let mut attempts = Attempts::new(handle.env(), Retries::default());
+            let mut attempts = self.new_attempts();
             inserted += loop {
                 match self.insert_part(parts, at..end, began_us).await {
                     Ok(count) => break count,

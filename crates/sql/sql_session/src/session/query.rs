@@ -10,7 +10,7 @@ use crate::outcome::{Notice, Outcome, RowSet};
 use crate::planned::{Planned, PlannedAction};
 use crate::waiting::Waiter;
 use fabric::{Env, Fabric};
-use interpreter::{Attempts, Effects, Paused, Retries, Rows, StatementError};
+use interpreter::{Attempts, Effects, Paused, Rows, StatementError};
 use sql::expression::Expr;
 use sql::query::Query;
 use sql::{Call, CallForm, SqlType};
@@ -148,8 +148,7 @@ impl<H: Host> SqlSession<H> {
                 Err(Ended::Aborted(abort, error)) => (abort, error),
             };
             let handle = self.database.host().handle();
-            let attempts =
-                attempts.get_or_insert_with(|| Attempts::new(handle.env(), Retries::default()));
+            let attempts = attempts.get_or_insert_with(|| self.new_attempts());
             if !attempts.again(handle.env(), abort).await {
                 return Err(error);
             }

@@ -35,6 +35,9 @@ use txn::Isolation;
 const STATEMENTS_MAX: usize = 1_000;
 /// Maximum number of parameters that a block remembers.
 const PARAMETERS_MAX: usize = 100_000;
+/// No repetition starts later than this after the last immediate one has failed. On a crowded
+/// machine one repetition of a large transaction takes a second.
+const PATIENCE_NS: u64 = 30_000_000_000;
 
 /// The statements of a block.
 #[derive(Default)]
@@ -287,7 +290,8 @@ impl<H: Host> SqlSession<H> {
     }
 
     pub(super) fn new_attempts(&self) -> Attempts {
-        Attempts::new(self.database.host().handle().env(), Retries::default())
+        let retries = Retries { patience_ns: PATIENCE_NS, ..Retries::default() };
+        Attempts::new(self.database.host().handle().env(), retries)
     }
 
     pub(super) fn savepoint(&mut self, name: &str) -> Result<Outcome, SqlError> {

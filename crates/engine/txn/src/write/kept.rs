@@ -93,15 +93,16 @@ impl<E: Env> LaneInner<E> {
         if collected > self.snapshot.stamp {
             return Ok(());
         }
-        let (owner, leaf) = (Owner::Table(table), kept.leaf);
-        let is_noted = |seen: &LeafSeen| seen.is_kept && seen.leaf == leaf;
+        let (owner, leaf, insert) = (Owner::Table(table), kept.leaf, kept.insert);
+        // A transaction that was parked may have noted what another lane has kept of this leaf.
+        let is_noted = |seen: &LeafSeen| seen.is_kept && seen.leaf == leaf && seen.insert == insert;
         let fresh = self.txn.fresh_leaves as usize;
         let leaves = self.txn.leaves_seen.get(fresh..).unwrap_or_default();
         let seen = match leaves.iter().rposition(is_noted) {
             Some(seen) => LeafSeenId::new((fresh + seen) as u32),
             None => {
                 let span = self.txn.batch.put(&kept.words);
-                let read = LeafRead { ptr: leaf, span, insert: kept.insert };
+                let read = LeafRead { ptr: leaf, span, insert };
                 let seen = self.txn.note_leaf(owner, &read);
                 self.txn.leaves_seen[seen].is_kept = true;
                 seen

@@ -43,3 +43,28 @@ fn a_duplicate_key_in_a_kept_leaf_is_reported_at_the_next_attempt() {
     assert_eq!(insert(&mut one, table, 3), committed);
     assert_eq!(insert(&mut one, table, 4), committed, "the leaf is kept again");
 }
+
+/// A parked transaction goes on in a lane that has kept the same leaf from before its split.
+#[test]
+fn a_parked_transaction_does_not_mix_what_two_lanes_have_kept_of_a_leaf() {
+    let (database, table) = database();
+    let [mut one, mut other] = [(); 2].map(|()| run_now(database.lane()).expect("a lane"));
+    assert_eq!(insert(&mut one, table, 1_000), Ok(Outcome::Committed));
+    for id in 1..200 {
+        assert_eq!(insert(&mut other, table, id), Ok(Outcome::Committed));
+    }
+    // `one` has kept the only leaf that there was, `other` its left part.
+    assert_eq!(insert(&mut other, table, -1), Ok(Outcome::Committed));
+    let mut txn = run_now(other.begin(Isolation::Snapshot)).expect("begins");
+    run_now(txn.insert(table, &key(-2))).expect("it is free");
+    let parked = run_now(txn.park()).expect("it has changed nothing yet in memory");
+    let mut txn = run_now(one.resume(parked)).map_err(|(_, abort)| abort).expect("it goes on");
+    run_now(txn.insert(table, &key(2_000))).expect("it is free");
+    assert_eq!(run_now(txn.commit()), Outcome::Aborted(Abort::InsertConflict));
+    assert_eq!(insert(&mut one, table, 2_000), Ok(Outcome::Committed));
+    let mut txn = run_now(other.begin(Isolation::Snapshot)).expect("begins");
+    for (id, is_there) in [(-2, false), (-1, true), (199, true), (1_000, true), (2_000, true)] {
+        let found = run_now(txn.read(table, &key(id))).expect("readable");
+        assert_eq!(found.is_some(), is_there, "{id}");
+    }
+}

@@ -3,13 +3,14 @@
 //! ```text
 //! byte | header   | bytes | meaning
 //!    0 | magic    |     8 | "namdbIMG"
-//!    8 | format   |     4 | 1
+//!    8 | format   |     4 | 1; 2 if the server has replicas of other regions
 //!   12 | checksum |     4 | CRC-32 of the text; begins the checksum of each piece
 //!   16 | length   |     8 | bytes of the text
 //!   24 | text     |       | the fields of `ImageHead` as JSON
 //!
 //! byte | piece    | bytes | meaning
-//!    0 | offset   |     8 | in the region; 2^64 - 2: the state of the services; 2^64 - 1: the end
+//!    0 | offset   |     8 | in the region, and behind it in those of its replicas;
+//!      |          |       | 2^64 - 2: the state of the services; 2^64 - 1: the end
 //!    8 | length   |     4 | bytes of the content
 //!   12 | checksum |     4 | CRC-32 of the header's checksum, offset, length and content
 //!   16 | content  |       | bytes of the region; at the end the number of pieces before it
@@ -33,6 +34,8 @@ pub const OPENED_NAME: &str = "opened";
 
 const MAGIC: [u8; 8] = *b"namdbIMG";
 const FORMAT: u32 = 1;
+/// Of images with replicas.
+const FORMAT_OF_REPLICAS: u32 = 2;
 const FORMAT_AT: usize = 8;
 const CHECKSUM_AT: usize = 12;
 const LENGTH_AT: usize = 16;
@@ -71,6 +74,31 @@ pub struct ImageHead {
     pub used_bytes: u64,
     /// The root of the cluster's database, as the registry had it.
     pub root: serde_json::Value,
+    /// More about a server with replicas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<ReplicasHead>,
+}
+
+/// The part of a header that a server with replicas of other regions adds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ReplicasHead {
+    /// The sizes of these regions: the offsets of each begin where the one before ends.
+    pub bytes: Vec<u64>,
+    /// The epoch of the cluster from which on the server was no member.
+    pub epoch: u64,
+    /// Whether the registry has confirmed that.
+    pub is_certain: bool,
+}
+
+impl ImageHead {
+    /// Bytes of all regions that the server has.
+    fn total_bytes(&self) -> u64 {
+        self.region_bytes + self.replicas.iter().flat_map(|it| &it.bytes).sum::<u64>()
+    }
+
+    fn format(&self) -> u32 {
+        if self.replicas.is_some() { FORMAT_OF_REPLICAS } else { FORMAT }
+    }
 }
 
 /// A part of an image.
@@ -106,7 +134,7 @@ impl<'a, D: Disk> ImageWriter<'a, D> {
         let seed = crc32fast::hash(&text);
         let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
         buffer.extend_from_slice(&MAGIC);
-        buffer.extend_from_slice(&FORMAT.to_le_bytes());
+        buffer.extend_from_slice(&head.format().to_le_bytes());
         buffer.extend_from_slice(&seed.to_le_bytes());
         buffer.extend_from_slice(&(text.len() as u64).to_le_bytes());
         buffer.extend_from_slice(&text);
@@ -194,8 +222,12 @@ impl<D: Disk> ImageReader<D> {
             return Err(damaged(0, "it is no image of a memory server"));
         }
         let found = number_32(&header[FORMAT_AT..]);
-        if found != FORMAT {
-            return Err(DurabilityError::Format { path: file.path(), found, expected: FORMAT });
+        if !(FORMAT..=FORMAT_OF_REPLICAS).contains(&found) {
+            return Err(DurabilityError::Format {
+                path: file.path(),
+                found,
+                expected: FORMAT_OF_REPLICAS,
+            });
         }
         let length = number_64(&header[LENGTH_AT..]);
         let mut text = vec![0; length.min(TEXT_BYTES_MAX) as usize];
@@ -236,7 +268,7 @@ impl<D: Disk> ImageReader<D> {
             END if content == self.pieces.to_le_bytes() => return Ok(None),
             END => return Err(damaged("pieces are missing")),
             SERVICES => {}
-            _ if end.is_none_or(|end| end > self.head.region_bytes) => {
+            _ if end.is_none_or(|end| end > self.head.total_bytes()) => {
                 return Err(damaged("a piece is outside the region"));
             }
             _ => {}
@@ -349,6 +381,7 @@ mod tests {
             region_bytes: 1 << 20,
             used_bytes: 1 << 16,
             root,
+            replicas: None,
         }
     }
 

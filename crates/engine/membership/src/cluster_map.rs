@@ -247,6 +247,8 @@ mod tests {
             replicas: 1,
             promoted: BTreeMap::new(),
             returned: BTreeMap::new(),
+            run: 0,
+            without: Default::default(),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::error::RegistryError;
 use crate::eviction::Eviction;
 use crate::member::Member;
 use crate::registry::Registry;
+use crate::root::DatabaseRoot;
 use crate::store::{Hold, Renewal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -117,7 +118,19 @@ impl Lease {
         self.stop();
         let left = self.registry.remove(&self.kept.member);
         self.registry.release(&self.kept.hold);
-        left
+        left.map(drop)
+    }
+
+    /// Ends the membership as [`Self::leave`] does, also if the lease is lost already. Returns the
+    /// root and the epoch without this server, if there is a database.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn depart(mut self) -> Result<Option<(DatabaseRoot, u64)>, RegistryError> {
+        self.stop();
+        let left = self.registry.remove(&self.kept.member);
+        self.registry.release(&self.kept.hold);
+        left.map(|record| record.root.map(|root| (root, record.epoch)))
     }
 
     fn stop(&mut self) {

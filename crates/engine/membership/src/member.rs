@@ -4,6 +4,7 @@ use crate::cluster_file::{ClusterId, FabricKind};
 use crate::detector::ProcessKey;
 use crate::error::AddressError;
 use crate::random;
+use crate::restart::Found;
 #[cfg(doc)]
 use crate::root::DatabaseRoot;
 use fabric::ServerAddress;
@@ -37,6 +38,9 @@ pub struct Member {
     /// Tells its process from others with this id.
     #[serde(default)]
     pub process: ProcessKey,
+    /// The finding of a memory server with replicas on its disk, if that is not empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -152,6 +156,7 @@ impl Member {
             host,
             pid: std::process::id(),
             process: ProcessKey::own(),
+            found: None,
         }
     }
 

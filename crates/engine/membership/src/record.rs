@@ -10,7 +10,7 @@ use crate::member::{Member, Program};
 use crate::root::{DatabaseRoot, FillStage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of servers that left in order to remember: more than leave between two polls.
 const LEFT_MAX: usize = 64;
@@ -37,6 +37,22 @@ pub(crate) struct Record {
     /// The epoch up to which a member has drained.
     #[serde(default)]
     pub(crate) drained: BTreeMap<u64, u64>,
+    /// Memory servers that serve nobody any more, and have not left yet.
+    #[serde(default)]
+    pub(crate) ended: BTreeSet<u64>,
+    /// The database that is about to begin with what its memory servers have on disk.
+    #[serde(default)]
+    pub(crate) opening: Option<Opening>,
+}
+
+/// Which memory servers begin a database with what they have.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Opening {
+    /// The memory servers that are members, ordered by number.
+    pub members: Vec<u64>,
+    /// The servers of the database's root: in the place of those that begin with empty memory are
+    /// identities that nobody has.
+    pub servers: Vec<u64>,
 }
 
 /// The content of a store at one moment.
@@ -76,6 +92,8 @@ impl Reader<'_> {
                 evicted: Vec::new(),
                 root: None,
                 drained: BTreeMap::new(),
+                ended: BTreeSet::new(),
+                opening: None,
             },
         };
         let mut members = Vec::new();
@@ -148,7 +166,9 @@ impl Record {
             && let Some(root) = &mut next.root
         {
             root.give_up_filling();
+            root.note_departures(&next.members, &next.ended);
         }
+        next.ended.retain(|identity| next.members.contains(identity));
         next.drained.retain(|identity, _| next.members.contains(identity));
         next
     }

@@ -18,7 +18,7 @@ use crate::file_store::FileStore;
 use crate::follower::Follower;
 use crate::lease::Lease;
 use crate::member::{Member, Program};
-use crate::record::{Reader, Record, Seen};
+use crate::record::{Opening, Reader, Record, Seen};
 use crate::root::{DatabaseRoot, FillStage, Returned};
 use crate::store::{Change, EntryChange, Hold, Renewal, Store};
 use layout::{NodeId, RegionId};
@@ -330,14 +330,65 @@ impl Registry {
                 return Ok(Next::Keep);
             }
             for (number, identity) in (0_u16..).zip(&root.servers) {
-                if !seen.has(*identity) {
+                if !seen.has(*identity) && !root.without.contains(&number) {
                     return Err(RegistryError::NoSuchServer { number });
                 }
             }
-            let record = Record { root: Some(root.clone()), ..seen.record.clone() };
+            let root = Some(root.clone());
+            let record = Record { root, opening: None, ..seen.record.clone() };
             Ok(Next::Replace(Box::new(record), None))
         })?;
         Ok(record.root.expect("it was there, or is now"))
+    }
+
+    /// Announces which memory servers begin the database with what they have: each does, or begins
+    /// with empty memory, when it has read this.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn set_opening(&self, opening: &Opening) -> Result<(), RegistryError> {
+        self.change_until(|seen| {
+            if seen.record.opening.as_ref() == Some(opening) {
+                return Ok(Next::Keep);
+            }
+            let record = Record { opening: Some(opening.clone()), ..seen.record.clone() };
+            Ok(Next::Replace(Box::new(record), None))
+        })?;
+        Ok(())
+    }
+
+    /// The last announcement that no database has followed yet.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn opening(&self) -> Result<Option<Opening>, RegistryError> {
+        Ok(self.see()?.record.opening)
+    }
+
+    /// Records that a memory server serves nobody any more, and waits until this is so for all that
+    /// keep the database, at most for `patience`: then nobody goes on without the others.
+    ///
+    /// # Errors
+    /// The registry is unreachable.
+    pub fn end_together(&self, identity: u64, patience: Duration) -> Result<(), RegistryError> {
+        self.change_until(|seen| {
+            if !seen.has(identity) || seen.record.ended.contains(&identity) {
+                return Ok(Next::Keep);
+            }
+            let mut record = seen.record.clone();
+            record.ended.insert(identity);
+            Ok(Next::Replace(Box::new(record), None))
+        })?;
+        let deadline = Moment::now() + patience;
+        loop {
+            let record = self.see()?.record;
+            let holders = record.root.iter().flat_map(|root| root.whole_holders().into_values());
+            let mut living = holders.filter(|holder| record.members.contains(holder));
+            if living.all(|holder| record.ended.contains(&holder)) || deadline.is_past() {
+                return Ok(());
+            }
+            clock::sleep(self.shared.store.poll());
+        }
     }
 
     /// Records that a member has drained up to an epoch.
@@ -374,7 +425,10 @@ impl Registry {
             let root = map.root.as_ref().filter(|root| root.servers == servers);
             let may = root.is_some_and(|root| {
                 let is_coordinator = map.coordinator(root).is_some_and(|one| one.identity == by);
-                is_coordinator && map.address_map(root).closed().any(|closed| closed == region)
+                // A database that is lost must not go on: its servers write it to disk as it is.
+                let is_whole = map.ensure_whole(root).is_ok();
+                let addresses = map.address_map(root);
+                is_coordinator && is_whole && addresses.closed().any(|closed| closed == region)
             });
             if !may {
                 return Ok(Next::Keep);
@@ -445,6 +499,9 @@ impl Registry {
             let mut next = seen.record.next(seen.record.members.clone());
             if let Some(root) = &mut next.root {
                 root.returned.insert(node.0, returned);
+                if returned.stage == FillStage::Whole {
+                    root.without.remove(&node.0);
+                }
             }
             Ok(Next::Replace(Box::new(next), None))
         })?;
@@ -468,15 +525,14 @@ impl Registry {
         Follower::start(self.clone(), pause, changed)
     }
 
-    pub(crate) fn remove(&self, member: &Member) -> Result<(), RegistryError> {
+    pub(crate) fn remove(&self, member: &Member) -> Result<Record, RegistryError> {
         self.change_until(|seen| {
             if !seen.has(member.identity) {
                 return Ok(Next::Keep);
             }
             let record = seen.record.without(member.identity);
             Ok(Next::Replace(Box::new(record), Some(member.entry())))
-        })?;
-        Ok(())
+        })
     }
 
     pub(crate) fn release(&self, hold: &Hold) {

@@ -6,7 +6,7 @@ use crate::cluster_file::OracleKind;
 use fabric::Contents;
 use layout::GlobalPtr;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The data with which a compute server opens a database that another one created.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -32,6 +32,13 @@ pub struct DatabaseRoot {
     /// The memory servers that have taken the place of others, by number.
     #[serde(default)]
     pub returned: BTreeMap<u16, Returned>,
+    /// Number of times that the database has begun with what was on disk.
+    #[serde(default)]
+    pub run: u64,
+    /// Numbers of the memory servers that have died or left, and without which the others have gone
+    /// on: what these had is old.
+    #[serde(default)]
+    pub without: BTreeSet<u16>,
 }
 
 /// A memory server in the place of one that has died.

@@ -202,6 +202,12 @@ impl CatalogService {
         Ok(Self { shards: Mutex::new(shards) })
     }
 
+    /// Has the definitions of another service from now on.
+    pub fn become_like(&self, other: Self) {
+        let shards = other.shards.into_inner().expect("no holder panics");
+        *self.shards.lock().expect("no holder panics") = shards;
+    }
+
     fn shard<T>(&self, number: u64, look: impl FnOnce(&mut Shard) -> T) -> T {
         let mut shards = self.shards.lock().expect("no holder panics");
         look(shards.entry(number).or_default())

@@ -131,6 +131,27 @@ impl<E: Env> Database<E> {
         Ok(copied)
     }
 
+    /// Makes the replicas on a server like their regions, while nobody else uses the database: it
+    /// begins with what its servers had written to disk, each when it ended. Words that differ were
+    /// on their way then, and were acknowledged by nobody. Closed regions are left out: a replica will be
+    /// promoted.
+    ///
+    /// # Errors
+    ///
+    /// If a memory server does not answer.
+    pub async fn equalise(&self, node: NodeId) -> Result<Copied, FillError> {
+        let (mut copied, counts) = (Copied::default(), CopyCounts::default());
+        let pace = Pace { words: LAST_WORDS, pause_ns: 0, deadline_ns: u64::MAX };
+        for (region, replica) in self.env.unfilled(node) {
+            if self.env.is_closed(region) || self.env.node_of(region) == node {
+                continue;
+            }
+            self.copy_catalog(region, replica).await?;
+            self.copy_region((region, replica), (pace, &counts), &mut copied).await?;
+        }
+        Ok(copied)
+    }
+
     /// Copies what still differs, while the world stands still: afterwards the server has all of
     /// its regions.
     ///

@@ -266,7 +266,31 @@ impl<E: Env> Database<E> {
     ///
     /// If a memory server does not answer or is full; call it again then.
     pub async fn finish_promotion(&self, region: RegionId) -> Result<(), CatalogError> {
+        for tree in self.trees().await? {
+            if tree.root.region() == region {
+                index::tree::rebuild_tree(&self.env, &tree).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Releases the latches of all trees, which handlers held that ended with their servers. Nobody
+    /// uses the database, and [`Self::finish_promotion`] follows for each region.
+    ///
+    /// # Errors
+    ///
+    /// If a memory server does not answer.
+    pub async fn release_latches(&self) -> Result<(), CatalogError> {
+        for tree in self.trees().await? {
+            index::tree::unlatch_tree(&self.env, &tree).await?;
+        }
+        Ok(())
+    }
+
+    /// All trees of the database.
+    async fn trees(&self) -> Result<Vec<index::tree::Tree>, CatalogError> {
         let catalog = self.refresh().await?;
+        let mut all = Vec::new();
         for (_, table) in catalog.names() {
             let Some(info) = catalog.info(table) else { continue };
             let primary = match &info.primary {
@@ -278,13 +302,9 @@ impl<E: Env> Database<E> {
                 Secondary::Tree(tree) => Some(tree),
                 Secondary::Hash(_) => None,
             });
-            for tree in primary.into_iter().chain(trees) {
-                if tree.root.region() == region {
-                    index::tree::rebuild_tree(&self.env, tree).await?;
-                }
-            }
+            all.extend(primary.into_iter().chain(trees).copied());
         }
-        Ok(())
+        Ok(all)
     }
 }
 

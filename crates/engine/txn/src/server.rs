@@ -9,6 +9,7 @@ use fabric::{CallError, Env, Reply, Service, ServiceId};
 use index::tree::{Allocation, NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
 pub use memory::FencedEpoch;
+pub use memory::extent::listed_end;
 use memory::message::{Reader, Writer};
 use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
 use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService, Need, Usage};
@@ -107,7 +108,8 @@ impl ServiceCounts {
         Self::over((region, bytes), Some(Extents::new(region, bytes)), CatalogService::default())
     }
 
-    /// Those of a server that has returned: another one has its region.
+    /// Those of a server that knows nothing of its region until it takes it over like any other:
+    /// another server has it, or its list of extents is all that is left.
     pub fn returned(region: RegionId, bytes: u64) -> Self {
         Self::over((region, bytes), None, CatalogService::default())
     }
@@ -129,6 +131,28 @@ impl ServiceCounts {
         let own = self.states.own();
         let writer = self.catalog.save(own.extents.save(Writer::new()));
         own.inner.save(own.moving.save(writer)).finish()
+    }
+
+    /// The definitions of the catalog, of all servers whose shards are here: where there are
+    /// replicas, all else that the services know is in their regions. They handle no request
+    /// meanwhile.
+    pub fn save_catalog(&self) -> Vec<u8> {
+        self.catalog.save(Writer::new()).finish()
+    }
+
+    /// Takes over the definitions that [`Self::save_catalog`] has described. They handle no request
+    /// yet.
+    ///
+    /// # Errors
+    /// The description contradicts itself.
+    pub fn restore_catalog(&self, state: &[u8]) -> Result<(), CallError> {
+        let reader = &mut Reader::new(state, "the catalog of a memory server");
+        let catalog = CatalogService::restore(reader)?;
+        match reader.is_empty() {
+            true => self.catalog.become_like(catalog),
+            false => return Err(CallError::Malformed("the catalog of a memory server")),
+        }
+        Ok(())
     }
 
     /// The services of a region of `bytes` bytes that [`Self::save`] has described.

@@ -14,23 +14,27 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const OPTIONS: &str = "--fabric tcp --memory-servers 3 --memory 32M";
-const THREADS: u64 = 3;
-const ROWS: i64 = 100;
+pub const THREADS: u64 = 3;
+pub const ROWS: i64 = 100;
 /// How often the power fails.
 const FAILURES: u64 = 4;
 /// Maximal time for servers to end, and for recovery.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A folder of data, which is removed with its owner.
-struct Data(PathBuf);
+pub struct Data(pub PathBuf);
 
 impl Data {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         Self(temporary(name))
     }
 
     fn cluster(&self, name: &str) -> Cluster {
-        Cluster::up(name, &format!("{OPTIONS} --data {}", self.0.display()))
+        self.cluster_with(name, OPTIONS)
+    }
+
+    pub fn cluster_with(&self, name: &str, options: &str) -> Cluster {
+        Cluster::up(name, &format!("{options} --data {}", self.0.display()))
     }
 }
 
@@ -40,18 +44,18 @@ impl Drop for Data {
     }
 }
 
-fn up(cluster: &Cluster, options: &str) -> std::process::Output {
+pub fn up(cluster: &Cluster, options: &str) -> std::process::Output {
     namdb(&format!("cluster up --file {} {options}", cluster.file.display()))
 }
 
-fn down(cluster: &Cluster) -> String {
+pub fn down(cluster: &Cluster) -> String {
     let output = namdb(&format!("cluster down --file {}", cluster.file.display()));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stderr)
 }
 
 /// Counts rows up until the power has failed.
-fn work(
+pub fn work(
     mut session: Session,
     table: RecordTable<Counter>,
     (first, counted): (i64, &[Counted]),
@@ -69,7 +73,7 @@ fn work(
 }
 
 /// Stops all memory servers at one moment, as a host does whose power ends.
-fn pull_the_plug(cluster: &Cluster) {
+pub fn pull_the_plug(cluster: &Cluster) {
     let servers = cluster.processes("memory");
     for &server in &servers {
         kill_process(server, Signal::TERM).expect("it runs");
@@ -126,7 +130,7 @@ fn fill(cluster: &Cluster) {
     (0..ROWS).for_each(|row| count_up(&mut db.session(), table, row).expect("nobody disturbs"));
 }
 
-fn is_empty(cluster: &Cluster) -> bool {
+pub fn is_empty(cluster: &Cluster) -> bool {
     let db = namdb::connect(&cluster.file).expect("the cluster runs");
     RecordTable::<Counter>::open(&db).is_err()
 }

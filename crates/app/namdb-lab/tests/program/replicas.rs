@@ -58,27 +58,32 @@ fn work(
 }
 
 /// A program that counts up rows, and knows what they must be.
-struct Load {
+pub struct Load {
     db: Db,
     table: RecordTable<Counter>,
     counted: Vec<Counted>,
 }
 
 impl Load {
-    fn new(cluster: &Cluster) -> Self {
+    pub fn new(cluster: &Cluster) -> Self {
         let db = namdb::connect(&cluster.file).expect("the cluster runs");
         let table = RecordTable::<Counter>::open_or_create(&db, design());
         let counted = Counted::rows(ROWS);
         Self { table: table.expect("it is new"), db, counted }
     }
 
+    /// Leaves the cluster, and knows what the rows must be.
+    pub fn leave(self) -> Left {
+        Left(self.counted)
+    }
+
     /// Counts up, before and after this signal to a process. Returns the time from the signal until
     /// every thread had counted up all rows in a row.
-    fn run(&self, process: Pid, signal: Signal) -> Duration {
+    pub fn run(&self, process: Pid, signal: Signal) -> Duration {
         self.run_hurt(&format!("{signal:?}"), || kill_process(process, signal).expect("it runs"))
     }
 
-    fn run_hurt(&self, what: &str, hurt: impl FnOnce()) -> Duration {
+    pub fn run_hurt(&self, what: &str, hurt: impl FnOnce()) -> Duration {
         let (table, died) = (self.table, OnceLock::new());
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
@@ -94,13 +99,25 @@ impl Load {
         took
     }
 
-    fn check(&self, cluster: &Cluster) {
+    pub fn check(&self, cluster: &Cluster) {
         self.check_rows(cluster, 0);
     }
 
     /// Checks the rows from `first` on; nobody else has counted them up.
     fn check_rows(&self, cluster: &Cluster, first: usize) {
         Counted::check(cluster, &self.counted, first);
+    }
+}
+
+/// The rows of a program that has left, as they must be.
+pub struct Left(Vec<Counted>);
+
+impl Left {
+    /// Joins the cluster with the same rows.
+    pub fn come_back(self, cluster: &Cluster) -> Load {
+        let db = namdb::connect(&cluster.file).expect("the cluster runs");
+        let table = RecordTable::<Counter>::open(&db).expect("it was made");
+        Load { db, table, counted: self.0 }
     }
 }
 

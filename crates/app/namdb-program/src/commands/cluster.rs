@@ -180,10 +180,6 @@ fn start(arguments: &UpArguments) -> Result<()> {
         arguments.data.is_none() || arguments.fabric == Some(FabricName::Tcp),
         "so far only clusters that are reached by messages keep data; use --fabric tcp with --data"
     );
-    ensure!(
-        arguments.data.is_none() || arguments.replicas.is_none_or(|replicas| replicas == 1),
-        "so far only clusters without replicas keep data; leave out --replicas or --data"
-    );
     let begin = Moment::now();
     let file = arguments.file.as_path();
     let describes = arguments.memory_servers.is_some()

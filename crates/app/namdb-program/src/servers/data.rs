@@ -7,23 +7,24 @@
 //!
 //! Decision: docs/decisions/0335-memory-servers-write-their-regions-when-they-end.md
 
-use super::opening;
+use super::{opening, replicas};
 use crate::bench::text::bytes;
 use anyhow::{Context, Result, bail, ensure};
 use durability::DurabilityError;
 use durability::region_image::{
-    IMAGE_NAME, ImageHead, ImageReader, ImageWriter, OPENED_NAME, Piece, has, mark_opened,
-    unmark_opened,
+    IMAGE_NAME, ImageHead, ImageReader, ImageWriter, OPENED_NAME, Piece, ReplicasHead, has,
+    mark_opened, unmark_opened,
 };
 use fabric::{Batch, Fabric, LocalEnv, run_now};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
+use membership::restart::{Found, FoundImage, decide};
 use membership::{ClusterFile, DatabaseRoot};
 use namdb::host::{Moment, sleep_ms};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use storage::{Directory, DiskError, ErrorKind, RealDisk};
-use txn::server::ServiceCounts;
+use txn::server::{ServiceCounts, listed_end};
 
 /// Bytes of the region that are read or written at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
@@ -38,7 +39,17 @@ pub struct ServerData {
     cluster: u64,
     number: u16,
     region_bytes: u64,
+    /// The regions in the server's memory: its own, and replicas.
+    places: Vec<Place>,
     running: Mutex<Running>,
+}
+
+/// A region in the server's memory.
+struct Place {
+    region: RegionId,
+    bytes: u64,
+    /// Where its bytes begin in an image.
+    base: u64,
 }
 
 /// The database that runs on the region.
@@ -49,6 +60,9 @@ enum Running {
     /// Its root was sent to the registry, which has perhaps not received it.
     Perhaps(DatabaseRoot),
     Published(DatabaseRoot),
+    /// With replicas: the server serves, and others may publish a root. The last one, with its
+    /// epoch.
+    Replicated(Option<(DatabaseRoot, u64)>),
     /// The server ends.
     Ended,
 }
@@ -67,7 +81,15 @@ pub struct Image {
     /// The state of the services.
     services: Vec<u8>,
     used_bytes: u64,
+    replicas: Option<ReplicasHead>,
     reader: ImageReader<RealDisk>,
+}
+
+/// The database that the image of a server with replicas is of, and whether that is certain.
+pub struct Departure {
+    pub root: DatabaseRoot,
+    pub epoch: u64,
+    pub is_certain: bool,
 }
 
 impl ServerData {
@@ -90,8 +112,66 @@ impl ServerData {
             Ok(run_now(Directory::open(disk))?)
         };
         let directory = open(&path)?;
+        let places = places(cluster, number, region_bytes);
         let (cluster, running) = (cluster.id.0, Mutex::default());
-        Ok(Some(Self { directory, cluster, number, region_bytes, running }))
+        Ok(Some(Self { directory, cluster, number, region_bytes, places, running }))
+    }
+
+    /// Whether the cluster has replicas, so that the database may go on without this server.
+    pub fn has_replicas(&self) -> bool {
+        self.places.len() > 1
+    }
+
+    /// The finding of a server with replicas, with its image.
+    ///
+    /// # Errors
+    /// The image is damaged or of something else.
+    pub fn find(&self, cluster: &ClusterFile) -> Result<(Option<Found>, Option<Image>)> {
+        let Some(image) = self.image(cluster)? else {
+            let has_run = run_now(has(&self.directory, OPENED_NAME))?;
+            return Ok((has_run.then_some(Found::Nothing), None));
+        };
+        let ReplicasHead { epoch, is_certain, .. } =
+            *image.replicas.as_ref().expect("it was looked at");
+        let found = FoundImage { root: image.root.clone(), epoch, is_certain };
+        Ok((Some(Found::Image(Box::new(found))), Some(image)))
+    }
+
+    /// A server with replicas begins to serve: from now on the data of the directory is old.
+    pub fn begin(&self) -> Result<()> {
+        let mut running = self.running();
+        ensure!(!matches!(*running, Running::Ended), "the server ends");
+        run_now(mark_opened(&self.directory))?;
+        MUST_WRITE.store(true, Relaxed);
+        *running = Running::Replicated(None);
+        Ok(())
+    }
+
+    /// Takes note of the newest root of a database with replicas.
+    pub fn note_newest(&self, root: DatabaseRoot, epoch: u64) {
+        if let Running::Replicated(newest) = &mut *self.running()
+            && newest.as_ref().is_none_or(|(_, known)| *known <= epoch)
+        {
+            *newest = Some((root, epoch));
+        }
+    }
+
+    /// The newest root, if this server has begun, and ends now.
+    pub fn end_replicated(&self) -> Option<Option<(DatabaseRoot, u64)>> {
+        match std::mem::replace(&mut *self.running(), Running::Ended) {
+            Running::Replicated(newest) => Some(newest),
+            _ => None,
+        }
+    }
+
+    /// The server of a database with replicas has written what it must, or has nothing to write.
+    /// Without a database the image is as new as before.
+    pub fn finish_replicated(&self, has_run: bool) -> Result<()> {
+        MUST_WRITE.store(false, Relaxed);
+        if !has_run {
+            run_now(unmark_opened(&self.directory))?;
+        }
+        Ok(())
     }
 
     /// The image, if there is one.
@@ -101,11 +181,13 @@ impl ServerData {
     pub fn image(&self, cluster: &ClusterFile) -> Result<Option<Image>> {
         run_now(async {
             let Some(mut reader) = ImageReader::open(&self.directory, IMAGE_NAME).await? else {
-                self.ensure_new().await?;
+                if !self.has_replicas() {
+                    self.ensure_new().await?;
+                }
                 return Ok(None);
             };
             let path = self.directory.path(IMAGE_NAME);
-            let ImageHead { cluster: id, server, layout, region_bytes, used_bytes, root } =
+            let ImageHead { cluster: id, server, layout, region_bytes, used_bytes, root, replicas } =
                 &reader.head;
             ensure!(
                 *id == self.cluster && *server == self.number,
@@ -135,14 +217,20 @@ impl ServerData {
                 root.snapshots == cluster.oracle,
                 "{path} is of a database with another `oracle`; write the cluster's file as it was"
             );
+            let have = |head: &ReplicasHead| head.bytes.iter().copied().eq(self.replica_bytes());
+            ensure!(
+                root.replicas == cluster.replicas && replicas.as_ref().is_none_or(have),
+                "{path} is of a cluster with other `replicas`, or other `bytes` of a server; write the cluster's file as \
+                 it was"
+            );
             let root = DatabaseRoot { transaction_time_ms: cluster.transaction_time_ms, ..root };
-            let used_bytes = *used_bytes;
+            let (used_bytes, replicas) = (*used_bytes, replicas.clone());
             let Some(Piece::Services(services)) = reader.next().await? else {
                 bail!(
                     "{path} does not begin with the state of the services; restore the file from a copy"
                 );
             };
-            Ok(Some(Image { root, services, used_bytes, reader }))
+            Ok(Some(Image { root, services, used_bytes, replicas, reader }))
         })
     }
 
@@ -211,10 +299,10 @@ impl ServerData {
         let root = match running {
             Running::Published(root) => Some(root),
             Running::Perhaps(root) => look().unwrap_or(Some(root)),
-            Running::Nothing | Running::Ended => look().flatten(),
+            Running::Nothing | Running::Replicated(_) | Running::Ended => look().flatten(),
         };
         let written = match &root {
-            Some(root) => self.write_until_there_is_room(env, services, root),
+            Some(root) => self.write_until_there_is_room(env, services, (root, None)),
             // Nobody has learned of the database, so the image is as new as before.
             None if was_marked => Ok(run_now(unmark_opened(&self.directory))?),
             None => Ok(()),
@@ -227,15 +315,34 @@ impl ServerData {
         self.running.lock().expect("no holder panics")
     }
 
-    /// The memory is the only copy, so a full disk is waited for.
+    /// Writes the contents of all regions in the server's memory, which nobody changes any more.
+    pub fn write_replicated(
+        &self,
+        env: &LocalEnv,
+        services: &ServiceCounts,
+        departure: &Departure,
+    ) -> Result<()> {
+        let Departure { root, epoch, is_certain } = departure;
+        let bytes = self.replica_bytes().collect();
+        let head = ReplicasHead { bytes, epoch: *epoch, is_certain: *is_certain };
+        self.write_until_there_is_room(env, services, (root, Some(head)))
+    }
+
+    fn replica_bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.places.iter().skip(1).map(|place| place.bytes)
+    }
+
+    /// The memory may be the only copy, so a full disk is waited for.
     fn write_until_there_is_room(
         &self,
         env: &LocalEnv,
         services: &ServiceCounts,
-        root: &DatabaseRoot,
+        (root, replicas): (&DatabaseRoot, Option<ReplicasHead>),
     ) -> Result<()> {
         loop {
-            let Err(error) = self.write(env, services, root) else { return Ok(()) };
+            let Err(error) = self.write(env, services, (root, replicas.clone())) else {
+                return Ok(());
+            };
             let is_full = error.chain().any(|cause| {
                 let disk = match cause.downcast_ref() {
                     Some(DurabilityError::Disk(disk)) => Some(disk),
@@ -253,8 +360,18 @@ impl ServerData {
         }
     }
 
-    fn write(&self, env: &LocalEnv, services: &ServiceCounts, root: &DatabaseRoot) -> Result<()> {
-        let used_bytes = services.mark();
+    fn write(
+        &self,
+        env: &LocalEnv,
+        services: &ServiceCounts,
+        (root, replicas): (&DatabaseRoot, Option<ReplicasHead>),
+    ) -> Result<()> {
+        let ends: Vec<u64> = match replicas {
+            Some(_) => self.ends(env)?,
+            None => vec![services.mark()],
+        };
+        let state = if replicas.is_some() { services.save_catalog() } else { services.save() };
+        let used_bytes = ends.iter().sum();
         let head = ImageHead {
             cluster: self.cluster,
             server: self.number,
@@ -262,22 +379,27 @@ impl ServerData {
             region_bytes: self.region_bytes,
             used_bytes,
             root: serde_json::to_value(root).context("a root is made of numbers")?,
+            replicas,
         };
         let mut progress = Progress::new("writing data", used_bytes);
         let written_bytes = run_now(async {
             let mut writer = ImageWriter::create(&self.directory, &head).await?;
-            writer.services(&services.save()).await?;
+            writer.services(&state).await?;
             let mut batch = Batch::new();
             let mut piece = Vec::with_capacity(PIECE_BYTES as usize);
-            for offset in (0..used_bytes).step_by(PIECE_BYTES as usize) {
-                let words = (used_bytes - offset).min(PIECE_BYTES) / WORD_BYTES;
-                let read = batch.read(self.at(offset), words as u32);
-                batch = env.execute(batch).await?;
-                piece.clear();
-                piece.extend(batch.words(read).iter().flat_map(|word| word.to_le_bytes()));
-                batch.reset();
-                writer.memory(offset, &piece).await?;
-                progress.at(offset);
+            let mut done_bytes = 0;
+            for (place, end) in self.places.iter().zip(ends) {
+                for offset in (0..end).step_by(PIECE_BYTES as usize) {
+                    let words = (end - offset).min(PIECE_BYTES) / WORD_BYTES;
+                    let read = batch.read(GlobalPtr::new(place.region, offset), words as u32);
+                    batch = env.execute(batch).await?;
+                    piece.clear();
+                    piece.extend(batch.words(read).iter().flat_map(|word| word.to_le_bytes()));
+                    batch.reset();
+                    writer.memory(place.base + offset, &piece).await?;
+                    progress.at(done_bytes + offset);
+                }
+                done_bytes += end;
             }
             anyhow::Ok(writer.finish().await?)
         })
@@ -288,7 +410,16 @@ impl ServerData {
         Ok(())
     }
 
-    /// Reads the contents of the region. Nobody else uses it yet.
+    /// The ends of the memory that was ever allocated, in each region.
+    fn ends(&self, env: &LocalEnv) -> Result<Vec<u64>> {
+        let ends = self.places.iter().map(|place| {
+            let end = run_now(listed_end(env, place.region))?;
+            Ok(end.min(place.bytes))
+        });
+        ends.collect()
+    }
+
+    /// Reads the contents of the regions. Nobody else uses them yet.
     pub fn read(&self, mut image: Image, env: &LocalEnv) -> Result<()> {
         let mut progress = Progress::new("reading data", image.used_bytes);
         run_now(async {
@@ -304,8 +435,8 @@ impl ServerData {
                 let words: Vec<u64> = words
                     .map(|word| u64::from_le_bytes(word.try_into().expect("a word")))
                     .collect();
-                let span = batch.put(&words);
-                batch.write(self.at(offset), span);
+                let (span, to) = (batch.put(&words), self.at(offset)?);
+                batch.write(to, span);
                 batch = env.execute(batch).await?;
                 batch.reset();
                 progress.at(offset);
@@ -318,9 +449,23 @@ impl ServerData {
         Ok(())
     }
 
-    fn at(&self, offset: u64) -> GlobalPtr {
-        GlobalPtr::new(RegionId(self.number), offset)
+    /// Where bytes of an image belong.
+    fn at(&self, offset: u64) -> Result<GlobalPtr> {
+        let mut places = self.places.iter().rev();
+        let place = places.find(|place| place.base <= offset).context("it is in no region")?;
+        Ok(GlobalPtr::new(place.region, offset - place.base))
     }
+}
+
+/// The regions in a server's memory.
+fn places(cluster: &ClusterFile, number: u16, region_bytes: u64) -> Vec<Place> {
+    let mut places = vec![Place { region: RegionId(number), bytes: region_bytes, base: 0 }];
+    let mut base = region_bytes;
+    for (region, bytes) in replicas::replicas_on(cluster, number) {
+        places.push(Place { region, bytes, base });
+        base += bytes;
+    }
+    places
 }
 
 impl Image {
@@ -328,6 +473,12 @@ impl Image {
     pub fn services(&self, number: u16, region_bytes: u64) -> Result<ServiceCounts> {
         let restored = ServiceCounts::restore(RegionId(number), region_bytes, &self.services);
         restored.context("the image has services that this program does not understand")
+    }
+
+    /// Gives the services of a server with replicas what is not in its regions.
+    pub fn restore_catalog(&self, services: &ServiceCounts) -> Result<()> {
+        let restored = services.restore_catalog(&self.services);
+        restored.context("the image has a catalog that this program does not understand")
     }
 }
 
@@ -342,21 +493,31 @@ pub fn accept_loss(cluster: &ClusterFile) -> Result<()> {
         cluster.name
     );
     let mut all = Vec::new();
-    let mut lives = Vec::new();
+    let (mut lives, mut found) = (Vec::new(), Vec::new());
     for (number, server) in (0_u16..).zip(&cluster.memory) {
         let region_bytes = opening::region_bytes(server.bytes);
         let data =
             ServerData::open(cluster, number, region_bytes)?.expect("the cluster keeps data");
-        // An image that cannot be read is lost, too.
-        lives.push(data.image(cluster).and_then(whole_life).ok().flatten());
+        if data.has_replicas() {
+            found.push(whole_find(&data, cluster).unwrap_or(Some(Found::Nothing)));
+        } else {
+            // An image that cannot be read is lost, too.
+            lives.push(data.image(cluster).and_then(whole_life).ok().flatten());
+        }
         all.push(data);
     }
-    ensure!(
-        lives.contains(&None) || lives.iter().any(|life| *life != lives[0]),
-        "no data of cluster {} is lost; leave out --accept-loss",
-        cluster.name
-    );
+    let is_lost = match found.is_empty() {
+        true => lives.contains(&None) || lives.iter().any(|life| *life != lives[0]),
+        false => decide(&found).is_err(),
+    };
+    ensure!(is_lost, "no data of cluster {} is lost; leave out --accept-loss", cluster.name);
     all.iter().try_for_each(|data| run_now(set_aside(&data.directory)))
+}
+
+/// The finding of a server with replicas, if all of it can be read.
+fn whole_find(data: &ServerData, cluster: &ClusterFile) -> Result<Option<Found>> {
+    let (found, image) = data.find(cluster)?;
+    whole_life(image).map(|_| found)
 }
 
 /// The run of the database whose image a server has, if it has one and all of it can be read.
@@ -383,14 +544,25 @@ async fn set_aside(directory: &Directory<RealDisk>) -> Result<()> {
     Ok(directory.sync().await?)
 }
 
-/// Numbers of the memory servers of this host that have run and have no image of it.
+/// Numbers of the memory servers of this host that have run and have no image of it, if something
+/// is lost with it.
 pub fn unwritten(cluster: &ClusterFile) -> Vec<usize> {
     let Some(data) = &cluster.data else { return Vec::new() };
     let is_unwritten = |number: &usize| {
         let path = data.join(format!("memory-{number}"));
         path.join(OPENED_NAME).exists() && !path.join(IMAGE_NAME).exists()
     };
-    (0..cluster.memory.len()).filter(is_unwritten).collect()
+    let unwritten: Vec<usize> = (0..cluster.memory.len()).filter(is_unwritten).collect();
+    // With replicas others have what these had, if they are not too many.
+    let places = |region: usize| {
+        let replicas = 0..usize::from(cluster.replicas);
+        replicas.map(move |replica| (region + replica) % cluster.memory.len())
+    };
+    let is_lost = |region| places(region).all(|place| unwritten.contains(&place));
+    match (0..cluster.memory.len()).any(is_lost) {
+        true => unwritten,
+        false => Vec::new(),
+    }
 }
 
 /// Whether a memory server of this host has data.

@@ -289,6 +289,8 @@ mod tests {
             replicas: 2,
             promoted: BTreeMap::from([(0, 3)]),
             returned: BTreeMap::new(),
+            run: 0,
+            without: Default::default(),
         };
         let (left, evicted, drained) = Default::default();
         let (cluster, epoch) = (ClusterId(1), 1);

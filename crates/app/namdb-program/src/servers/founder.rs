@@ -6,8 +6,9 @@
 //! - docs/decisions/0105-a-caller-creates-the-database-over-rdma.md
 
 use super::data::ServerData;
+use super::reopening::{Refused, Reopening, ensure_ours};
 use super::{all_servers, published, replicas, verbs};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use fabric::{LocalWorld, run_now};
 use membership::{ClusterFile, ClusterMap, DatabaseRoot, Registry};
 use namdb::host::{Moment, sleep_ms, spawn};
@@ -54,7 +55,12 @@ pub fn found(
     kept: Kept,
 ) -> Result<()> {
     let servers = cluster.memory.len();
+    let mut reopening = None;
     let make: Make = match founder {
+        Founder::ByMessages(founder) if kept.data.is_some() => {
+            reopening = Some(Reopening::new(founder, registry.clone()));
+            Box::new(|_| anyhow::bail!("a database with data on disk is reopened"))
+        }
         _ if kept.restored.is_some() => {
             let root = kept.restored.as_ref().map(namdb::root_of).expect("it was just looked at");
             Box::new(move |_| Ok(root.clone()))
@@ -70,7 +76,7 @@ pub fn found(
         Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
     };
     let (replicas, registry) = (cluster.replicas, registry.clone());
-    let mut founding = Founding { make, made: None, servers, replicas, registry, kept };
+    let mut founding = Founding { make, made: None, servers, replicas, registry, kept, reopening };
     let work = move || founding.announce_until(stop, JOIN_WAIT_MAX, RETRY_TIME);
     spawn("founder", work).context("no thread can be started")?;
     Ok(())
@@ -90,6 +96,8 @@ struct Founding {
     replicas: u16,
     registry: Registry,
     kept: Kept,
+    /// With replicas and data on disk.
+    reopening: Option<Reopening>,
 }
 
 impl Founding {
@@ -99,7 +107,7 @@ impl Founding {
         while !stop.load(Relaxed) {
             match self.announce(join_wait) {
                 Ok(()) => {
-                    match self.kept.restored.is_some() {
+                    match self.is_again() {
                         true => tracing::info!("database opened with the data of its last run"),
                         false => tracing::info!("database created"),
                     }
@@ -117,12 +125,25 @@ impl Founding {
         }
     }
 
+    /// Whether the database has the data of an earlier run.
+    fn is_again(&self) -> bool {
+        self.kept.restored.is_some() || self.reopening.as_ref().is_some_and(Reopening::is_again)
+    }
+
     /// Publishes the database's root once all memory servers have joined.
     fn announce(&mut self, join_wait: Duration) -> Result<()> {
         let map = self.registry.wait_for_memory_servers(self.servers, join_wait, &mut |_| {})?;
         let identities: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
         // Fails if a part of an earlier database is still in use.
         map.database()?;
+        if let Some(reopening) = &mut self.reopening {
+            let ours = reopening.root(&map).inspect_err(|error| {
+                if let Some(refused) = error.downcast_ref::<Refused>() {
+                    let _ = self.kept.mismatch.set(refused.to_string());
+                }
+            })?;
+            return ensure_ours(&self.registry.set_root(&ours)?, &ours);
+        }
         self.ensure_one_database(&map)?;
         let root = match self.made.take() {
             Some((root, servers)) if servers == identities => root,
@@ -135,12 +156,7 @@ impl Founding {
             Some(data) => data.publish(&ours, set_root)?,
             None => set_root()?,
         };
-        ensure!(
-            announced == ours,
-            "the registry names a database that this memory server has not created; stop all memory servers, then start \
-             them again"
-        );
-        Ok(())
+        ensure_ours(&announced, &ours)
     }
 
     /// Checks that either all memory servers have the contents of one database from their images,
@@ -214,7 +230,18 @@ mod tests {
             });
             let registry = self.registry.clone();
             let kept = Kept::default();
-            (Founding { make, made: None, servers: 2, replicas: 1, registry, kept }, made)
+            (
+                Founding {
+                    make,
+                    made: None,
+                    servers: 2,
+                    replicas: 1,
+                    registry,
+                    kept,
+                    reopening: None,
+                },
+                made,
+            )
         }
 
         fn begins_at(&self) -> Option<GlobalPtr> {

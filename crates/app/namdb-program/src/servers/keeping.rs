@@ -3,29 +3,48 @@
 
 use super::data::{Image, ServerData};
 use super::founder::Kept;
+use super::reopening::Replicated;
 use anyhow::Result;
 use fabric::LocalEnv;
 use layout::RegionId;
+use membership::restart::Found;
 use membership::{ClusterFile, ClusterMap, DatabaseRoot, Registry};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use txn::server::ServiceCounts;
 
 /// The data of a server that starts.
 pub struct FoundData {
     data: Option<Arc<ServerData>>,
     image: Option<Image>,
+    /// The part that others must know, with replicas.
+    found: Option<Found>,
 }
 
 impl FoundData {
     pub fn look(cluster: &ClusterFile, number: u16, region_bytes: u64) -> Result<Self> {
         let data = ServerData::open(cluster, number, region_bytes)?.map(Arc::new);
-        let image = data.as_ref().map(|data| data.image(cluster)).transpose()?.flatten();
-        Ok(Self { data, image })
+        let (found, image) = match &data {
+            Some(data) if data.has_replicas() => data.find(cluster)?,
+            Some(data) => (None, data.image(cluster)?),
+            None => (None, None),
+        };
+        Ok(Self { data, image, found })
+    }
+
+    fn has_replicas(&self) -> bool {
+        self.data.as_ref().is_some_and(|data| data.has_replicas())
+    }
+
+    /// The part that others must know before the database begins again, with replicas.
+    pub fn found(&self) -> Option<Found> {
+        self.found.clone()
     }
 
     /// The run of the database that the image is of.
     pub fn life(&self) -> Option<u64> {
-        self.image.as_ref().and_then(|image| image.root.life())
+        let image = self.image.as_ref().filter(|_| !self.has_replicas());
+        image.and_then(|image| image.root.life())
     }
 
     /// The services of the server, which may have taken the place of one that has died.
@@ -36,20 +55,28 @@ impl FoundData {
         has_returned: bool,
     ) -> Result<ServiceCounts> {
         match &self.image {
+            _ if self.has_replicas() => Ok(ServiceCounts::returned(RegionId(number), region_bytes)),
             Some(image) => image.services(number, region_bytes),
             None if has_returned => Ok(ServiceCounts::returned(RegionId(number), region_bytes)),
             None => Ok(ServiceCounts::new(RegionId(number), region_bytes)),
         }
     }
 
-    /// Reads the contents of the region, which nobody uses yet, by an endpoint of its own process.
+    /// Reads the contents of the region, which nobody uses yet, by an endpoint of its own process;
+    /// with replicas that waits until the others are known.
     pub fn read(self, env: Option<LocalEnv>) -> Result<Keeping> {
-        let Self { data, image } = self;
+        let has_replicas = self.has_replicas();
+        let Self { data, image, .. } = self;
+        if let (true, Some(data), Some(env)) = (has_replicas, &data, &env) {
+            let kept = Kept { data: Some(data.clone()), ..Kept::default() };
+            let replicated = Some(Replicated::new(data.clone(), image, env.clone()));
+            return Ok(Keeping { kept, env: None, replicated });
+        }
         let restored = image.as_ref().map(|image| image.root.clone());
         if let (Some(data), Some(image), Some(env)) = (&data, image, &env) {
             data.read(image, env)?;
         }
-        Ok(Keeping { kept: Kept { data, restored, ..Kept::default() }, env })
+        Ok(Keeping { kept: Kept { data, restored, ..Kept::default() }, env, replicated: None })
     }
 }
 
@@ -58,13 +85,30 @@ pub struct Keeping {
     pub kept: Kept,
     /// Reads the region.
     env: Option<LocalEnv>,
+    /// With replicas, where the database may go on without the server.
+    pub replicated: Option<Replicated>,
 }
 
 impl Keeping {
+    /// Waits until the server may serve; `false` if it ends before. With replicas and data on disk
+    /// it is first known who has what.
+    pub fn settle(
+        &mut self,
+        services: &ServiceCounts,
+        registry: (&Registry, u64),
+        stop: &AtomicBool,
+    ) -> Result<bool> {
+        let Some(replicated) = &mut self.replicated else { return Ok(true) };
+        replicated.settle(services, registry, stop)
+    }
+
     /// Takes note of the database, from which on the image is old.
     pub fn note_root(&self, own: u64) -> impl Fn(&ClusterMap) + Send + 'static {
-        let data = self.kept.data.clone();
+        let (data, is_replicated) = (self.kept.data.clone(), self.replicated.is_some());
         move |map| {
+            if let (true, Some(data)) = (is_replicated, &data) {
+                return Replicated::note_newest(data, map, own);
+            }
             let (Some(data), Some(root)) = (&data, root_with(map, own)) else { return };
             if let Err(error) = data.note(root) {
                 tracing::error!("the image in `data` is old and does not say so: {error:#}");

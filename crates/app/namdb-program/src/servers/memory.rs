@@ -25,7 +25,9 @@ use fabric::{Fabric, LocalEnv, Secret};
 use layout::NodeId;
 use membership::cluster_file::{MemorySettings, RegistryKind};
 use membership::detector::Input;
-use membership::{Addresses, ClusterFile, ClusterMap, Detector, Lease, Member, Registry, Role};
+use membership::{
+    Addresses, ClusterFile, ClusterMap, Detector, Lease, LeaseClock, Member, Registry, Role,
+};
 use metrics::sources::{FillCounts, RecoveredCounts};
 use metrics::{Endpoint, sources};
 use namdb::host::{Moment, sleep_ms};
@@ -36,6 +38,7 @@ use txn::server::ServiceCounts;
 
 /// Between two looks at the registry.
 const RETRY_MS: u64 = 100;
+const OUTLOOK_OF_REPLICAS: &str = "and the database goes on with the replicas of its data";
 
 /// A memory server that is a member of its cluster, ready to serve.
 pub struct MemoryServer {
@@ -79,7 +82,7 @@ impl MemoryServer {
             unreachable!("a memory server has a region")
         };
         let found = FoundData::look(&cluster, number, region_bytes)?;
-        member = member.with_restored(found.life());
+        member = Member { found: found.found(), ..member.with_restored(found.life()) };
         let services = Arc::new(found.services(number, region_bytes, has_returned)?);
         let admission = admission(&cluster, &secret, &member, region_bytes);
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
@@ -151,8 +154,11 @@ impl MemoryServer {
             let kept = self.keeping.kept.clone();
             found(self.founder, &self.cluster, &self.registry, stop, kept)?;
         }
+        let own = self.lease.member().identity;
         let lease = LeaseTime::new(self.lease.clock(), self.cluster.lease_seconds);
-        let is_over = AtomicBool::new(false);
+        let registry = (&self.registry, own);
+        let may_serve = self.keeping.settle(&self.services, registry, stop);
+        let is_over = AtomicBool::new(!matches!(may_serve, Ok(true)));
         let lost = std::thread::scope(|scope| {
             let is_over = &is_over;
             let watcher = scope.spawn(move || {
@@ -160,6 +166,9 @@ impl MemoryServer {
                 is_over.store(true, Relaxed);
                 lost
             });
+            if may_serve.is_err() {
+                stop.store(true, Relaxed);
+            }
             match &self.replicating {
                 Some(server) => server.serve(is_over),
                 None => serve(&mut self.ports, is_over, Patience::default(), &counters),
@@ -168,36 +177,33 @@ impl MemoryServer {
         });
         // The server must not react to its own departure.
         drop(follower);
-        let own = self.lease.member().identity;
         // Callers notice at once that nobody serves them.
         self.ports.clear();
+        if self.keeping.replicated.is_some() {
+            let served = (&self.cluster, &self.registry, &*self.services);
+            return may_serve.and(end_replicated(served, &self.keeping, self.lease, lost));
+        }
         let is_written = self.keeping.end(&self.services, &self.registry, own);
         if let Err(error) = &is_written {
             tracing::error!("{error:#}");
         }
         if lost {
             let is_kept = self.keeping.kept.data.is_some() && is_written.is_ok();
-            let (who, eviction) = (format!("memory server {number}"), self.lease.clock());
             let outlook = match self.cluster.replicas {
                 1 if is_kept => {
                     "stop the other memory servers and start all again: its data is written"
                 }
                 1 => "its data is lost to the cluster",
-                _ => "and the database goes on with the replicas of its data",
+                _ => OUTLOOK_OF_REPLICAS,
             };
-            let lost = ServerError::lease_lost(&self.cluster, who, outlook);
-            return Err(lost.unless_evicted(eviction.eviction()).into());
+            return Err(lease_lost(&self.cluster, number, outlook, &self.lease.clock()));
         }
         self.lease.leave()?;
         if !is_written? {
             // A root that was published since then names this server, which has left now.
             self.keeping.end(&self.services, &self.registry, own)?;
         }
-        if let Some(mismatch) = self.keeping.kept.mismatch.get() {
-            anyhow::bail!(mismatch.clone());
-        }
-        tracing::info!("left the cluster");
-        Ok(())
+        ensure_match(&self.keeping)
     }
 
     /// Reacts to ended leases. A process whose lease ended may not know it yet: it is fenced if the
@@ -265,6 +271,46 @@ impl MemoryServer {
             is_fenced
         })
     }
+}
+
+/// Why the server ends: its lease is lost.
+fn lease_lost(
+    cluster: &ClusterFile,
+    number: u16,
+    outlook: &'static str,
+    clock: &LeaseClock,
+) -> anyhow::Error {
+    let lost = ServerError::lease_lost(cluster, format!("memory server {number}"), outlook);
+    lost.unless_evicted(clock.eviction()).into()
+}
+
+/// Ends a server of a cluster that has replicas and keeps data.
+fn end_replicated(
+    (cluster, registry, services): (&ClusterFile, &Registry, &ServiceCounts),
+    keeping: &Keeping,
+    lease: Lease,
+    lost: bool,
+) -> Result<()> {
+    let Some(replicated) = &keeping.replicated else { return Ok(()) };
+    let (number, clock) = (lease.member().number, lease.clock());
+    let ended = replicated.end(services, registry, lease);
+    if let Err(error) = &ended {
+        tracing::error!("{error:#}");
+    }
+    if lost {
+        return Err(lease_lost(cluster, number, OUTLOOK_OF_REPLICAS, &clock));
+    }
+    ended?;
+    ensure_match(keeping)
+}
+
+/// The server has left. Fails if it ends because the data of the servers is of no database.
+fn ensure_match(keeping: &Keeping) -> Result<()> {
+    if let Some(mismatch) = keeping.kept.mismatch.get() {
+        bail!(mismatch.clone());
+    }
+    tracing::info!("left the cluster");
+    Ok(())
 }
 
 /// The server's section of the cluster's file.
@@ -401,7 +447,7 @@ fn recover_dead(
     if cluster.replicas > 1 {
         sources::enter_promotions(told, &counts);
     }
-    if member.restored().is_some() {
+    if member.restored().is_some() || member.found.is_some() {
         // All compute servers of the last run count as dead.
         deaths.note();
     }

@@ -29,6 +29,7 @@ mod opening;
 mod promotion;
 mod recovery;
 pub mod remote;
+mod reopening;
 pub mod replicas;
 pub mod room;
 pub mod shm;
@@ -74,6 +75,8 @@ fn published(root: &Root, servers: Vec<u64>, replicas: u16) -> DatabaseRoot {
         replicas,
         promoted: BTreeMap::new(),
         returned: BTreeMap::new(),
+        run: 0,
+        without: Default::default(),
     }
 }
 

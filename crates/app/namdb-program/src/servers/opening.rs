@@ -110,8 +110,8 @@ fn open_replicas(opening: &Opening<'_>, member: &mut Member) -> Result<Opened> {
         fence: None,
         founder: Founder::ByMessages(Box::new(replicas::Founder { cluster, identity })),
         connections: Box::new(move || connected.load(Relaxed)),
+        region: Some(opened.carrier.clone()),
         carrier: Some(opened.carrier),
-        region: None,
     })
 }
 

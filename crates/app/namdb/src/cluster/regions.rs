@@ -76,6 +76,11 @@ impl Regions {
         if self.root.replicas == 1 {
             return;
         }
+        // Nothing goes on in a database that is lost, so what its last servers write to disk is all
+        // that was acknowledged.
+        if map.ensure_whole(&self.root).is_err() {
+            return;
+        }
         let addresses = map.address_map(&self.root);
         let is_awaited = must_drain(&addresses);
         // Two threads read the record, each at its own time.

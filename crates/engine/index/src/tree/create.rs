@@ -5,6 +5,7 @@ use super::find::ask;
 use super::image::{Head, ImageBuilder, post_image};
 use super::message::{Request, TREE_SERVICE};
 use super::node::execute;
+use super::settle::release_latch;
 use super::step::TreeStep;
 use super::{LeafView, Tree};
 use crate::error::IndexError;
@@ -49,6 +50,15 @@ pub async fn forget_trees<E: Env>(env: &E, node: NodeId, label: Label) -> Result
 /// Lets the memory server rebuild the inner nodes of a tree that it has taken over.
 pub async fn rebuild_tree<E: Env>(env: &E, tree: &Tree) -> Result<(), IndexError> {
     ask(env, tree, Request::Rebuild { root: tree.root }).await.map(drop)
+}
+
+/// Releases the latch of a tree whose handlers have all ended, perhaps halfway: [`rebuild_tree`]
+/// must follow. Nobody uses the tree.
+///
+/// # Errors
+/// The memory server does not answer.
+pub async fn unlatch_tree<E: Env>(env: &E, tree: &Tree) -> Result<(), IndexError> {
+    release_latch(env, Batch::new(), tree.root).await.map(drop)
 }
 
 /// The tree whose root block is at `root`.

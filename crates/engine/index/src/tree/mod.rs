@@ -71,7 +71,7 @@ mod write;
 pub use absorb::{Absorbed, absorb_right};
 pub use cache::{LeafCache, LeafPlace};
 pub use check::{TreeReport, check};
-pub use create::{create_tree, forget_trees, open_tree, rebuild_tree};
+pub use create::{create_tree, forget_trees, open_tree, rebuild_tree, unlatch_tree};
 pub use find::{PostedLeaf, accept_any, accept_leaf, find_leaf, post_leaf, post_leaf_at};
 pub use lock::{LeafLock, LockResult, lock_result, post_lock};
 pub use message::TREE_SERVICE;

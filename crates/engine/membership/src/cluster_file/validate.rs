@@ -185,10 +185,7 @@ fn of_data(cluster: &ClusterFile) -> Option<(String, String)> {
         FabricKind::Shm | FabricKind::Verbs => {
             "so far only clusters over `tcp` keep data; write `fabric = \"tcp\"`, or leave out `data`"
         }
-        _ if cluster.replicas > 1 => {
-            "so far only clusters without replicas keep data; write `replicas = 1`, or leave out `data`"
-        }
-        _ => return None,
+        FabricKind::Tcp => return None,
     };
     wrong("data", sentence.to_owned())
 }

@@ -168,6 +168,8 @@ pub fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
         replicas: 1,
         promoted: Default::default(),
         returned: Default::default(),
+        run: 0,
+        without: Default::default(),
         oracle: GlobalPtr::new(RegionId(0), offset),
         slots: 64,
         snapshots: OracleKind::Frozen,

@@ -97,6 +97,8 @@ mod tests {
             replicas: 1,
             promoted: Default::default(),
             returned: Default::default(),
+            run: 0,
+            without: Default::default(),
             oracle: GlobalPtr::new(RegionId(0), 4096),
             slots: 8,
             snapshots: OracleKind::Frozen,

@@ -1,0 +1,213 @@
+//! Clusters with replicas whose memory servers write their memory when they end: killed, ended and
+//! started again in every order.
+#![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
+
+use super::cluster::Cluster;
+use super::counter::{Counted, Counter, design};
+use super::data::{Data, ROWS, THREADS, down, is_empty, pull_the_plug, up, work};
+use super::replicas::Load;
+use super::support::{is_running, namdb, text};
+use membership::ClusterFile;
+use namdb::RecordTable;
+use namdb_program::servers::left_locks::LeftLocks;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const OPTIONS: &str = "--fabric tcp --memory-servers 3 --replicas 2 --memory 32M";
+const OPTIONS_OF_3: &str = "--fabric tcp --memory-servers 3 --replicas 3 --memory 32M";
+/// How often the power fails.
+const FAILURES: u64 = 3;
+/// Maximal time for a process to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Time in which all memory servers must have their replicas.
+const FILLED: Duration = Duration::from_secs(60);
+
+/// Starts all servers, and waits until the replicas count.
+fn start_again(cluster: &Cluster) {
+    let again = up(cluster, "");
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    let begun = Instant::now();
+    loop {
+        let status = cluster.run("status --json -");
+        let status: Value = serde_json::from_str(&text(&status.stdout)).expect("it is JSON");
+        if status["state"] == "running" && status["regions"] == serde_json::json!([]) {
+            return eprintln!(
+                "all have their replicas after {:.3} s",
+                begun.elapsed().as_secs_f64()
+            );
+        }
+        let logs = (0..3).map(|number| cluster.log(number)).collect::<String>();
+        assert!(begun.elapsed() < FILLED, "{status:#}{logs}");
+    }
+}
+
+/// The processes of memory servers, as long as all run.
+fn processes(cluster: &Cluster) -> [Pid; 3] {
+    [0, 1, 2].map(|number| cluster.memory_server(number))
+}
+
+fn end(process: Pid, signal: Signal) {
+    kill_process(process, signal).expect("it runs");
+    let start = Instant::now();
+    while is_running(process) {
+        assert!(start.elapsed() < PATIENCE, "the server ends");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn no_locks_are_left(cluster: &Cluster) {
+    let file = ClusterFile::load(&cluster.file, &[]).expect("it was written");
+    let start = Instant::now();
+    while LeftLocks::look(&file).expect("it answers") != Some(0) {
+        assert!(start.elapsed() < PATIENCE, "the dead are recovered");
+    }
+}
+
+/// The command refuses to start, with this part of a sentence; nothing is there without the data.
+fn refuses(cluster: &Cluster, part: &str) {
+    let refused = up(cluster, "");
+    assert_eq!(refused.status.code(), Some(2));
+    let sentence = text(&refused.stderr);
+    assert!(sentence.contains(part) && sentence.contains("--accept-loss"), "{sentence}");
+    assert_eq!(up(cluster, "--accept-loss").status.code(), Some(0));
+    assert!(is_empty(cluster));
+}
+
+/// All end at one moment, under load: nobody has gone on without the others.
+#[test]
+fn replicas_are_there_after_the_power_has_failed() {
+    for options in [OPTIONS, OPTIONS_OF_3] {
+        let data = Data::new("power-replicas-data");
+        let cluster = data.cluster_with("power-replicas", options);
+        let counted = Counted::rows(ROWS);
+        for failure in 0..FAILURES {
+            let db = namdb::connect(&cluster.file).expect("the cluster runs");
+            let table =
+                RecordTable::<Counter>::open_or_create(&db, design()).expect("it is usable");
+            let has_failed = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    let first = (thread * ROWS as u64 / THREADS) as i64;
+                    let (session, rows) = (db.session(), (first, &counted[..]));
+                    let has_failed = &has_failed;
+                    scope.spawn(move || work(session, table, rows, has_failed));
+                }
+                std::thread::sleep(Duration::from_millis(300 + 37 * failure));
+                has_failed.store(true, Relaxed);
+                pull_the_plug(&cluster);
+            });
+            drop(db);
+            down(&cluster);
+            start_again(&cluster);
+            Counted::check(&cluster, &counted, 0);
+        }
+        let (surely, perhaps) = Counted::sums(&counted);
+        eprintln!("{surely} acknowledged, {perhaps} unknown");
+        assert!(surely > 0);
+        no_locks_are_left(&cluster);
+        let load = Load::new(&cluster);
+        load.run(cluster.memory_server(1), Signal::KILL);
+    }
+}
+
+/// A server dies and the others go on; then all end. The image of the first one is old, if there is
+/// one: it begins with empty memory, is filled, and then another one may die.
+fn the_others_go_on_without(number: usize, signal: Signal) {
+    let name = format!("without-{number}-{signal:?}");
+    let data = Data::new(&format!("{name}-data"));
+    let cluster = data.cluster_with(&name, OPTIONS);
+    let load = Load::new(&cluster);
+    load.run(cluster.memory_server(number), signal);
+    load.check(&cluster);
+    let image = data.0.join(format!("memory-{number}/image"));
+    assert_eq!(image.exists(), signal == Signal::TERM, "what it has is old, or nothing");
+    let load = load.leave();
+    namdb(&format!("cluster down --file {}", cluster.file.display()));
+    start_again(&cluster);
+    assert!(cluster.log(number).contains("begins with empty memory"), "{}", cluster.log(number));
+    let load = load.come_back(&cluster);
+    load.check(&cluster);
+    // The one with the replica that has filled it.
+    load.run(cluster.memory_server((number + 1) % 3), Signal::KILL);
+    load.check(&cluster);
+    no_locks_are_left(&cluster);
+}
+
+#[test]
+fn a_server_that_was_killed_while_others_went_on_is_filled() {
+    (0..3).for_each(|number| the_others_go_on_without(number, Signal::KILL));
+}
+
+#[test]
+fn a_server_with_an_old_image_is_filled() {
+    (0..3).for_each(|number| the_others_go_on_without(number, Signal::TERM));
+}
+
+/// They end one after the other, and the others go on as far as they can.
+#[test]
+fn all_orders_of_ends_lose_nothing() {
+    let data = Data::new("orders-data");
+    let cluster = data.cluster_with("orders", OPTIONS);
+    let mut load = Load::new(&cluster);
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let servers = processes(&cluster);
+        load.run(servers[order[0]], Signal::TERM);
+        let left = load.leave();
+        for number in &order[1..] {
+            end(servers[*number], Signal::TERM);
+        }
+        namdb(&format!("cluster down --file {}", cluster.file.display()));
+        start_again(&cluster);
+        load = left.come_back(&cluster);
+        load.check(&cluster);
+    }
+    no_locks_are_left(&cluster);
+}
+
+/// With two replicas a database that has lost two servers is lost, whatever the third one has.
+#[test]
+fn an_old_image_is_never_the_database() {
+    let data = Data::new("old-data");
+    let cluster = data.cluster_with("old", OPTIONS_OF_3);
+    let (load, servers) = (Load::new(&cluster), processes(&cluster));
+    load.run(servers[0], Signal::TERM);
+    drop(load);
+    for number in [1, 2] {
+        end(servers[number], Signal::KILL);
+    }
+    namdb(&format!("cluster down --file {}", cluster.file.display()));
+    assert!(data.0.join("memory-0/image").exists(), "it has written what was there then");
+    refuses(&cluster, "the data of memory server 1 is lost");
+}
+
+#[test]
+fn too_few_servers_with_images_are_no_database() {
+    let data = Data::new("few-data");
+    let cluster = data.cluster_with("few", OPTIONS);
+    let (load, servers) = (Load::new(&cluster), processes(&cluster));
+    load.run(servers[2], Signal::KILL);
+    drop(load);
+    end(servers[1], Signal::KILL);
+    let told = namdb(&format!("cluster down --file {}", cluster.file.display()));
+    assert_eq!(told.status.code(), Some(2), "{}", text(&told.stderr));
+    refuses(&cluster, "the data of memory server 1 is lost");
+}
+
+/// A directory that is gone is like a server that was killed.
+#[test]
+fn a_server_without_its_directory_is_filled() {
+    let data = Data::new("gone-data");
+    let cluster = data.cluster_with("gone", OPTIONS);
+    let load = Load::new(&cluster);
+    load.run_hurt("nothing", || ());
+    let load = load.leave();
+    down(&cluster);
+    std::fs::remove_dir_all(data.0.join("memory-0")).expect("it is ours");
+    start_again(&cluster);
+    let load = load.come_back(&cluster);
+    load.check(&cluster);
+    load.run(cluster.memory_server(1), Signal::KILL);
+    load.check(&cluster);
+}

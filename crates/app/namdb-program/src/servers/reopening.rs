@@ -1,0 +1,248 @@
+//! A database with replicas that begins with what its memory servers have on disk.
+//!
+//! Each server joins and says what it has found. When all have, the first one decides who is
+//! current and announces it in the registry: those read their images and serve, all others serve
+//! with empty memory. It makes the replicas equal and publishes the root; from then on the others
+//! are servers that have returned after their death, and are filled.
+//!
+//! Decision: docs/decisions/0356-images-of-replicas-know-who-is-current.md
+
+use super::data::{Departure, Image, ServerData};
+use super::{published, replicas};
+use anyhow::{Context, Result, ensure};
+use fabric::{LocalEnv, identity};
+use membership::restart::{NoStart, Start, decide};
+use membership::{ClusterMap, DatabaseRoot, Lease, Opening, Registry};
+use namdb::host::sleep_ms;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use txn::Root;
+use txn::server::ServiceCounts;
+
+/// Between two looks at the registry.
+const LOOK_MS: u64 = 20;
+/// How long a server that ends waits for others that end, so that nobody goes on without it.
+const END_TOGETHER: Duration = Duration::from_millis(300);
+
+/// How the first memory server begins the database.
+pub struct Reopening {
+    founder: Box<replicas::Founder>,
+    registry: Registry,
+    opening: Option<Opening>,
+    /// A new database that is not published yet, and its memory servers.
+    made: Option<(Root, Vec<u64>)>,
+    is_again: bool,
+}
+
+/// Why no database can begin: another attempt ends in the same way.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    #[error(
+        "{0}; bring the directories in `data` back to one run, or begin with an empty database by `namdb cluster up \
+         --accept-loss`, or on several hosts move the files `image` and `opened` of all memory servers away"
+    )]
+    NoStart(#[from] NoStart),
+    #[error(
+        "memory server {0} was started again while the database began; stop all memory servers, then start them again"
+    )]
+    StartedAgain(u16),
+}
+
+impl Reopening {
+    pub fn new(founder: Box<replicas::Founder>, registry: Registry) -> Self {
+        Self { founder, registry, opening: None, made: None, is_again: false }
+    }
+
+    /// Whether there was an earlier run, as far as that is known.
+    pub fn is_again(&self) -> bool {
+        self.is_again
+    }
+
+    /// The root to be published, of a database that is complete. All memory servers have joined.
+    ///
+    /// # Errors
+    /// A server does not answer, or [`Refused`].
+    pub fn root(&mut self, map: &ClusterMap) -> Result<DatabaseRoot> {
+        let found: Vec<_> = map.memory_servers().map(|member| member.found.clone()).collect();
+        let start = decide(&found).map_err(Refused::NoStart)?;
+        let servers = self.open(map, &start)?;
+        match start {
+            Start::New => {
+                let root = match self.made.take() {
+                    Some((root, of)) if of == servers => root,
+                    _ => self.founder.create(map)?,
+                };
+                self.made = Some((root.clone(), servers.clone()));
+                Ok(published(&root, servers, self.founder.cluster.replicas))
+            }
+            Start::Again(root) => {
+                self.is_again = true;
+                let without = root.without.iter().map(u16::to_string).collect::<Vec<_>>();
+                let root = root.next_run(servers);
+                let differing_bytes = self.founder.equalise(map, &root)?;
+                let without = without.join(", ");
+                tracing::info!(differing_bytes, without, "replicas compared");
+                Ok(root)
+            }
+        }
+    }
+
+    /// Announces who begins with what it has. Returns the servers of the root.
+    fn open(&mut self, map: &ClusterMap, start: &Start) -> Result<Vec<u64>> {
+        let members: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
+        if let Some(opening) = self.opening.as_ref().filter(|opening| opening.members == members) {
+            return Ok(opening.servers.clone());
+        }
+        let mut servers = members.clone();
+        if let Start::Again(root) = start {
+            for &number in &root.without {
+                servers[usize::from(number)] = identity::draw()?;
+            }
+        }
+        let opening = Opening { members, servers };
+        if let Some(before) = self.registry.opening()? {
+            ensure_same(&before, &opening)?;
+        }
+        self.registry.set_opening(&opening)?;
+        self.opening = Some(opening.clone());
+        Ok(opening.servers)
+    }
+}
+
+/// Servers that have followed an announcement before do not follow another one.
+fn ensure_same(before: &Opening, now: &Opening) -> Result<(), Refused> {
+    for (number, member) in (0_u16..).zip(&now.members) {
+        let has_settled = before.members.contains(member);
+        if has_settled && before.servers.contains(member) != now.servers.contains(member) {
+            return Err(Refused::StartedAgain(number));
+        }
+    }
+    Ok(())
+}
+
+/// The data of a server with replicas, before and after it serves.
+pub struct Replicated {
+    data: Arc<ServerData>,
+    image: Option<Image>,
+    env: LocalEnv,
+    /// Whether the server has begun with what it had.
+    keeps: bool,
+}
+
+impl Replicated {
+    pub fn new(data: Arc<ServerData>, image: Option<Image>, env: LocalEnv) -> Self {
+        Self { data, image, env, keeps: false }
+    }
+
+    /// Waits until it is known whether the server's image is current, and reads it then. Returns
+    /// whether the server may serve; otherwise it ends.
+    pub fn settle(
+        &mut self,
+        services: &ServiceCounts,
+        (registry, own): (&Registry, u64),
+        stop: &AtomicBool,
+    ) -> Result<bool> {
+        let Some(keeps) = await_opening(registry, own, stop) else { return Ok(false) };
+        match self.image.take().filter(|_| keeps) {
+            Some(image) => {
+                image.restore_catalog(services)?;
+                self.data.read(image, &self.env)?;
+            }
+            None if keeps => {}
+            None => tracing::info!("the server begins with empty memory, and will be filled"),
+        }
+        self.data.begin()?;
+        self.keeps = keeps;
+        Ok(true)
+    }
+
+    /// Takes note of the newest root.
+    pub fn note_newest(data: &ServerData, map: &ClusterMap, own: u64) {
+        if let Some(root) = map.root.as_ref().filter(|root| root.has_holder(own)) {
+            data.note_newest(root.clone(), map.epoch);
+        }
+    }
+
+    /// Leaves the cluster, and writes what is in the server's memory if that counts. The server
+    /// serves nobody any more.
+    ///
+    /// It leaves first: others promote replicas while it writes, and the image says whether they
+    /// have gone on.
+    pub fn end(&self, services: &ServiceCounts, registry: &Registry, lease: Lease) -> Result<()> {
+        let own = lease.member().identity;
+        // Without the registry the image says that nothing is certain.
+        let _ = registry.end_together(own, END_TOGETHER);
+        let departed = lease.depart();
+        let Some(newest) = self.data.end_replicated() else {
+            return departed.map(drop).map_err(Into::into);
+        };
+        let departure = match &departed {
+            Ok(root) => root.clone().map(|(root, epoch)| (root, epoch, true)),
+            Err(_) => newest.map(|(root, epoch)| (root, epoch, false)),
+        };
+        let departure = departure.filter(|(root, ..)| root.has_holder(own));
+        let mut has_run = !self.keeps || departed.is_err();
+        if let Some((root, epoch, is_certain)) = departure {
+            has_run = true;
+            if root.has_all(own) {
+                let departure = Departure { root, epoch, is_certain };
+                self.data.write_replicated(&self.env, services, &departure)?;
+            }
+        }
+        self.data.finish_replicated(has_run)?;
+        departed.map(drop).context("the server has not left in order")
+    }
+}
+
+/// Waits for the announcement whether the server begins with what it has; `None` if it ends.
+fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<bool> {
+    loop {
+        if stop.load(Relaxed) {
+            return None;
+        }
+        if let Ok(map) = registry.map() {
+            map.member(own)?;
+            if let Ok(Some(root)) = map.database() {
+                return Some(root.servers.contains(&own));
+            }
+            if let Ok(Some(opening)) = registry.opening()
+                && opening.members.contains(&own)
+            {
+                return Some(opening.servers.contains(&own));
+            }
+        }
+        sleep_ms(LOOK_MS);
+    }
+}
+
+/// Checks that the announced root is this one.
+pub fn ensure_ours(announced: &DatabaseRoot, ours: &DatabaseRoot) -> Result<()> {
+    ensure!(
+        announced == ours,
+        "the registry names a database that this memory server has not created; stop all memory servers, then start \
+         them again"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_followed_an_announcement_follows_no_other() {
+        let opening = |members: &[u64], servers: &[u64]| Opening {
+            members: members.to_vec(),
+            servers: servers.to_vec(),
+        };
+        let before = opening(&[1, 2, 3], &[1, 90, 3]);
+        let is_same = |now: Opening| ensure_same(&before, &now).is_ok();
+        assert!(
+            is_same(opening(&[1, 2, 3], &[1, 91, 3])) && is_same(opening(&[4, 2, 3], &[92, 91, 3]))
+        );
+        assert!(!is_same(opening(&[4, 2, 3], &[4, 2, 3])), "server 1 has empty memory");
+        assert!(!is_same(opening(&[4, 2, 3], &[4, 91, 92])), "server 2 has read its image");
+        assert!(is_same(opening(&[4, 5, 6], &[4, 5, 6])), "nobody is left");
+    }
+}

@@ -158,14 +158,22 @@ impl Record {
         serde_json::to_string(self).expect("a record is made of texts and numbers")
     }
 
-    /// Returns the record of the next epoch, with these members.
+    /// Returns the record of the next epoch, with these members. Others have died.
     pub(crate) fn next(&self, members: Vec<u64>) -> Self {
+        let has_died = self.members.iter().any(|identity| !members.contains(identity));
+        let mut next = self.changed(members);
+        if has_died && let Some(root) = &mut next.root {
+            root.give_up_filling();
+        }
+        next
+    }
+
+    fn changed(&self, members: Vec<u64>) -> Self {
         let mut next = Self { epoch: self.epoch + 1, members, ..self.clone() };
         let is_gone = |identity: &u64| !next.members.contains(identity);
         if self.members.iter().any(is_gone)
             && let Some(root) = &mut next.root
         {
-            root.give_up_filling();
             root.note_departures(&next.members, &next.ended);
         }
         next.ended.retain(|identity| next.members.contains(identity));
@@ -175,8 +183,10 @@ impl Record {
 
     /// Returns the record of the next epoch, in which one server leaves in order.
     pub(crate) fn without(&self, leaving: u64) -> Self {
-        let others = self.members.iter().copied().filter(|&id| id != leaving);
-        let mut next = self.next(others.collect());
+        let others = self.members.iter().copied().filter(|&id| id != leaving).collect();
+        // A program has nothing under way any more; so short ones do not keep a fill from its end.
+        let is_holder = self.root.as_ref().is_some_and(|root| root.has_holder(leaving));
+        let mut next = if is_holder { self.next(others) } else { self.changed(others) };
         next.left.push(leaving);
         next.left.drain(..next.left.len().saturating_sub(LEFT_MAX));
         next

@@ -133,8 +133,8 @@ impl<E: Env> Database<E> {
 
     /// Makes the replicas on a server like their regions, while nobody else uses the database: it
     /// begins with what its servers had written to disk, each when it ended. Words that differ were
-    /// on their way then, and were acknowledged by nobody. Closed regions are left out: a replica will be
-    /// promoted.
+    /// on their way then, and were acknowledged by nobody. Closed regions are left out: a replica
+    /// will be promoted.
     ///
     /// # Errors
     ///

@@ -14,12 +14,13 @@ use super::cluster_client::ClusterClient;
 use super::cluster_site::Peers;
 use super::recovery::await_fenced;
 use super::remote::RemoteSession;
-use super::tcp;
+use super::{opening, tcp};
 use crate::bench::site::SiteSession;
+use crate::bench::text::bytes;
 use anyhow::{Context, Result, ensure};
 use fabric::Env;
 use layout::{NodeId, WORD_BYTES};
-use membership::{ClusterFile, ClusterMap, FillStage};
+use membership::{ClusterFile, ClusterMap, FillStage, Member, Role};
 use metrics::sources::FillCounts;
 use namdb::host::{Moment, sleep_ms, spawn};
 use std::collections::BTreeSet;
@@ -70,19 +71,22 @@ impl Returns {
         let Some(root) = map.root.as_ref().filter(|root| root.replicas > 1) else { return };
         let is_own = map.coordinator(root).is_some_and(|member| member.identity == own);
         let is_new = map.newcomers(root).next().is_some();
-        if is_own && (is_new || unfilled(map).is_some()) {
+        if is_own && (is_new || unfilled(map, None).is_some()) {
             self.0.fetch_add(1, Relaxed);
         }
     }
 }
 
-/// A server that is in the place of a dead one and has not all of its regions.
-fn unfilled(map: &ClusterMap) -> Option<(NodeId, FillStage)> {
+/// A server that is in the place of a dead one and has not all of its regions: the one behind
+/// `last`, with which the last attempt has failed, so that no server keeps others from their turn.
+fn unfilled(map: &ClusterMap, last: Option<NodeId>) -> Option<(NodeId, FillStage)> {
     let returned = map.root.as_ref()?.returned.iter();
-    let is_unfilled = |identity| map.member(identity).is_some();
-    let mut unfilled =
-        returned.filter(|(_, it)| it.stage != FillStage::Whole && is_unfilled(it.identity));
-    unfilled.next().map(|(&number, it)| (NodeId(number), it.stage))
+    let unfilled = returned
+        .filter(|(_, it)| it.stage != FillStage::Whole && map.member(it.identity).is_some())
+        .map(|(&number, it)| (NodeId(number), it.stage));
+    let all: Vec<_> = unfilled.collect();
+    let next = all.iter().find(|(node, _)| last.is_some_and(|last| *node > last));
+    next.or(all.first()).copied()
 }
 
 /// Fills servers on a separate thread until `stop` is set. `filler` is the identity of this memory
@@ -96,7 +100,7 @@ pub fn follow(
 ) -> Result<()> {
     let cluster = cluster.clone();
     let work = move || {
-        let (mut done, mut pause_ms) = (0, RETRY_MS);
+        let (mut done, mut pause_ms, mut last) = (0, RETRY_MS, None);
         while !stop.load(Relaxed) {
             let noted = returns.0.load(Relaxed);
             if noted == done {
@@ -104,7 +108,8 @@ pub fn follow(
                 continue;
             }
             let mut has_stood_still = false;
-            match fill_one(&cluster, filler, &counts, &mut has_stood_still) {
+            let filled = fill_one(&cluster, (filler, &mut last), &counts, &mut has_stood_still);
+            match filled {
                 Ok(true) => pause_ms = RETRY_MS,
                 Ok(false) => (done, pause_ms) = (noted, RETRY_MS),
                 Err(error) => {
@@ -130,11 +135,11 @@ fn pause(milliseconds: u64, stop: &AtomicBool) {
     }
 }
 
-/// Takes servers back, and fills one; `false` if there is none. Notes whether the database has
-/// stood still, or has deferred changes of its catalog.
+/// Takes servers back, and fills one; `false` if there is none. Notes which one, and whether the
+/// database has stood still, or has deferred changes of its catalog.
 fn fill_one(
     cluster: &ClusterFile,
-    filler: u64,
+    (filler, last): (u64, &mut Option<NodeId>),
     counts: &FillCounts,
     has_stood_still: &mut bool,
 ) -> Result<bool> {
@@ -144,12 +149,19 @@ fn fill_one(
         return Ok(false);
     }
     ensure!(client.map.address_map(root).closed().next().is_none(), "a region is closed");
+    let mut refused = Ok(());
     for member in client.map.newcomers(root) {
+        if let Err(error) = ensure_size(cluster, member) {
+            refused = Err(error);
+            continue;
+        }
         let is_back = client.take_back((member.node(), member.identity), filler)?;
         ensure!(is_back, "the members have changed");
         tracing::info!("memory server {} has returned, and is empty", member.number);
     }
-    let Some((node, stage)) = unfilled(&client.current_map()?) else { return Ok(false) };
+    let next = unfilled(&client.current_map()?, *last);
+    let Some((node, stage)) = next else { return refused.map(|()| false) };
+    *last = Some(node);
     let fill = Fill { client: &client, node, filler, counts };
     // Another memory server may have begun, and have died.
     fill.give_up()?;
@@ -160,6 +172,21 @@ fn fill_one(
         fill.give_up()?;
     }
     filled.map(|()| true)
+}
+
+/// Checks that a server has come back with as much memory as the one that has died had.
+fn ensure_size(cluster: &ClusterFile, member: &Member) -> Result<()> {
+    let Role::Memory { region_bytes, .. } = member.role else { return Ok(()) };
+    let number = member.number;
+    let wanted_bytes = opening::region_bytes(cluster.memory[usize::from(number)].bytes);
+    ensure!(
+        region_bytes == wanted_bytes,
+        "memory server {number} has a region of {}, and needs one of {}; end it, and start it with the cluster's file of the \
+         others",
+        bytes(region_bytes),
+        bytes(wanted_bytes)
+    );
+    Ok(())
 }
 
 impl Fill<'_> {
@@ -309,15 +336,52 @@ mod tests {
             returns.0.load(Relaxed) > 0
         };
         assert!(is_asked(&map, of(1)) && !is_asked(&map, of(2)) && !is_asked(&map, of(0)));
-        assert_eq!(unfilled(&map), None, "it has no place yet");
+        assert_eq!(unfilled(&map, None), None, "it has no place yet");
         for stage in [FillStage::Empty, FillStage::Awaited, FillStage::Filling, FillStage::Whole] {
             let root = map.root.as_mut().expect("it is set");
             root.returned.insert(0, Returned { identity: of(0), stage });
             let is_whole = stage == FillStage::Whole;
-            assert_eq!(unfilled(&map), (!is_whole).then_some((NodeId(0), stage)));
+            assert_eq!(unfilled(&map, None), (!is_whole).then_some((NodeId(0), stage)));
             assert_eq!(is_asked(&map, of(1)), !is_whole);
         }
         let root = map.root.as_ref().expect("it is set");
         assert_eq!(map.coordinator(root).map(|member| member.identity), Some(of(0)));
+    }
+
+    #[test]
+    fn each_server_that_is_not_filled_has_its_turn() {
+        let member = |number| Member::memory_server(NodeId(number), 1 << 20, Addresses::default());
+        let members: Vec<Member> = (0..4).map(member).collect();
+        let stages = [FillStage::Whole, FillStage::Empty, FillStage::Whole, FillStage::Empty];
+        let returned = |(number, stage): (u16, FillStage)| {
+            (number, Returned { identity: members[usize::from(number)].identity, stage })
+        };
+        let root = DatabaseRoot {
+            oracle: layout::GlobalPtr::new(layout::RegionId(0), 4096),
+            slots: 8,
+            snapshots: OracleKind::Frozen,
+            transaction_time_ms: 1000,
+            servers: vec![10, 11, 12, 13],
+            replicas: 2,
+            promoted: BTreeMap::new(),
+            returned: (0..).zip(stages).map(returned).collect(),
+            run: 0,
+            without: Default::default(),
+        };
+        let (left, evicted, drained) = Default::default();
+        let (cluster, epoch, root) = (ClusterId(1), 1, Some(root));
+        let map =
+            ClusterMap { cluster, epoch, members: members.clone(), left, evicted, root, drained };
+        let next = |last: Option<u16>| unfilled(&map, last.map(NodeId)).map(|(node, _)| node.0);
+        assert_eq!([None, Some(1), Some(2), Some(3)].map(next), [1, 3, 3, 1].map(Some));
+    }
+
+    #[test]
+    fn a_server_with_less_memory_than_the_dead_one_is_refused_in_a_sentence() {
+        let file = ClusterFile::development("dev", membership::FabricKind::Tcp, &[32 << 20; 2], 0);
+        let member = |bytes| Member::memory_server(NodeId(1), bytes, Addresses::default());
+        assert!(ensure_size(&file, &member(32 << 20)).is_ok());
+        let refused = ensure_size(&file, &member(16 << 20)).expect_err("it is smaller").to_string();
+        assert!(refused.starts_with("memory server 1 has a region of 16.0 MiB"), "{refused}");
     }
 }

@@ -204,6 +204,8 @@ fn errors_in_the_file_have_a_line() {
     refused(&with("replicas = 2"), &["dev.toml:1:", "`fabric = \"tcp\"`"]);
     let over_tcp = |replicas: u16| format!("replicas = {replicas}\nfabric = \"tcp\"\n{SMALL}");
     refused(&over_tcp(2), &["dev.toml:1:", "2 replicas", "there are 1", "`replicas = 1`"]);
+    let with_both = format!("data = \"kept\"\n{}", over_tcp(2).replace(SMALL, TWO));
+    assert!(read(&with_both, &[], &[]).is_ok(), "replicas and data go together");
     refused(&with("fabric = \"verbs\"\ndata = \"kept\""), &["dev.toml:2:", "over `tcp` keep data"]);
     refused(&with("data = \"\""), &["dev.toml:1:", "write its path"]);
     refused(&with("data = \"kept\""), &["dev.toml:1:", "`fabric = \"tcp\"`"]);

@@ -76,7 +76,7 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
         }
         (_, Value::Null)
         | (SqlType::Bool, Value::Bool(_))
-        | (SqlType::Int8, Value::Int(_))
+        | (SqlType::Int8 | SqlType::Enum(_), Value::Int(_))
         | (SqlType::Numeric(_), Value::Numeric(_))
         | (SqlType::Float8, Value::Float(_))
         | (SqlType::Text | SqlType::Varchar(_), Value::Text(_))

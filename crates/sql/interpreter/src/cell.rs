@@ -61,7 +61,7 @@ impl BoundColumn {
         let text = if is_key { Cell::KeyText(length) } else { Cell::Text(length) };
         let cell = match &sql_type {
             SqlType::Bool => Cell::Bool,
-            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => Cell::Int,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Enum(_) => Cell::Int,
             SqlType::Numeric(Numeric::Declared { scale, .. }) => Cell::Decimal(*scale),
             SqlType::Float4 | SqlType::Float8 => Cell::Float,
             SqlType::Bytes => Cell::Bytes(length),

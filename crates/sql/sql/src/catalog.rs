@@ -1,5 +1,6 @@
 //! Tables, keys and indexes of a schema.
 
+use crate::enumeration::Types;
 use crate::expression::Expr;
 use crate::namespace::Schemas;
 use crate::query::Select;
@@ -18,6 +19,8 @@ pub struct Catalog {
     /// The views of an SQL session; each sees those before it.
     pub views: Vec<View>,
     pub schemas: Schemas,
+    /// Those that sessions have created.
+    pub types: Types,
 }
 
 /// A query with a name, which statements read as a table.

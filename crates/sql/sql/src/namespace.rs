@@ -14,6 +14,7 @@
 //!
 //! Decision: docs/decisions/0369-an-object-has-one-full-name-with-the-number-of-its-schema.md
 
+use crate::reserved::needs_quotes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -46,6 +47,24 @@ pub fn written_name(schema: Option<&str>, name: &str) -> String {
     match schema {
         Some(schema) => format!("{OPEN}.{schema}{CLOSE}{name}"),
         None => name.to_owned(),
+    }
+}
+
+/// A name for a type that stays when the type gets another one: its number, in no schema.
+pub fn type_number(oid: u32) -> String {
+    nowhere(&oid.to_string())
+}
+
+/// The name of a type in messages: its schema, also `public`, and the name as SQL writes it.
+pub fn shown_type(full: &str) -> String {
+    let (schema, own) = split(full);
+    let is_plain =
+        |letter: char| letter == '_' || letter.is_ascii_digit() || letter.is_ascii_lowercase();
+    let begins = own.starts_with(|letter: char| !letter.is_ascii_digit());
+    let is_word = begins && own.chars().all(is_plain) && !needs_quotes(own);
+    match !is_word {
+        true => format!("{OPEN}{schema}{CLOSE}\"{}\"", own.replace('"', "\"\"")),
+        false => format!("{OPEN}{schema}{CLOSE}{own}"),
     }
 }
 

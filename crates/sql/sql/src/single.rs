@@ -282,10 +282,9 @@ fn unnamed(argument: &FunctionArg) -> Option<&ast::Expr> {
 /// # Errors
 ///
 /// There is no such type, or this crate does not support it.
-pub fn read_type(name: &str) -> Result<SqlType> {
-    let source = Source::new("type", name);
-    let tokens = tokenize(&source, 0, name)?;
-    let mut cursor = Cursor::new(&source, tokens, name.len());
+pub fn read_type(source: &Source) -> Result<SqlType> {
+    let name = source.text();
+    let mut cursor = Cursor::new(source, tokenize(source, 0, name)?, name.len());
     let sql_type = parse_type(&mut cursor)?;
     if !cursor.is_at_end() {
         return Err(cursor.expected("the end of the type's name"));

@@ -1,5 +1,6 @@
 //! A named text, and positions in it.
 
+use crate::enumeration::Types;
 use crate::namespace::SearchPath;
 use sqlparser::tokenizer::{Location, Span};
 
@@ -15,6 +16,7 @@ pub struct Source {
     text: String,
     lines: Vec<usize>,
     path: SearchPath,
+    types: Types,
 }
 
 impl Source {
@@ -22,13 +24,31 @@ impl Source {
     pub fn new(name: &str, text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        Self { name: name.to_owned(), text: text.to_owned(), lines, path: SearchPath::default() }
+        Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            lines,
+            path: SearchPath::default(),
+            types: Types::default(),
+        }
     }
 
     /// The same text; its names without a schema are looked up in these ones.
     pub fn with_path(mut self, path: SearchPath) -> Self {
         self.path = path;
         self
+    }
+
+    /// The same text, with names of these types.
+    #[must_use]
+    pub fn with_types(mut self, types: &Types) -> Self {
+        self.types = types.clone();
+        self
+    }
+
+    /// The types that the text may name.
+    pub fn types(&self) -> &Types {
+        &self.types
     }
 
     /// The schemas in which names without one are looked up.

@@ -143,6 +143,10 @@ pub(crate) struct Cursor<'s> {
 }
 
 impl<'s> Cursor<'s> {
+    pub(crate) fn source(&self) -> &'s Source {
+        self.source
+    }
+
     /// Errors at the end of the tokens point to byte `end` of the source.
     pub(crate) fn new(source: &'s Source, tokens: Vec<TokenWithSpan>, end: usize) -> Self {
         let end = source.location(end);

@@ -55,9 +55,27 @@ pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
         "interval" => SqlType::Interval,
         "void" => SqlType::Void,
         "record" => SqlType::Record(Vec::new()),
-        _ => return Err(unknown_type(cursor, &name, span)),
+        _ => match enumerated(cursor, &name) {
+            Some(sql_type) => sql_type,
+            None => return Err(unknown_type(cursor, &name, span)),
+        },
     };
     parse_array(cursor, base, from)
+}
+
+/// A type that a session has created; takes the rest of its name.
+fn enumerated(cursor: &mut Cursor<'_>, name: &str) -> Option<SqlType> {
+    let mut parts = vec![name.to_owned()];
+    if let (Some(Token::Period), Some(Token::Word(word))) = (cursor.peek(), cursor.peek_at(1)) {
+        parts.push(crate::token::name_of(word));
+    }
+    let source = cursor.source();
+    let found = source.types().find(source.path(), &parts)?.clone();
+    if parts.len() > 1 {
+        cursor.next();
+        cursor.next();
+    }
+    Some(SqlType::Enum(found))
 }
 
 fn parse_character(cursor: &mut Cursor<'_>) -> Result<SqlType> {

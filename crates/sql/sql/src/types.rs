@@ -1,7 +1,10 @@
 //! The supported PostgreSQL types, and how table columns store them.
 
+use crate::enumeration::EnumType;
+use crate::namespace::{shown_type, type_number};
 use layout::ColumnType;
 use std::fmt;
+use std::sync::Arc;
 
 /// Maximum number of digits of a decimal, which is stored in eight bytes.
 pub const DECIMAL_DIGITS_MAX: u8 = 18;
@@ -52,6 +55,8 @@ pub enum SqlType {
     TimestampTz(Option<u8>),
     /// `interval`.
     Interval,
+    /// An enumerated type.
+    Enum(Arc<EnumType>),
     /// A one-dimensional array.
     Array(Box<SqlType>),
     /// A row.
@@ -95,13 +100,22 @@ impl SqlType {
         self.to_string()
     }
 
+    /// The type's name in the text of a definition: it stays when the type gets another name.
+    pub fn written(&self) -> String {
+        match self {
+            Self::Enum(of) => format!("\"{}\"", type_number(of.oid)),
+            Self::Array(element) => format!("{}[]", element.written()),
+            other => other.to_string(),
+        }
+    }
+
     /// The stored type of a column, or `None` if columns cannot have this type.
     pub fn column_type(&self) -> Option<ColumnType> {
         Some(match self {
             Self::Bool => ColumnType::Bool,
             Self::Int2 => ColumnType::Int2,
             Self::Int4 => ColumnType::Int4,
-            Self::Int8 => ColumnType::Int8,
+            Self::Int8 | Self::Enum(_) => ColumnType::Int8,
             Self::Numeric(Numeric::Declared { scale, .. }) => ColumnType::Decimal { scale: *scale },
             // Eight bytes hold every `real`, with its order.
             Self::Float4 | Self::Float8 => ColumnType::Float8,
@@ -214,6 +228,7 @@ impl fmt::Debug for SqlType {
             }
             Self::Char(length) => return formatter.debug_tuple("Char").field(length).finish(),
             Self::Numeric(of) => return formatter.debug_tuple("Numeric").field(of).finish(),
+            Self::Enum(of) => return formatter.debug_tuple("Enum").field(of).finish(),
             Self::Array(of) => return formatter.debug_tuple("Array").field(of).finish(),
             Self::Record(of) => return formatter.debug_tuple("Record").field(of).finish(),
             Self::Time(Some(digits)) => return write!(formatter, "Time({digits})"),
@@ -270,6 +285,7 @@ impl fmt::Display for SqlType {
             Self::Timestamp(digits) => time_name(formatter, "timestamp", *digits, "without"),
             Self::TimestampTz(digits) => time_name(formatter, "timestamp", *digits, "with"),
             Self::Interval => formatter.write_str("interval"),
+            Self::Enum(of) => formatter.write_str(&shown_type(&of.name)),
             Self::Array(element) => write!(formatter, "{element}[]"),
             Self::Record(_) => formatter.write_str("record"),
             Self::Void => formatter.write_str("void"),

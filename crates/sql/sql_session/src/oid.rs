@@ -2,6 +2,9 @@
 
 use sql::{Numeric, SqlType};
 
+/// The numbers of arrays of enumerated types follow this one.
+const ENUM_ARRAYS: u32 = 1 << 28;
+
 /// The object number of a type in PostgreSQL's catalog; 705 (`unknown`) for types without one.
 pub fn of_type(sql_type: &SqlType) -> u32 {
     match sql_type {
@@ -23,6 +26,7 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
         SqlType::Interval => 1186,
         SqlType::Numeric(_) => 1700,
         SqlType::Uuid => 2950,
+        SqlType::Enum(of) => of.oid,
         SqlType::Json => 114,
         SqlType::Jsonb => 3802,
         SqlType::Record(_) => 2249,
@@ -47,9 +51,20 @@ pub fn of_type(sql_type: &SqlType) -> u32 {
             SqlType::TimestampTz(_) => 1185,
             SqlType::Interval => 1187,
             SqlType::Numeric(_) => 1231,
+            SqlType::Enum(ref of) => array_of_enum(of.oid),
             _ => 2277,
         },
     }
+}
+
+/// The number of the arrays of an enumerated type, behind those of definitions.
+pub fn array_of_enum(oid: u32) -> u32 {
+    oid + ENUM_ARRAYS
+}
+
+/// The enumerated type of these arrays.
+pub fn element_of_enum(array: u32) -> Option<u32> {
+    array.checked_sub(ENUM_ARRAYS).filter(|oid| *oid < ENUM_ARRAYS)
 }
 
 /// The type with this number; `None` if there is none, or namdb does not have it. Types that
@@ -106,7 +121,7 @@ pub fn length(sql_type: &SqlType) -> i16 {
     match sql_type {
         SqlType::Bool => 1,
         SqlType::Int2 => 2,
-        SqlType::Int4 | SqlType::Float4 | SqlType::Date | SqlType::Void => 4,
+        SqlType::Int4 | SqlType::Float4 | SqlType::Date | SqlType::Enum(_) | SqlType::Void => 4,
         SqlType::Int8
         | SqlType::Float8
         | SqlType::Time(_)

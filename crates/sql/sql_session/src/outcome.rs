@@ -77,6 +77,11 @@ impl RowSet {
         &self.values[at * self.width..(at + 1) * self.width]
     }
 
+    /// The values of a column.
+    pub(crate) fn column_mut(&mut self, at: usize) -> impl Iterator<Item = &mut Value> {
+        self.values.iter_mut().skip(at).step_by(self.width.max(1))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &[Value]> {
         (0..self.count).map(|at| self.row(at))
     }

@@ -111,6 +111,7 @@ pub(crate) fn plan_text(
     types: &[SqlType],
 ) -> Result<Planned, SqlError> {
     let source = Source::new("statement", text).with_path(path.clone());
+    let source = source.with_types(&knowledge.catalog.types);
     let resolved = read_statement(&source, knowledge.catalog, surroundings, types)
         .map_err(|error| parse_error(&error, text))?;
     let action = match resolved.action {

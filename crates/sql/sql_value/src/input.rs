@@ -29,6 +29,13 @@ pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
             Value::text(text)
         }
         SqlType::Jsonb => Value::from(json::parse(text)?),
+        SqlType::Enum(of) => match of.place(text) {
+            Some(place) => Value::Int(place),
+            None => {
+                let message = of.invalid(text);
+                return Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message));
+            }
+        },
         SqlType::Uuid => Value::Uuid(uuid::parse(text)?),
         SqlType::Date => Value::Date(time_input::date(text)?),
         SqlType::Timestamp(_) => Value::Timestamp(time_input::timestamp(text, false)?),

@@ -13,6 +13,7 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
     match (value, sql_type) {
         (Value::Null, _) => CompactString::default(),
         (Value::Bool(truth), _) => CompactString::const_new(if *truth { "t" } else { "f" }),
+        (Value::Int(place), SqlType::Enum(of)) => of.label(*place).unwrap_or_default().into(),
         (Value::Int(number), _) => integer::text(*number),
         (Value::Numeric(number), _) => numeric::text(*number),
         (Value::Float(number), SqlType::Float4) => match float_digits() {

@@ -110,6 +110,7 @@ fn binary(bytes: &[u8], oid: u32) -> Result<Value> {
         }
         oid => match element_of(oid) {
             Some(element) => array(bytes, element)?,
+            None if oid >= types::FIRST_OWN => Value::text(utf8(bytes)?),
             None => {
                 let message = format!("no binary input function available for type with OID {oid}");
                 let hint = "Send the parameter in text format.";

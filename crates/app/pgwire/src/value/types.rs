@@ -1,6 +1,7 @@
 //! PostgreSQL's types by OID [PostgreSQL 15, `pg_type.dat`].
 
 use sql::types::{Numeric, SqlType};
+use sql_session::oid;
 
 pub const BOOL: u32 = 16;
 pub const BYTEA: u32 = 17;
@@ -30,6 +31,9 @@ pub const VOID: u32 = 2278;
 pub const UUID: u32 = 2950;
 pub const JSON: u32 = 114;
 pub const JSONB: u32 = 3802;
+
+/// The first number of a type of the user.
+pub const FIRST_OWN: u32 = 16_384;
 
 /// Type, its array type, and its length in bytes; negative if it varies.
 const TYPES: [(u32, u32, i16); 25] = [
@@ -82,6 +86,9 @@ pub fn element_of_vector(oid: u32) -> Option<u32> {
 
 /// The OID of the array's elements.
 pub fn element_of(oid: u32) -> Option<u32> {
+    if let Some(element) = oid::element_of_enum(oid) {
+        return Some(element);
+    }
     let is_array = |(_, array, _): &&(u32, u32, i16)| *array == oid && oid != 0;
     TYPES.iter().find(is_array).map(|(own, _, _)| *own)
 }
@@ -102,6 +109,7 @@ pub fn oid_of(sql_type: &SqlType) -> u32 {
         SqlType::Char(_) => BPCHAR,
         SqlType::Bytes => BYTEA,
         SqlType::Uuid => UUID,
+        SqlType::Enum(of) => of.oid,
         SqlType::Json => JSON,
         SqlType::Jsonb => JSONB,
         SqlType::Date => DATE,
@@ -109,7 +117,10 @@ pub fn oid_of(sql_type: &SqlType) -> u32 {
         SqlType::Timestamp(_) => TIMESTAMP,
         SqlType::TimestampTz(_) => TIMESTAMPTZ,
         SqlType::Interval => INTERVAL,
-        SqlType::Array(element) => array_of(oid_of(element)),
+        SqlType::Array(element) => match &**element {
+            SqlType::Enum(of) => oid::array_of_enum(of.oid),
+            element => array_of(oid_of(element)),
+        },
         SqlType::Record(_) => RECORD,
         SqlType::Void => VOID,
     }
@@ -138,6 +149,8 @@ pub fn sql_type_of(oid: u32) -> Option<SqlType> {
         INTERVAL => SqlType::Interval,
         NUMERIC => SqlType::Numeric(Numeric::Open),
         VOID => SqlType::Void,
+        // Clients have labels of enumerated types as texts.
+        FIRST_OWN.. if element_of(oid).is_none() => SqlType::Text,
         oid => SqlType::Array(Box::new(sql_type_of(element_of(oid)?)?)),
     })
 }

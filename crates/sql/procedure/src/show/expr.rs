@@ -178,10 +178,15 @@ impl Text<'_> {
     fn cast(&self, operand: &Expr, kind: CastKind, sql_type: &SqlType) -> String {
         if self.style.is_of_view() {
             let text = self.expr(operand);
+            let is_integer = sql_type.is_integer();
+            let sql_type = match self.style {
+                Style::Definition => sql_type.written(),
+                _ => sql_type.to_string(),
+            };
             return match &operand.kind {
                 ExprKind::Text(text) => format!("'{}'::{sql_type}", text.replace('\'', "''")),
                 // Integers of all sizes are compared with each other.
-                ExprKind::Integer(_) if kind == CastKind::Implicit && sql_type.is_integer() => text,
+                ExprKind::Integer(_) if kind == CastKind::Implicit && is_integer => text,
                 ExprKind::Integer(_) | ExprKind::Number(_) | ExprKind::Column(_) => {
                     format!("{text}::{sql_type}")
                 }

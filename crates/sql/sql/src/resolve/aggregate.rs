@@ -11,6 +11,11 @@ use crate::types::{Numeric, SqlType};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments};
 use sqlparser::tokenizer::Span;
 
+/// Whether `min` and `max` take values of this type as they are, beside numbers and texts.
+fn is_ordered(sql_type: &SqlType) -> bool {
+    sql_type.is_time() || matches!(sql_type, SqlType::Enum(_))
+}
+
 /// The aggregate called `name`.
 pub(super) fn named(name: &str) -> Option<Aggregate> {
     Some(match name {
@@ -187,7 +192,7 @@ impl Resolver<'_> {
                 | SqlType::Array(_)
                 | SqlType::Char(_)),
             ) => (any.clone(), any),
-            (Aggregate::Min | Aggregate::Max, time) if time.is_time() => (time.clone(), time),
+            (Aggregate::Min | Aggregate::Max, one) if is_ordered(&one) => (one.clone(), one),
             (Aggregate::BoolAnd | Aggregate::BoolOr, _) => (SqlType::Bool, SqlType::Bool),
             (Aggregate::ArrayAgg, SqlType::Array(_) | SqlType::Record(_)) => {
                 return Err(self.outside(

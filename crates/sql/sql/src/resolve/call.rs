@@ -63,6 +63,9 @@ impl Resolver<'_> {
         if self.may_be_created(&name) {
             return Err(self.unknown_call(scope, &name, &function.args, span)?);
         }
+        if let Some(value) = self.enum_call(scope, &name, &function.args, span) {
+            return value;
+        }
         self.check_function(&name, span)?;
         if let Some(digits) = precision(&name, &function.args) {
             let time = self.call_named(scope, &name, &[], span)?;

@@ -96,6 +96,7 @@ fn check_literal(text: &str, target: &SqlType) -> Result<(), String> {
         SqlType::Float4 | SqlType::Float8 => trimmed.parse::<f64>().is_ok(),
         SqlType::Numeric(_) => is_decimal(trimmed),
         SqlType::Bool => is_truth(&trimmed.to_lowercase()),
+        SqlType::Enum(of) => of.place(text).is_some(),
         SqlType::Void | SqlType::Record(_) => false,
         _ => true,
     };

@@ -11,6 +11,7 @@ mod aggregate;
 mod call;
 mod call_place;
 pub(crate) mod coerce;
+mod enumeration;
 mod expression;
 mod from;
 mod json;
@@ -280,6 +281,9 @@ fn literal_error(expr: &Expr, target: &SqlType) -> Option<(&'static str, String)
     let is_number = !digits.is_empty() && digits.chars().all(|letter| letter.is_ascii_digit());
     if is_number && target.is_integer() {
         return Some(("22003", format!("value \"{text}\" is out of range for type {target}")));
+    }
+    if let SqlType::Enum(of) = target {
+        return Some(("22P02", of.invalid(text)));
     }
     let name = target.base();
     Some(("22P02", format!("invalid input syntax for type {name}: \"{text}\"")))

@@ -17,6 +17,7 @@ pub(crate) enum Kind {
     View,
     Sequence,
     Routine,
+    Type,
     Schema,
     Database,
 }
@@ -95,6 +96,7 @@ impl Kind {
             Self::View => "view",
             Self::Sequence => "sequence",
             Self::Routine => "function",
+            Self::Type => "type",
             Self::Schema => "schema",
             Self::Database => "database",
         }
@@ -248,6 +250,7 @@ pub(crate) fn is_object(one: &Definition) -> bool {
             | DefinitionKind::View
             | DefinitionKind::Sequence
             | DefinitionKind::Routine
+            | DefinitionKind::Type
             | DefinitionKind::Schema
     )
 }

@@ -44,6 +44,7 @@ impl Privileges {
             Kind::Table | Kind::View => Self(0b111_1111),
             Kind::Sequence => Self(Self::SELECT.0 | Self::UPDATE.0 | Self::USAGE.0),
             Kind::Routine => Self::EXECUTE,
+            Kind::Type => Self::USAGE,
             Kind::Schema => Self(Self::USAGE.0 | Self::CREATE.0),
             Kind::Database => Self(Self::CREATE.0 | Self::TEMPORARY.0 | Self::CONNECT.0),
         }
@@ -54,7 +55,7 @@ impl Privileges {
         match kind {
             Kind::Table | Kind::View | Kind::Sequence => Self::NONE,
             Kind::Routine => Self::EXECUTE,
-            Kind::Schema => Self::USAGE,
+            Kind::Schema | Kind::Type => Self::USAGE,
             Kind::Database => Self(Self::TEMPORARY.0 | Self::CONNECT.0),
         }
     }

@@ -17,6 +17,7 @@ pub(crate) mod sequences;
 pub(crate) mod snapshot;
 pub(crate) mod statistics;
 pub(crate) mod store;
+pub(crate) mod types;
 pub(crate) mod version;
 
 pub(crate) use change::Change;
@@ -48,6 +49,8 @@ pub(crate) enum DefinitionKind {
     Schema = 11,
     /// The schemas in which the names of the routine or view `table` are looked up, by number.
     SearchPath = 12,
+    /// An enumerated type, see [`types`].
+    Type = 13,
 }
 
 impl DefinitionKind {
@@ -65,6 +68,7 @@ impl DefinitionKind {
             Self::LastNumber,
             Self::Schema,
             Self::SearchPath,
+            Self::Type,
         ];
         all.into_iter().find(|kind| *kind as i64 == number)
     }

@@ -131,6 +131,7 @@ fn find(version: &Version, of: Secured<'_>) -> Option<(Object, Kind)> {
             let kind = match one.kind {
                 DefinitionKind::Table => Kind::Table,
                 DefinitionKind::View => Kind::View,
+                DefinitionKind::Type => Kind::Type,
                 _ => return None,
             };
             Some((Object::Definition(oid), kind))

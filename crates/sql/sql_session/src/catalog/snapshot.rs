@@ -1,7 +1,8 @@
 //! The catalog as a server shows it to its clients.
 
+use super::types::is_dropped;
 use super::{DefinitionKind, Version};
-use sql::{Procedure, Table};
+use sql::{Procedure, Table, Types};
 use std::sync::Arc;
 
 /// A version of the SQL catalog, which does not change.
@@ -54,6 +55,13 @@ impl CatalogSnapshot {
             table,
             rows: version.statistics.tables[at].rows,
         })
+    }
+
+    /// The enumerated types.
+    pub fn types(&self) -> Types {
+        let catalog = &self.version.catalog;
+        let present = catalog.types.iter().filter(|one| !is_dropped(&one.name));
+        Types::new(catalog.schemas.clone(), present.cloned().collect())
     }
 
     /// The functions and procedures with their numbers.

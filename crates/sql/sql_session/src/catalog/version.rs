@@ -3,6 +3,7 @@
 use super::change::EngineIndex;
 use super::schemas::{pin_sequences, read_schemas, stored_path};
 use super::sequences::{Sequence, sequences};
+use super::types::{read_types, settle};
 use super::{Definition, DefinitionKind};
 use crate::access::object::Objects;
 use crate::access::roles::Roles;
@@ -80,13 +81,16 @@ impl Parsed {
             text.push_str(&definition.body);
             text.push_str("\n;\n");
         }
-        let source = Source::new("statement", &text);
+        let schemas = read_schemas(definitions);
+        let types = read_types(definitions, &schemas);
+        let source = Source::new("statement", &text).with_types(&types.of_definitions());
         let mut catalog = sql::read_definitions(&source)
             .map_err(|errors| schema_error(errors.first(), statement, last_line))?;
-        catalog.schemas = read_schemas(definitions);
+        (catalog.schemas, catalog.types) = (schemas, types);
         let mut table_definitions = Vec::with_capacity(catalog.tables.len());
         for table in &mut catalog.tables {
             pin_sequences(table);
+            settle(table, &catalog.types);
             let is_it =
                 |one: &Definition| one.kind == DefinitionKind::Table && one.name == table.name;
             let at = definitions.iter().position(is_it);
@@ -100,6 +104,7 @@ impl Parsed {
         for view in definitions.iter().filter(|one| one.kind == DefinitionKind::View) {
             let path = stored_path(definitions, view.id);
             let source = Source::new("statement", &view.body).with_path(path);
+            let source = source.with_types(&catalog.types);
             let read = sql::read_view(&source, &catalog);
             catalog.views.push(read.map_err(|error| parse_error(&error, &view.body))?);
         }
@@ -183,7 +188,7 @@ impl Version {
         let routines = definitions.iter().filter(|one| one.kind == DefinitionKind::Routine);
         let source = |one: &Definition| {
             let path = stored_path(&definitions, one.id);
-            Source::new("statement", &one.body).with_path(path)
+            Source::new("statement", &one.body).with_path(path).with_types(&catalog.types)
         };
         let called = Routines::read(routines.clone().map(source), &catalog);
         let routines =
@@ -260,6 +265,7 @@ impl Version {
         path: &SearchPath,
     ) -> Result<VersionRoutine, SqlError> {
         let source = Source::new("statement", text).with_path(path.clone());
+        let source = source.with_types(&self.catalog.types);
         let read = sql::read_routines(&source, &self.catalog, &self.called);
         let read = read.map_err(|errors| {
             let mut error = parse_error(errors.first(), text);

@@ -13,6 +13,7 @@ pub(crate) enum Commented {
     Index(String),
     Schema(String),
     Routine(String),
+    Type(String),
     /// A column of a table or view.
     Column {
         relation: String,
@@ -49,6 +50,9 @@ impl Parser<'_> {
         if self.accept("INDEX") {
             return Ok(Commented::Index(self.relation()?));
         }
+        if self.accept("TYPE") {
+            return Ok(Commented::Type(self.relation()?));
+        }
         if self.accept("SCHEMA") {
             return Ok(Commented::Schema(self.name()?));
         }
@@ -73,7 +77,7 @@ impl Parser<'_> {
         let message = format!("COMMENT ON {what} is not supported");
         Err(SqlError::unsupported(message).hint(
             "Comments are kept for schemas, tables, columns, views, indexes, constraints, \
-             sequences, functions and procedures.",
+             sequences, types, functions and procedures.",
         ))
     }
 

@@ -22,6 +22,9 @@ impl Parser<'_> {
         if self.accept("VIEW") {
             return self.create_view(replaces);
         }
+        if self.accept("TYPE") {
+            return self.create_type();
+        }
         if self.accept("SEQUENCE") {
             let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
             return Ok(Command::CreateSequence { name: self.relation()?, if_not_exists });
@@ -45,6 +48,8 @@ impl Parser<'_> {
                 self.create_schema()
             }
             "TABLESPACE" | "EXTENSION" | "STATISTICS" => Ok(ignored(&format!("CREATE {what}"))),
+            "DOMAIN" => Err(SqlError::unsupported("domains are not supported")
+                .hint("Give the columns the type of the domain, and CHECK constraints.")),
             "TEMP" | "TEMPORARY" | "GLOBAL" | "LOCAL" => {
                 Err(SqlError::unsupported("temporary tables are not supported"))
             }
@@ -157,6 +162,8 @@ impl Parser<'_> {
             DropKind::Sequence
         } else if self.accept("VIEW") {
             DropKind::View
+        } else if self.accept("TYPE") {
+            DropKind::Type
         } else {
             let what = self.peek().map_or("", |token| token.text).to_uppercase();
             self.at = self.tokens.len();
@@ -196,6 +203,9 @@ impl Parser<'_> {
             let to = self.name()?;
             self.expect_end()?;
             return Ok(Command::RenameSchema { name, to });
+        }
+        if self.accept("TYPE") {
+            return self.alter_type();
         }
         if self.accept("SEQUENCE") {
             return match self.tokens.iter().any(|token| token.is_word("OWNED")) {

@@ -39,6 +39,7 @@ pub(crate) enum OwnedKind {
     View,
     Sequence,
     Routine,
+    Type,
     Schema,
     Database,
 }
@@ -152,6 +153,7 @@ impl Parser<'_> {
             ("FUNCTION", "ALTER FUNCTION", OwnedKind::Routine),
             ("PROCEDURE", "ALTER PROCEDURE", OwnedKind::Routine),
             ("ROUTINE", "ALTER ROUTINE", OwnedKind::Routine),
+            ("TYPE", "ALTER TYPE", OwnedKind::Type),
             ("SCHEMA", "ALTER SCHEMA", OwnedKind::Schema),
             ("DATABASE", "ALTER DATABASE", OwnedKind::Database),
         ];

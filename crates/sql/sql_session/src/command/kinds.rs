@@ -1,6 +1,8 @@
 //! Statements by their kind, and the parts of commands.
 
-use super::{AdvisoryCall, Commented, GrantCommand, OwnedKind, RoleCommand, RoleSpec, SleepCall};
+use super::{
+    AdvisoryCall, Commented, GrantCommand, OwnedKind, RoleCommand, RoleSpec, SleepCall, TypeChange,
+};
 use crate::copy::CopyStatement;
 use txn::Isolation;
 
@@ -112,6 +114,16 @@ pub(crate) enum Command {
         columns: Vec<String>,
         query: String,
     },
+    /// `CREATE TYPE ... AS ENUM`
+    CreateEnum {
+        name: String,
+        labels: Vec<String>,
+    },
+    /// `ALTER TYPE`
+    AlterType {
+        name: String,
+        change: TypeChange,
+    },
     AlterTable {
         table: String,
         if_exists: bool,
@@ -221,6 +233,7 @@ pub(crate) enum DropKind {
     Routine,
     Sequence,
     View,
+    Type,
 }
 
 /// The characteristics of a transaction that `BEGIN` and `SET TRANSACTION` give.

@@ -9,6 +9,7 @@ mod maintenance;
 mod role;
 mod setting;
 mod sleep;
+mod types;
 
 pub(crate) use advisory::{AdvisoryCall, AdvisoryFunction, Argument};
 pub(crate) use comment::Commented;
@@ -19,6 +20,7 @@ pub(crate) use kinds::{
 };
 pub(crate) use role::{RoleCommand, RoleOption, RoleSpec};
 pub(crate) use sleep::{SleepCall, SleepTime, seconds as sleep_seconds};
+pub(crate) use types::{Neighbour, TypeChange};
 
 use crate::copy::parse_copy;
 use crate::cursor::{parse_close, parse_declare, parse_fetch};

@@ -3,6 +3,7 @@
 
 use super::SqlSession;
 use super::copying::{Copying, no_copy};
+use super::labels::labelled;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::RowSet;
@@ -39,7 +40,8 @@ impl<H: Host> SqlSession<H> {
         }
         let none = RowSet::new(out.types().len());
         out.count += out.rows.len() as u64;
-        let rows = std::mem::replace(&mut out.rows, none);
+        let mut rows = std::mem::replace(&mut out.rows, none);
+        labelled(&mut rows, out.types().iter(), &self.version());
         out.at = 0;
         self.copying = Some(Copying::Out(out));
         Ok(Some(rows))
@@ -84,6 +86,7 @@ fn assigned(values: Vec<Value>, types: &[SqlType]) -> Result<Vec<Value>, SqlErro
                 SqlType::Varchar(Some(_))
                     | SqlType::Char(Some(_))
                     | SqlType::Numeric(_)
+                    | SqlType::Enum(_)
                     | SqlType::Array(_)
             );
         if value.is_null() || !is_limited {

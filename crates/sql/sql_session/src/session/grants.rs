@@ -198,6 +198,7 @@ impl<H: Host> SqlSession<H> {
         let target = match kind {
             OwnedKind::Sequence => sequence(version, name),
             OwnedKind::Routine => routine(version, name),
+            OwnedKind::Type => type_target(version, name),
             OwnedKind::Schema => schema(version, name),
             OwnedKind::Database => self.database_target(name),
             // As in PostgreSQL, ALTER TABLE also takes views and sequences.
@@ -258,7 +259,9 @@ impl<H: Host> SqlSession<H> {
             Ok(target) => Err(not_owner(&kind_word(version, &target), &target.name)),
         };
         match command {
-            Command::CreateTable { name, .. } | Command::CreateSequence { name, .. } => {
+            Command::CreateTable { name, .. }
+            | Command::CreateEnum { name, .. }
+            | Command::CreateSequence { name, .. } => {
                 require_schema(version, role, schema_of(name))
             }
             Command::CreateSchema { .. } => self.require_database(version, role),
@@ -272,6 +275,7 @@ impl<H: Host> SqlSession<H> {
             Command::SetSchema { kind, name, schema: to, .. } => {
                 require_owner(match kind {
                     OwnedKind::Routine => routine(version, name),
+                    OwnedKind::Type => type_target(version, name),
                     _ => relation(version, name),
                 })?;
                 match version.catalog.schemas.find(to) {
@@ -287,6 +291,7 @@ impl<H: Host> SqlSession<H> {
                 require_schema(version, role, schema_of(name))?;
                 require_owner(routine(version, name))
             }
+            Command::AlterType { name, .. } => require_owner(type_target(version, name)),
             Command::CreateIndex { table, .. } => require_owner(relation(version, table)),
             Command::AlterTable { table, .. } => require_owner(relation(version, table)),
             Command::AlterIndex { index, .. } => check_index(version, role, index),
@@ -294,19 +299,15 @@ impl<H: Host> SqlSession<H> {
                 DropKind::Table | DropKind::View => require_owner(relation(version, name)),
                 DropKind::Sequence => require_owner(sequence(version, name)),
                 DropKind::Routine => require_owner(routine(version, name)),
+                DropKind::Type => require_owner(type_target(version, name)),
                 DropKind::Index => check_index(version, role, name),
             }),
-            Command::Comment { on, .. } => match on {
-                Commented::Table(name)
-                | Commented::View(name)
-                | Commented::Column { relation: name, .. }
-                | Commented::Constraint { table: name, .. } => {
-                    require_owner(relation(version, name))
-                }
-                Commented::Sequence(name) => require_owner(sequence(version, name)),
-                Commented::Routine(name) => require_owner(routine(version, name)),
-                Commented::Schema(name) => require_owner(schema(version, name)),
-                Commented::Index(name) => check_index(version, role, name),
+            Command::Comment { on, .. } => match commented(version, on) {
+                Some(target) => require_owner(target),
+                None => match on {
+                    Commented::Index(name) => check_index(version, role, name),
+                    _ => Ok(()),
+                },
             },
             _ => Ok(()),
         }
@@ -400,6 +401,7 @@ fn target_of(one: &Definition) -> Target {
         DefinitionKind::View => Kind::View,
         DefinitionKind::Sequence => Kind::Sequence,
         DefinitionKind::Routine => Kind::Routine,
+        DefinitionKind::Type => Kind::Type,
         DefinitionKind::Schema => Kind::Schema,
         _ => Kind::Table,
     };
@@ -432,6 +434,26 @@ fn routine(version: &Version, name: &str) -> Result<Target, SqlError> {
     find(version, name, &[DefinitionKind::Routine]).ok_or_else(|| {
         SqlError::new("42883", format!("could not find a function named \"{name}\""))
     })
+}
+
+/// The object whose owner may comment; `None` for an index.
+fn commented(version: &Version, on: &Commented) -> Option<Result<Target, SqlError>> {
+    Some(match on {
+        Commented::Table(name)
+        | Commented::View(name)
+        | Commented::Column { relation: name, .. }
+        | Commented::Constraint { table: name, .. } => relation(version, name),
+        Commented::Sequence(name) => sequence(version, name),
+        Commented::Routine(name) => routine(version, name),
+        Commented::Type(name) => type_target(version, name),
+        Commented::Schema(name) => schema(version, name),
+        Commented::Index(_) => return None,
+    })
+}
+
+fn type_target(version: &Version, name: &str) -> Result<Target, SqlError> {
+    let found = find(version, name, &[DefinitionKind::Type]);
+    found.ok_or_else(|| SqlError::new("42704", format!("type \"{name}\" does not exist")))
 }
 
 fn schema(version: &Version, name: &str) -> Result<Target, SqlError> {

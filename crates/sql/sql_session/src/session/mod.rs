@@ -44,6 +44,7 @@ mod dynamic;
 mod explain;
 pub(crate) mod grants;
 mod identity;
+mod labels;
 mod named;
 mod named_texts;
 mod open;
@@ -59,6 +60,7 @@ mod sleep;
 mod style;
 mod timeouts;
 mod transaction;
+mod type_names;
 mod units;
 mod utility;
 mod view;
@@ -348,7 +350,9 @@ impl<H: Host> SqlSession<H> {
             let exists = self.require_role();
             self.noted(exists)?;
         }
-        let parameters = prepared.constants().unwrap_or(parameters);
+        let placed = self.placed(prepared, parameters);
+        let placed = self.noted(placed)?;
+        let parameters = prepared.constants().unwrap_or(&placed);
         self.start_timers();
         if self.has_open() && !(keeps_open(command) || ends) {
             self.finish_open().await?;

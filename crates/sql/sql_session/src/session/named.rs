@@ -8,16 +8,17 @@ use super::SqlSession;
 use crate::catalog::described::quoted as shown_name;
 use crate::catalog::schemas::split_name;
 use crate::catalog::{DefinitionKind, Version};
-use crate::command::{Command, Commented, DropKind, GrantTarget, OwnedKind, no_schema};
+use crate::command::{Command, Commented, DropKind, GrantTarget, OwnedKind, TypeChange, no_schema};
 use crate::copy::CopySource;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::lexer::{Kind, Token, characters, tokens};
 use crate::session::rewrite::quoted;
+use crate::session::type_names::type_names;
 use sql::SearchPath;
 use sql::namespace::{
-    self, beside, full_name, is_marked, nowhere, own_name, replace_schemas, unpinned_name,
-    written_parts,
+    self, beside, full_name, is_marked, nowhere, own_name, replace_schemas, type_number,
+    unpinned_name, written_parts,
 };
 use std::sync::Arc;
 
@@ -87,7 +88,10 @@ impl<H: Host> SqlSession<H> {
 pub(super) fn shown_in(version: &Version, path: &SearchPath, text: &str) -> String {
     let is_missing = text.starts_with("relation \"") && text.ends_with("\" does not exist");
     let shown = |schema: i64, before: &str, behind: &str| {
-        let name: String = behind.chars().take_while(|one| is_of_name(*one)).collect();
+        let name: String = match behind.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+            Some((quoted, _)) => quoted.to_owned(),
+            None => behind.chars().take_while(|one| is_of_name(*one)).collect(),
+        };
         let is_quoted = before.ends_with('"') || before.ends_with('`');
         let Some(of) = version.catalog.schemas.name(schema) else { return String::new() };
         match is_quoted {
@@ -132,7 +136,10 @@ fn is_of_name(letter: char) -> bool {
 
 /// Whether the path finds the relation or routine with this name in this schema.
 fn is_visible(version: &Version, path: &SearchPath, schema: i64, name: &str) -> bool {
-    let exists = |full: &str| version.has_relation(full) || has_routine(version, full);
+    let exists = |full: &str| {
+        let is_type = version.catalog.types.get(full).is_some();
+        is_type || version.has_relation(full) || has_routine(version, full)
+    };
     let found = version
         .catalog
         .schemas
@@ -207,6 +214,10 @@ impl Namer<'_> {
         self.find(name, &|full| self.version.has_relation(full))
     }
 
+    fn type_name(&self, name: &mut String) -> Result<(), SqlError> {
+        self.find(name, &|full| self.version.catalog.types.get(full).is_some())
+    }
+
     fn routine(&self, name: &mut String) -> Result<(), SqlError> {
         self.find(name, &|full| has_routine(self.version, full))
     }
@@ -218,6 +229,7 @@ impl Namer<'_> {
     fn owned(&self, kind: OwnedKind, name: &mut String) -> Result<(), SqlError> {
         match kind {
             OwnedKind::Routine => self.routine(name),
+            OwnedKind::Type => self.type_name(name),
             OwnedKind::Relation | OwnedKind::View | OwnedKind::Sequence => self.relation(name),
             OwnedKind::Schema | OwnedKind::Database => Ok(()),
         }
@@ -251,8 +263,19 @@ impl Namer<'_> {
         match command {
             Command::CreateTable { name, .. }
             | Command::CreateSequence { name, .. }
-            | Command::CreateView { name, .. }
+            | Command::CreateEnum { name, .. }
             | Command::CreateRoutine { name, .. } => self.create(name),
+            Command::CreateView { name, query, .. } => {
+                *query = self.with_types(query)?;
+                self.create(name)
+            }
+            Command::AlterType { name, change } => {
+                self.type_name(name)?;
+                if let TypeChange::Rename(to) = change {
+                    *to = beside(name, to);
+                }
+                Ok(())
+            }
             Command::CreateTableAs(table) => self.create(&mut table.name),
             Command::CreateIndex { name, table, .. } => {
                 self.relation(table)?;
@@ -272,6 +295,7 @@ impl Namer<'_> {
             Command::Drop { kind: DropKind::Routine, names, .. } => {
                 self.each(names, OwnedKind::Routine)
             }
+            Command::Drop { kind: DropKind::Type, names, .. } => self.each(names, OwnedKind::Type),
             Command::Drop { names, .. } => self.each(names, OwnedKind::Relation),
             Command::Truncate { tables, .. }
             | Command::Analyze { tables, .. }
@@ -308,6 +332,7 @@ impl Namer<'_> {
                 Ok(())
             }
             Commented::Routine(name) => self.routine(name),
+            Commented::Type(name) => self.type_name(name),
             Commented::Schema(_) => Ok(()),
         }
     }
@@ -345,6 +370,7 @@ impl Namer<'_> {
         if !is_routine {
             self.references(&tokens, own, &mut replaced);
             self.sequences(&tokens, &mut replaced);
+            self.types(&tokens, &mut replaced);
         }
         Ok(written(text, replaced))
     }
@@ -362,6 +388,26 @@ impl Namer<'_> {
                 replaced.push((range, quoted(&full)));
             }
         }
+    }
+
+    /// The types of columns and casts: a definition has their numbers.
+    fn types(&self, tokens: &[Token<'_>], replaced: &mut Vec<Replaced>) {
+        let types = &self.version.catalog.types;
+        if types.iter().next().is_none() {
+            return;
+        }
+        for (range, parts) in type_names(tokens) {
+            if let Some(of) = types.find(self.path, &parts) {
+                replaced.push((range, quoted(&type_number(of.oid))));
+            }
+        }
+    }
+
+    /// A query with the numbers of types.
+    fn with_types(&self, query: &str) -> Result<String, SqlError> {
+        let (tokens, mut replaced) = (tokens(query)?, Vec::new());
+        self.types(&tokens, &mut replaced);
+        Ok(written(query, replaced).text)
     }
 
     /// The sequences of `nextval('name')`.

@@ -7,6 +7,7 @@
 //!
 //! Decision: docs/decisions/0343-rows-are-sent-while-a-query-runs.md
 
+use super::labels::labelled;
 use super::query::taken;
 use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
@@ -163,7 +164,11 @@ impl<H: Host> SqlSession<H> {
                 return Err(error);
             }
         }
-        let rows = open.take(most);
+        let mut rows = open.take(most);
+        if let PlannedAction::Query(query) = &open.planned.action {
+            let fields = query.query.outputs();
+            labelled(&mut rows, fields.iter().map(|field| &field.sql_type), &open.version);
+        }
         if open.waiting() > 0 || open.paused.is_some() {
             self.queries.insert(query, open);
             return Ok(Fetched { rows, has_ended: false });

@@ -143,7 +143,7 @@ impl Prepared {
         identity: &Identity,
     ) -> Result<Self, SqlError> {
         let command = parse(text)?;
-        let declared = types.iter().map(|&oid| declared_type(oid));
+        let declared = types.iter().map(|&oid| declared_type(oid, version));
         let declared = declared.collect::<Result<Vec<_>, _>>()?;
         match command {
             Command::Query | Command::Call => match written_out(text) {
@@ -371,7 +371,14 @@ fn narrow(
     (is_same && is_cheaper).then(|| (types, Arc::new(narrow)))
 }
 
-fn declared_type(oid: u32) -> Result<SqlType, SqlError> {
+fn declared_type(oid: u32, version: &Version) -> Result<SqlType, SqlError> {
+    let types = &version.catalog.types;
+    if let Some(of) = types.numbered(oid) {
+        return Ok(SqlType::Enum(of.clone()));
+    }
+    if let Some(of) = oid::element_of_enum(oid).and_then(|oid| types.numbered(oid)) {
+        return Ok(SqlType::Array(Box::new(SqlType::Enum(of.clone()))));
+    }
     oid::to_type(oid).ok_or_else(|| {
         SqlError::unsupported(format!("parameters of the type with OID {oid} are not supported"))
     })

@@ -97,14 +97,15 @@ impl<H: Host> SqlSession<H> {
         prepared: &Prepared,
         parameters: &[Value],
     ) -> Result<Outcome, SqlError> {
-        match self.block.take() {
+        let outcome = match self.block.take() {
             None => self.run_alone(prepared, parameters).await,
             Some(mut block) => {
                 let ran = self.run_in_block(&mut block, prepared, parameters).await;
                 self.block = Some(block);
                 ran
             }
-        }
+        };
+        outcome.map(|outcome| self.with_labels(prepared, outcome))
     }
 
     /// Runs a statement as a transaction of its own, and retries it after conflicts.

@@ -248,13 +248,15 @@ impl<H: Host> SqlSession<H> {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new("42P05", message));
         }
+        let version = self.version();
         let oids = types.iter().map(|name| {
-            let sql_type = sql::read_type(name)
+            let source = sql::Source::new("type", name).with_path(self.path_in(&version));
+            let sql_type = sql::read_type(&source.with_types(&version.catalog.types))
                 .map_err(|error| crate::parse_error::parse_error(&error, name))?;
             Ok(crate::oid::of_type(&sql_type))
         });
         let oids = oids.collect::<Result<Vec<u32>, SqlError>>()?;
-        let prepared = Prepared::new(text, &oids, &self.version(), &self.identity)?;
+        let prepared = Prepared::new(text, &oids, &version, &self.identity)?;
         self.named.insert(name.to_owned(), prepared);
         Ok(done("PREPARE"))
     }
@@ -280,13 +282,14 @@ impl<H: Host> SqlSession<H> {
             let parts = given
                 .iter()
                 .zip(wanted)
-                .map(|(part, wanted)| format!("CAST(({part}) AS {wanted})"));
+                .map(|(part, wanted)| format!("CAST(({part}) AS {})", wanted.written()));
             let text = format!("SELECT {}", parts.collect::<Vec<_>>().join(", "));
             let select = Prepared::inside(&text, &self.version(), &self.identity)?;
             if let Outcome::Rows { rows, .. } = self.run_query(&select, &[]).await? {
                 values.extend(rows.iter().next().unwrap_or_default().iter().cloned());
             }
         }
+        let values = self.placed(&prepared, &values)?;
         match prepared.inner.command {
             Command::Query | Command::Call => self.run_query(&prepared, &values).await,
             _ => Box::pin(self.run_command(&prepared)).await,

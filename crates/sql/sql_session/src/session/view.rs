@@ -1,6 +1,7 @@
 //! The session as the system catalog shows it.
 
 use super::SqlSession;
+use super::named::shown_in;
 use crate::access::role::Role;
 use crate::catalog::schemas::stored_path;
 use crate::catalog::{Definition, DefinitionKind, Version};
@@ -51,7 +52,7 @@ impl<H: Host> SqlSession<H> {
             let view = version.catalog.view(&one.name)?;
             let printed = view_text(&version.catalog, &view.query, &view.columns, Some(&shown));
             let query = printed.unwrap_or_else(|| written_query(&version, one, &shown));
-            Some((one.id, view.clone(), query))
+            Some((one.id, view.clone(), shown_in(&version, &path, &query)))
         });
         views.collect()
     }

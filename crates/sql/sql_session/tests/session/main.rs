@@ -5,6 +5,7 @@ mod catalog;
 mod caught;
 mod copies;
 mod dynamic;
+mod enums;
 mod explain;
 mod grants;
 mod interrupts;

@@ -19,6 +19,7 @@ const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
 const SCHEMAS: &str = include_str!("schemas.sql");
+const ENUMS: &str = include_str!("enums.sql");
 const SPELLINGS: &str = include_str!("spellings.sql");
 const STYLES: &str = include_str!("styles.sql");
 /// Stored types, one script each.
@@ -102,6 +103,11 @@ fn identity_columns_are_those_of_postgresql() {
 #[test]
 fn schemas_are_those_of_postgresql() {
     compare(SCHEMAS);
+}
+
+#[test]
+fn enumerated_types_are_those_of_postgresql() {
+    compare(ENUMS);
 }
 
 #[test]

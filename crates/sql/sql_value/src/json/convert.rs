@@ -19,6 +19,7 @@ pub fn of_value(value: &Value, sql_type: &SqlType) -> Result<Json> {
         (Value::Json(json), _) => (**json).clone(),
         (Value::Bool(truth), _) => Json::Bool(*truth),
         (Value::Text(text), SqlType::Json) => parse(text)?,
+        (value, SqlType::Enum(_)) => Json::Text(output::text(value, sql_type)),
         (Value::Int(_) | Value::Numeric(_) | Value::Float(_), _) => number_of(value, sql_type)?,
         (Value::Array(values), SqlType::Array(element)) => {
             Json::Array(values.iter().map(|value| of_value(value, element)).collect::<Result<_>>()?)
@@ -63,6 +64,7 @@ pub fn print_value(value: &Value, sql_type: &SqlType, out: &mut CompactString) {
         (Value::Bool(truth), _) => out.push_str(if *truth { "true" } else { "false" }),
         (Value::Json(json), _) => super::print(json, out),
         (Value::Text(text), SqlType::Json) => out.push_str(text),
+        (value, SqlType::Enum(_)) => quote(&output::text(value, sql_type), out),
         (Value::Int(_) | Value::Numeric(_) | Value::Float(_), _) => {
             let text = output::text(value, sql_type);
             match text.ends_with(|last: char| last.is_ascii_digit()) {

@@ -4,6 +4,7 @@ use super::super::details::has_digest;
 use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::create::{exists, relation_exists};
+use super::types::refuse_type_name;
 use super::view::{follow_tables, refuse_changed_columns};
 use super::{Edited, no_table};
 use crate::catalog::version::Parsed;
@@ -82,6 +83,9 @@ impl<H: Host> SqlSession<H> {
         }
         if let Some(renamed) = change.renamed.as_ref().filter(|to| relation_exists(version, to)) {
             return Err(exists(renamed));
+        }
+        if let Some(renamed) = &change.renamed {
+            refuse_type_name(version, renamed)?;
         }
         let parsed = follow_tables(version, &mut definitions, text)?;
         refuse_changed_columns(version, &parsed, owner.id)?;

@@ -1,6 +1,7 @@
 //! `COMMENT ON`: a comment is a definition of its own, which belongs to a table, view, sequence or
 //! routine. Its name says which part of that it is about.
 
+use super::types::no_type;
 use super::{Edited, no_table};
 use crate::access::object::is_object;
 use crate::catalog::{Definition, DefinitionKind, Version};
@@ -66,18 +67,18 @@ fn commented(version: &Version, on: &Commented) -> Result<(i64, CommentPart), Sq
         let is_it = |one: &&Definition| one.kind == kind && one.name == *name;
         version.definitions.iter().find(is_it).map(|one| one.id)
     };
+    let found = |kind, name: &str| named(kind, name).map(|id| (id, CommentPart::Whole));
     let whole = |kind, what: &str, name: &str| {
-        let found = named(kind, name).map(|id| (id, CommentPart::Whole));
-        found.ok_or_else(|| other_kind(version, what, name))
+        found(kind, name).ok_or_else(|| other_kind(version, what, name))
     };
     match on {
         Commented::Table(name) => whole(DefinitionKind::Table, "table", name),
         Commented::View(name) => whole(DefinitionKind::View, "view", name),
         Commented::Sequence(name) => whole(DefinitionKind::Sequence, "sequence", name),
         Commented::Routine(name) => {
-            let found = named(DefinitionKind::Routine, name).map(|id| (id, CommentPart::Whole));
-            found.ok_or_else(|| no_table("function", name))
+            found(DefinitionKind::Routine, name).ok_or_else(|| no_table("function", name))
         }
+        Commented::Type(name) => found(DefinitionKind::Type, name).ok_or_else(|| no_type(name)),
         Commented::Schema(name) => {
             let id = version.catalog.schemas.find(name).ok_or_else(|| no_schema(name))?;
             Ok((id, CommentPart::Whole))

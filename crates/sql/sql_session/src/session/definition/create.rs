@@ -3,6 +3,7 @@
 use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::Edited;
+use super::types::refuse_type_name;
 use crate::catalog::described::given_path;
 use crate::catalog::schemas::store_path;
 use crate::catalog::version::Parsed;
@@ -37,6 +38,7 @@ impl<H: Host> SqlSession<H> {
         if version.catalog.view(name).is_some() {
             return Err(exists(name));
         }
+        refuse_type_name(version, name)?;
         let id = version.next_id();
         definitions.push(Definition {
             id,
@@ -183,6 +185,7 @@ pub(super) fn create_routine(
         _ => path.clone(),
     };
     let source = sql::Source::new("statement", text).with_path(path.clone());
+    let source = source.with_types(&version.catalog.types);
     // It may call itself.
     let called = version.called.with(source.clone(), &version.catalog);
     let signature = match checks_body {

@@ -49,7 +49,8 @@ impl<H: Host> SqlSession<H> {
             .iter()
             .enumerate()
             .map(|(at, field)| quoted(table.columns.get(at).unwrap_or(&field.name)));
-        let columns = names.zip(&fields).map(|(name, field)| format!("{name} {}", field.sql_type));
+        let columns =
+            names.zip(&fields).map(|(name, field)| format!("{name} {}", field.sql_type.written()));
         let columns = columns.collect::<Vec<_>>().join(", ");
         let text = format!("CREATE TABLE {} ({columns})", quoted(&table.name));
         let command = Command::CreateTable { name: pinned_name(&table.name), if_not_exists: false };

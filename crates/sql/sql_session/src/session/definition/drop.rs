@@ -203,6 +203,7 @@ impl DropKind {
             Self::Routine => DefinitionKind::Routine,
             Self::Sequence => DefinitionKind::Sequence,
             Self::View => DefinitionKind::View,
+            Self::Type => DefinitionKind::Type,
         }
     }
 
@@ -213,6 +214,7 @@ impl DropKind {
             Self::Routine => "function",
             Self::Sequence => "sequence",
             Self::View => "view",
+            Self::Type => "type",
         }
     }
 
@@ -223,6 +225,7 @@ impl DropKind {
             Self::Routine => "DROP FUNCTION",
             Self::Sequence => "DROP SEQUENCE",
             Self::View => "DROP VIEW",
+            Self::Type => "DROP TYPE",
         }
     }
 }

@@ -14,6 +14,7 @@
 //! drop     DROP, TRUNCATE
 //! comment  COMMENT ON
 //! schema   CREATE, DROP, ALTER SCHEMA, SET SCHEMA
+//! types    CREATE, DROP, ALTER TYPE
 //! view     CREATE VIEW, and what views depend on
 //! apply    tables and indexes of the engine
 //! ```
@@ -27,6 +28,7 @@ mod create;
 mod create_as;
 mod drop;
 mod schema;
+mod types;
 mod view;
 
 use super::named::definition_text;
@@ -37,8 +39,9 @@ use crate::catalog::change::Replaced;
 use crate::catalog::numbers::remember_last;
 use crate::catalog::schemas::forget_paths;
 use crate::catalog::store::sequence_owners;
+use crate::catalog::types::forget_types;
 use crate::catalog::{Change, Definition, DefinitionKind, Version, physical_name};
-use crate::command::Command;
+use crate::command::{Command, DropKind};
 use crate::error::{Severity, SqlError};
 use crate::host::Host;
 use crate::outcome::Outcome;
@@ -72,6 +75,13 @@ impl Edited {
         };
         all.len() >= count && all[..count] == before.definitions && all[count..].iter().all(is_new)
     }
+}
+
+/// Removes what belongs to objects that are gone.
+fn forget_gone(definitions: &mut Vec<Definition>) {
+    forget_comments(definitions);
+    forget_paths(definitions);
+    forget_types(definitions);
 }
 
 /// The end of a transaction that has changed the catalog.
@@ -151,6 +161,11 @@ impl<H: Host> SqlSession<H> {
             Command::AlterIndex { index, if_exists, to } => {
                 self.rename_index(block, &version, (index, to), *if_exists, text)?
             }
+            Command::CreateEnum { .. }
+            | Command::AlterType { .. }
+            | Command::Drop { kind: DropKind::Type, .. } => {
+                self.change_types(block, &version, command)?
+            }
             Command::Drop { kind, names, if_exists, cascade } => {
                 self.drop_objects(block, &version, (*kind, names), *if_exists, *cascade)?
             }
@@ -181,8 +196,7 @@ impl<H: Host> SqlSession<H> {
             Command::Role(command) => self.change_roles(&version, command)?,
             _ => return Err(SqlError::unsupported("this command is not supported")),
         };
-        forget_comments(&mut edited.definitions);
-        forget_paths(&mut edited.definitions);
+        forget_gone(&mut edited.definitions);
         let tag = edited.tag;
         follow(&version.definitions, &mut edited.definitions, self.acting_role(&version));
         remember_last(&version.definitions, &mut edited.definitions);

@@ -5,6 +5,7 @@ use super::super::rewrite::quoted;
 use super::super::{Block, SqlSession};
 use super::alter::alteration;
 use super::create::exists;
+use super::types::set_type_schema;
 use super::view::follow_tables;
 use super::{Edited, no_table};
 use crate::access::object::{Access, Object, store};
@@ -33,6 +34,9 @@ impl<H: Host> SqlSession<H> {
                 self.drop_schemas(block, version, names, *if_exists, *cascade)
             }
             Command::RenameSchema { name, to } => self.rename_schema(version, name, to),
+            Command::SetSchema { kind: OwnedKind::Type, name, schema, .. } => {
+                set_type_schema(version, name, schema)
+            }
             Command::SetSchema { kind, name, if_exists, schema, tag } => {
                 self.set_schema(block, version, (*kind, name), (schema, *if_exists), tag)
             }
@@ -148,7 +152,8 @@ impl<H: Host> SqlSession<H> {
             let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
             return Err(SqlError::new("2BP01", message).detail(detail).hint(hint));
         }
-        let mut definitions = self.without_objects(block, version, &objects)?;
+        let Edited { mut definitions, rewritten, .. } =
+            self.without_objects(block, version, &objects)?;
         for (id, _) in gone {
             definitions.retain(|one| one.id != id || one.kind != DefinitionKind::Schema);
             if id == PUBLIC {
@@ -166,7 +171,7 @@ impl<H: Host> SqlSession<H> {
                 });
             }
         }
-        Ok(Edited::new(definitions, "DROP SCHEMA"))
+        Ok(Edited { rewritten, ..Edited::new(definitions, "DROP SCHEMA") })
     }
 
     /// Drops all objects of schemas: views, tables, sequences and routines.
@@ -175,7 +180,7 @@ impl<H: Host> SqlSession<H> {
         block: &mut Block<H::Env>,
         version: &Version,
         objects: &[Definition],
-    ) -> Result<Vec<Definition>, SqlError> {
+    ) -> Result<Edited, SqlError> {
         let own: Vec<String> =
             objects.iter().map(|one| format!("{} {}", described(version, one), one.name)).collect();
         let others = self.notices.len();
@@ -198,6 +203,8 @@ impl<H: Host> SqlSession<H> {
             definitions =
                 self.drop_from(block, version, definitions, (drop, &names), (false, true))?;
         }
+        let (types, options) = (names(DefinitionKind::Type), (false, true));
+        let edited = self.drop_types(block, version, definitions, &types, options)?;
         // One notice for all that goes, as in PostgreSQL.
         let mut lines: Vec<String> =
             own.iter().map(|one| format!("drop cascades to {one}")).collect();
@@ -220,7 +227,7 @@ impl<H: Host> SqlSession<H> {
                 }
             }
         }
-        Ok(definitions)
+        Ok(edited)
     }
 
     fn rename_schema(&self, version: &Version, name: &str, to: &str) -> Result<Edited, SqlError> {
@@ -342,6 +349,7 @@ fn objects_in(version: &Version, schemas: &[(i64, &str)]) -> Vec<Definition> {
             DefinitionKind::View,
             DefinitionKind::Sequence,
             DefinitionKind::Routine,
+            DefinitionKind::Type,
         ];
         kinds.contains(&one.kind) && schemas.iter().any(|(id, _)| *id == schema_of(&one.name))
     };
@@ -352,6 +360,7 @@ fn objects_in(version: &Version, schemas: &[(i64, &str)]) -> Vec<Definition> {
 fn described(version: &Version, one: &Definition) -> &'static str {
     match one.kind {
         DefinitionKind::View => "view",
+        DefinitionKind::Type => "type",
         DefinitionKind::Sequence => "sequence",
         DefinitionKind::Routine => {
             let of = version.routines.iter().find(|routine| routine.id == one.id);

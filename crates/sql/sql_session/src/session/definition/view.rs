@@ -7,6 +7,7 @@ use super::super::SqlSession;
 use super::super::rewrite::quoted;
 use super::Edited;
 use super::create::{exists, relation_exists};
+use super::types::refuse_type_name;
 use crate::catalog::schemas::store_path;
 use crate::catalog::version::Parsed;
 use crate::catalog::{Definition, DefinitionKind, Version};
@@ -30,6 +31,7 @@ pub(super) fn create_view(
     text: &str,
 ) -> Result<Edited, SqlError> {
     let old = version.catalog.view(name);
+    refuse_type_name(version, name)?;
     if relation_exists(version, name) && !(replaces && old.is_some()) {
         return Err(exists(name));
     }
@@ -37,6 +39,7 @@ pub(super) fn create_view(
     let own = statement(name, &names, query);
     let read = |text: &str| {
         let source = Source::new("statement", text).with_path(path.clone());
+        let source = source.with_types(&version.catalog.types);
         sql::read_view(&source, &version.catalog)
     };
     // The error has the place in the text of the client.
@@ -89,7 +92,8 @@ fn printed(catalog: &Catalog, view: &View) -> Option<String> {
     let names: Vec<String> = view.columns.iter().map(|column| quoted(&column.name)).collect();
     let text =
         statement(&view.name, &names, &view_text(catalog, &view.query, &view.columns, None)?);
-    let again = sql::read_view(&Source::new("statement", &text), catalog).ok()?;
+    let source = Source::new("statement", &text).with_types(&catalog.types);
+    let again = sql::read_view(&source, catalog).ok()?;
     let is_same = again.columns == view.columns
         && without_kinds(again.query) == without_kinds(view.query.clone());
     is_same.then_some(text)

@@ -204,6 +204,7 @@ fn world<H: Host<Env = LocalEnv>>(session: &SqlSession<H>) -> World {
     World {
         schemas,
         path,
+        types: session.catalog().types(),
         tables: tables.collect(),
         views: views.collect(),
         routines: session.catalog().routines().map(|(oid, _)| i64::from(oid)).collect(),

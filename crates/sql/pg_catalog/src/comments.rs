@@ -10,6 +10,7 @@ const PG_CLASS: i64 = 1259;
 const PG_CONSTRAINT: i64 = 2606;
 const PG_PROC: i64 = 1255;
 const PG_NAMESPACE: i64 = 2615;
+const PG_TYPE: i64 = 1247;
 
 /// A row of `pg_description`.
 pub(crate) struct Description<'w> {
@@ -47,6 +48,9 @@ impl World {
         let (object, class, column) = match part {
             CommentPart::Whole if self.routines.contains(&owner) => (owner, PG_PROC, 0),
             CommentPart::Whole if self.schemas.name(owner).is_some() => (owner, PG_NAMESPACE, 0),
+            CommentPart::Whole if self.types.numbered(owner as u32).is_some() => {
+                (owner, PG_TYPE, 0)
+            }
             CommentPart::Whole => (owner, PG_CLASS, 0),
             CommentPart::Column(number) => {
                 let at = match table {
@@ -78,6 +82,7 @@ impl World {
             Some("pg_constraint") => Some(PG_CONSTRAINT),
             Some("pg_proc") => Some(PG_PROC),
             Some("pg_namespace") => Some(PG_NAMESPACE),
+            Some("pg_type") => Some(PG_TYPE),
             Some(_) => return None,
         };
         let is_it = |one: &Description<'_>| {

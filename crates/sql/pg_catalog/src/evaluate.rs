@@ -421,7 +421,7 @@ impl Context<'_> {
     fn object_by_name(&self, name: &str, kind: u32) -> Result<Value, SqlError> {
         let (found, what) = match kind {
             types::REGCLASS => (names::class_oid(name, self.world), ("42P01", "relation")),
-            types::REGTYPE => (functions::type_oid(name), ("42704", "type")),
+            types::REGTYPE => (functions::type_oid(name, self.world), ("42704", "type")),
             types::REGNAMESPACE => {
                 (functions::namespace_oid(name, self.world), ("3F000", "schema"))
             }
@@ -440,7 +440,7 @@ impl Context<'_> {
         }
         let name = match kind {
             types::REGCLASS => names::class_name(number, self.world),
-            types::REGTYPE => functions::format_type(number, None),
+            types::REGTYPE => functions::format_type(number, None, self.world),
             types::REGNAMESPACE => functions::namespace_name(number, self.world),
             _ => self.world.role_name(number),
         };

@@ -47,7 +47,8 @@ pub fn rows(relation: &Relation, world: &World) -> Vec<Row> {
         ("pg_catalog", "pg_attrdef") => filler.defaults(),
         ("pg_catalog", "pg_index") => filler.indexes(),
         ("pg_catalog", "pg_constraint") => filler.constraints(),
-        ("pg_catalog", "pg_type") => types().to_vec(),
+        ("pg_catalog", "pg_type") => filler.all_types(),
+        ("pg_catalog", "pg_enum") => filler.enum_labels(),
         ("pg_catalog", "pg_sequence") => filler.sequences(),
         ("pg_catalog", "pg_depend") => filler.dependencies(),
         ("pg_catalog", "pg_proc") => filler.routines(),
@@ -330,7 +331,8 @@ impl Filler<'_> {
         of_type: (i64, i32),
         facts: (bool, bool),
     ) -> Row {
-        let kind = types().iter().find(|row| row[0] == Value::Int(of_type.0));
+        let own = self.world.enum_types(of_type.0);
+        let kind = types().iter().chain(&own).find(|row| row[0] == Value::Int(of_type.0));
         let of_kind = |column: &str, default: Value| {
             let pg_type = relations::find(None, "pg_type").expect("it is in the list");
             let at = pg_type.columns.iter().position(|(name, _)| name == column);
@@ -607,6 +609,7 @@ pub(crate) fn default_text(
     default: &Expr,
     type_name: &str,
 ) -> String {
+    let type_name = &*world.shown(type_name);
     let mut literal = default;
     while let ExprKind::Cast { operand, .. } = &literal.kind {
         literal = operand;
@@ -615,7 +618,9 @@ pub(crate) fn default_text(
         ExprKind::Text(text) => format!("'{}'::{type_name}", text.replace('\'', "''")),
         ExprKind::Function { function: Function::NextValue, arguments } => {
             let name = arguments.first().map(|argument| &argument.kind);
-            let Some(ExprKind::Text(name)) = name else { return table_expression(table, default) };
+            let Some(ExprKind::Text(name)) = name else {
+                return world.shown(&table_expression(table, default));
+            };
             format!(
                 "nextval('{}'::regclass)",
                 world.qualified(&sequence_name(name)).replace('\'', "''")
@@ -623,7 +628,7 @@ pub(crate) fn default_text(
         }
         ExprKind::Integer(number) => number.to_string(),
         ExprKind::Number(digits) => digits.clone(),
-        _ => table_expression(table, default),
+        _ => world.shown(&table_expression(table, default)),
     }
 }
 

@@ -136,11 +136,13 @@ fn object(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError
     let number = |at: usize| values.get(at).and_then(int_of);
     let texts = |text: Option<String>| text.map_or(Value::Null, |text| Value::text(&text));
     Ok(match name {
-        "format_type" => texts(number(0).and_then(|oid| format_type(oid, number(1)))),
+        "format_type" => texts(number(0).and_then(|oid| format_type(oid, number(1), world))),
         "to_regclass" => {
             text(0).and_then(|name| names::class_oid(&name, world)).map_or(Value::Null, Value::Int)
         }
-        "to_regtype" => text(0).and_then(|name| type_oid(&name)).map_or(Value::Null, Value::Int),
+        "to_regtype" => {
+            text(0).and_then(|name| type_oid(&name, world)).map_or(Value::Null, Value::Int)
+        }
         "to_regnamespace" => {
             text(0).and_then(|name| namespace_oid(&name, world)).map_or(Value::Null, Value::Int)
         }
@@ -151,12 +153,17 @@ fn object(name: &str, values: &[Value], world: &World) -> Result<Value, SqlError
             number(1).unwrap_or(0),
             world,
         ),
-        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
-            texts(number(0).and_then(|oid| world.routine(oid)).map(|routine| routine.arguments()))
-        }
-        "pg_get_function_result" => {
-            texts(number(0).and_then(|oid| world.routine(oid)).and_then(|routine| routine.result()))
-        }
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => texts(
+            number(0)
+                .and_then(|oid| world.routine(oid))
+                .map(|routine| world.shown(&routine.arguments())),
+        ),
+        "pg_get_function_result" => texts(
+            number(0)
+                .and_then(|oid| world.routine(oid))
+                .and_then(|routine| routine.result())
+                .map(|result| world.shown(&result)),
+        ),
         "pg_get_function_sqlbody" => {
             let routine = number(0).and_then(|oid| world.routine(oid));
             texts(routine.and_then(|routine| routine.sql_body.clone()))
@@ -206,8 +213,8 @@ fn about_object(name: &str, values: &[Value], world: &World) -> Result<Value, Sq
             let schema = routine.map(|routine| schema_of(&routine.signature.name));
             Value::Bool(schema.is_none_or(is_in_path))
         }
-        "pg_type_is_visible"
-        | "pg_collation_is_visible"
+        "pg_type_is_visible" => Value::Bool(number(0).is_none_or(|oid| world.is_type_visible(oid))),
+        "pg_collation_is_visible"
         | "pg_operator_is_visible"
         | "pg_opclass_is_visible"
         | "pg_opfamily_is_visible"
@@ -440,12 +447,15 @@ pub fn result_type(
 }
 
 /// The name of a type with its modifier, as PostgreSQL prints it.
-pub fn format_type(oid: i64, modifier: Option<i64>) -> Option<String> {
+pub fn format_type(oid: i64, modifier: Option<i64>, world: &World) -> Option<String> {
+    if let Some(name) = world.enum_name(oid) {
+        return Some(name);
+    }
     let (_, internal) = names::type_row(Some(oid), "")?;
     if let Some(element) = internal.strip_prefix('_')
         && let Some((element, _)) = names::type_row(None, element)
     {
-        return format_type(element, modifier).map(|name| name + "[]");
+        return format_type(element, modifier, world).map(|name| name + "[]");
     }
     let with_digits = |name: &str, with: &str| match modifier.filter(|digits| *digits >= 0) {
         Some(digits) => format!("{name}({digits}) {with} time zone"),
@@ -478,11 +488,14 @@ pub fn format_type(oid: i64, modifier: Option<i64>) -> Option<String> {
 }
 
 /// The number of a type by its name, internal or of SQL.
-pub fn type_oid(name: &str) -> Option<i64> {
+pub fn type_oid(name: &str, world: &World) -> Option<i64> {
+    if let Some(oid) = world.enum_named(name) {
+        return Some(oid);
+    }
     let name = name.trim().to_lowercase();
     let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
     if let Some(element) = name.strip_suffix("[]") {
-        let (_, internal) = names::type_row(type_oid(element), "")?;
+        let (_, internal) = names::type_row(type_oid(element, world), "")?;
         return names::type_row(None, &format!("_{internal}")).map(|(oid, _)| oid);
     }
     let bare = name.split('(').next().unwrap_or(name).trim();
@@ -527,11 +540,11 @@ mod tests {
             (1007, None, "integer[]"),
             (18, None, "\"char\""),
         ] {
-            assert_eq!(format_type(oid, modifier).as_deref(), Some(name));
+            assert_eq!(format_type(oid, modifier, &World::default()).as_deref(), Some(name));
         }
         for (name, oid) in [("integer", 23), ("int4", 23), ("text[]", 1009), ("varchar(3)", 1043)] {
-            assert_eq!(type_oid(name), Some(oid), "{name}");
+            assert_eq!(type_oid(name, &World::default()), Some(oid), "{name}");
         }
-        assert_eq!(type_oid("hstore"), None);
+        assert_eq!(type_oid("hstore", &World::default()), None);
     }
 }

@@ -10,7 +10,7 @@
 //! from       FROM and WHERE, joins                   select     GROUP BY, ORDER BY, set operations
 //! evaluate   expressions                             functions  PostgreSQL's functions
 //! types      types of expressions                    statistics pg_stats
-//! names      names and numbers of relations
+//! names      names and numbers of relations          enums      enumerated types
 //! ```
 //!
 //! Decision: docs/decisions/0331-catalog-queries-have-an-evaluator-of-their-own.md
@@ -18,6 +18,7 @@
 
 mod aggregate;
 mod comments;
+mod enums;
 mod evaluate;
 mod fill;
 mod from;

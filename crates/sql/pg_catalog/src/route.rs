@@ -81,6 +81,12 @@ impl CatalogQuery {
         let sequences = named.collect::<Option<Vec<String>>>()?;
         let mut parameters = types.to_vec();
         parameters.resize(parameters.len().max(seen.parameters), 0);
+        for number in seen.compared {
+            if let Some(oid) = parameters.get_mut(number - 1).filter(|oid| matches!(**oid, 0 | 705))
+            {
+                *oid = crate::types::OID;
+            }
+        }
         for oid in &mut parameters {
             // Names and numbers of objects are sent as texts, unless the client says otherwise.
             if matches!(*oid, 0 | 705) {
@@ -183,6 +189,27 @@ struct Seen {
     sequences: Vec<ast::ObjectName>,
     /// The largest number of a parameter.
     parameters: usize,
+    /// The parameters that are compared with numbers of objects.
+    compared: Vec<usize>,
+}
+
+/// Columns with numbers of objects that drivers compare with a parameter without a type.
+const NUMBERS: [&str; 4] = ["oid", "enumtypid", "attrelid", "typrelid"];
+
+/// The parameter that an expression compares with such a column.
+fn compared(expression: &Expr) -> Option<usize> {
+    let Expr::BinaryOp { left, op: ast::BinaryOperator::Eq, right } = expression else {
+        return None;
+    };
+    let column = match &**left {
+        Expr::Identifier(name) => name,
+        Expr::CompoundIdentifier(parts) => parts.last()?,
+        _ => return None,
+    };
+    let Expr::Value(value) = &**right else { return None };
+    let ast::Value::Placeholder(name) = &value.value else { return None };
+    let is_number = NUMBERS.contains(&&*crate::types::folded(column));
+    name.trim_start_matches('$').parse().ok().filter(|number| is_number && *number > 0)
 }
 
 impl Visitor for Seen {
@@ -211,6 +238,7 @@ impl Visitor for Seen {
     }
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+        self.compared.extend(compared(expression));
         match expression {
             Expr::Function(function) => {
                 let name = functions::name(function);

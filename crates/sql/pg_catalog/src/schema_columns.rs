@@ -27,6 +27,7 @@ pub(crate) fn values(
     let TableColumn { name, sql_type, nullable, identity, .. } = column;
     let default = column.default.as_ref().filter(|_| has_default(column));
     let default = default.map(|own| text(default_text(world, table, own, &sql_type.base().name())));
+    let own = world.udt(sql_type);
     let udt = type_row(Some(i64::from(oid::of_type(sql_type))), "").map(|(_, name)| text(name));
     let mut values = vec![
         ("table_catalog", text(&world.database)),
@@ -38,8 +39,8 @@ pub(crate) fn values(
         ("is_nullable", text(if *nullable { "YES" } else { "NO" })),
         ("data_type", text(data_type(sql_type))),
         ("udt_catalog", text(&world.database)),
-        ("udt_schema", text("pg_catalog")),
-        ("udt_name", udt.unwrap_or(Value::Null)),
+        ("udt_schema", own.clone().map_or_else(|| text("pg_catalog"), |own| own.0)),
+        ("udt_name", own.map(|own| own.1).or(udt).unwrap_or(Value::Null)),
         ("dtd_identifier", text((at + 1).to_string())),
         ("is_self_referencing", text("NO")),
         ("is_identity", text(if identity.is_some() { "YES" } else { "NO" })),
@@ -68,6 +69,7 @@ fn data_type(sql_type: &SqlType) -> String {
     match sql_type {
         SqlType::Char(_) => "character".to_owned(),
         SqlType::Array(_) => "ARRAY".to_owned(),
+        SqlType::Enum(_) => "USER-DEFINED".to_owned(),
         other => type_name(&other.base()),
     }
 }

@@ -4,7 +4,7 @@ use crate::sequences::SequenceState;
 use procedure::table_expression;
 use sql::catalog::{ForeignKey, ReferentialAction};
 use sql::namespace::{own_name, schema_of};
-use sql::{Schemas, SearchPath, SqlType, Table, View};
+use sql::{Schemas, SearchPath, SqlType, Table, Types, View};
 use sql_session::{
     CatalogSnapshot, CommentPart, Role, RoutineFacts, SequenceFacts, TableStatistics,
 };
@@ -16,6 +16,8 @@ pub struct World {
     pub schemas: Schemas,
     /// The schemas that the session searches.
     pub path: SearchPath,
+    /// The enumerated types.
+    pub types: Types,
     pub tables: Vec<TableInfo>,
     pub views: Vec<ViewInfo>,
     /// Numbers of the functions and procedures.
@@ -280,7 +282,10 @@ impl World {
             _ => {
                 let mut checks = table.table.checks.iter();
                 let check = checks.find(|check| check.name == constraint.name)?;
-                format!("CHECK {}", parenthesized(table_expression(&table.table, &check.condition)))
+                format!(
+                    "CHECK {}",
+                    parenthesized(self.shown(&table_expression(&table.table, &check.condition)))
+                )
             }
         })
     }

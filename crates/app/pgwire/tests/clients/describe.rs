@@ -168,6 +168,58 @@ fn schemas_are_shown_as_in_postgresql() {
     assert!(differences.is_empty(), "{differences}");
 }
 
+const ENUMS: [&str; 9] = [
+    "create schema s",
+    "create type mood as enum ('sad', 'it''s', 'happy')",
+    "create type s.\"Odd Type\" as enum ('x', 'y')",
+    "alter type mood add value 'ok' before 'happy'",
+    "comment on type mood is 'a mood'",
+    "create table t (id int primary key, m mood default 'ok' not null, a mood[] default '{sad}', \
+     o s.\"Odd Type\" default 'x')",
+    "create view v as select id, 'sad'::mood as m, 'y'::s.\"Odd Type\" as o from t where m < 'happy'",
+    "create function f(m mood, o s.\"Odd Type\") returns mood language sql as 'select m'",
+    "create type empty as enum ()",
+];
+
+const OF_ENUMS: [&str; 13] = [
+    "\\dT",
+    "\\dT+ mood",
+    "\\dT+ s.*",
+    "\\dT nosuch",
+    "\\d t",
+    "\\d+ v",
+    "\\df f",
+    "select t.typname, e.enumlabel from pg_enum e join pg_type t on t.oid = e.enumtypid \
+     order by 1, e.enumsortorder",
+    "select typname, typlen, typbyval, typtype, typcategory, typelem::regtype, typarray::regtype, typinput \
+     from pg_type where typtype = 'e' or typname in ('_mood', '_Odd Type') order by 1",
+    "select column_name, data_type, udt_schema, udt_name, column_default from information_schema.columns \
+     where table_name = 't' order by ordinal_position",
+    "select attname, format_type(atttypid, atttypmod), attlen from pg_attribute \
+     where attrelid = 't'::regclass and attnum > 0 order by attnum",
+    "select to_regtype('mood'), to_regtype('s.\"Odd Type\"'), to_regtype('mood[]'), 'mood'::regtype = to_regtype('public.mood')",
+    "select n.nspname, t.typname, array_agg(e.enumlabel order by e.enumsortorder) from pg_type t \
+     join pg_enum e on t.oid = e.enumtypid join pg_namespace n on n.oid = t.typnamespace group by 1, 2 order by 1, 2",
+];
+
+#[test]
+fn enumerated_types_are_shown_as_in_postgresql() {
+    let Some(reference) = Reference::start("enums") else { return };
+    let world = World::new();
+    reference.psql(&ENUMS);
+    let created = world.psql(&ENUMS).expect("psql is installed with the server");
+    assert!(!created.contains("ERROR"), "{created}");
+    let mut differences = String::new();
+    for command in OF_ENUMS {
+        let theirs = reference.psql(&[command]);
+        let ours = world.psql(&[command]).expect("it has just run");
+        if ours != theirs {
+            differences += &format!("{command}\n{ours}\nPostgreSQL:\n{theirs}\n");
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}
+
 #[test]
 fn drivers_find_types_tables_and_settings() {
     let world = World::new();

@@ -5,6 +5,13 @@ use crate::programs::{Reference, World, run, text};
 use std::path::PathBuf;
 
 const OBJECTS: &str = r#"
+create type mood as enum ('sad', 'it''s', 'happy');
+alter type mood add value 'ok' before 'happy';
+alter type mood rename value 'it''s' to 'so so';
+create table feeling (m mood primary key, n mood default 'happy' check (n > 'sad'), a mood[] default '{sad,"so so"}');
+create index on feeling (n);
+create view feelings as select m, n, 'ok'::mood as o from feeling where m >= 'so so';
+comment on type mood is 'a mood';
 create table parent (id int primary key, name text not null, code varchar(10) unique, c char(3));
 create table child (id serial primary key, pid int constraint child_parent references parent (id),
   amount numeric(12,2) default 1.5 check (amount > 0), at timestamp default now(), d date,
@@ -36,6 +43,8 @@ grant select on a_view to public;
 grant usage on sequence own_seq to bob;
 create schema sales;
 create schema "Odd Schema" authorization bob;
+create type sales."Odd Type" as enum ('x', 'y');
+create table sales.odd (o sales."Odd Type" default 'y', m mood);
 create table sales.parent (id serial primary key, note text unique);
 create table sales.item (id int default nextval('own_seq'), parent int constraint item_parent
   references sales.parent, other int references parent, check (other > 0));
@@ -52,6 +61,8 @@ grant usage on schema sales to bob;
 grant select on sales.parent to bob;
 comment on schema sales is 'a schema';
 comment on column sales.parent.note is 'a note';
+insert into feeling (m) values ('happy'), ('ok'), ('sad');
+insert into sales.odd (m) values ('sad'), ('ok');
 insert into parent values (1, 'one', 'a', 'x'), (2, E'tw\to\nx\\y', null, 'abc'), (3, '', 'c', null);
 insert into child (pid, amount, at, d, tz, j, jb, u, by, iv, s, bi, r, dp, ia, ta) values
   (1, 2.25, '2024-01-02 03:04:05.678', '2024-02-29', '2024-01-01 00:00:00+02', '{"a": 1}',
@@ -69,7 +80,11 @@ insert into "Odd Schema"."Odd Table" (v) values ('odd');
 "#;
 
 /// Statements whose results are compared after a restore.
-const LOOKS: [&str; 31] = [
+const LOOKS: [&str; 35] = [
+    "select * from feeling order by m",
+    "select * from feelings order by m",
+    "select * from sales.odd order by m",
+    "insert into sales.odd values ('nosuch')",
     "select * from parent order by id",
     "select * from child order by id",
     "select * from ident order by a",

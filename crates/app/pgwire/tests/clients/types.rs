@@ -52,6 +52,7 @@ impl ToSql for Raw {
 
 /// A type, and literals of it.
 const VALUES: &[(&str, &[&str])] = &[
+    ("mood", &["sad", "it's", "happy"]),
     ("uuid", &["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "00000000-0000-0000-0000-000000000000"]),
     ("bytea", &["\\x00ff10", "", "abc", "\\x0a095c22"]),
     ("real", &["0.1", "-1.5", "1e10", "NaN", "-Infinity"]),
@@ -78,6 +79,7 @@ const VALUES: &[(&str, &[&str])] = &[
 /// the formats of COPY.
 fn answers(mut client: Client) -> Result<Vec<String>, Box<dyn Error>> {
     let mut told = Vec::new();
+    client.batch_execute("create type mood as enum ('sad', 'it''s', 'happy')")?;
     for (name, literals) in VALUES {
         let (there, back) = (format!("select $1::text::{name}"), format!("select $1::{name}"));
         for literal in *literals {

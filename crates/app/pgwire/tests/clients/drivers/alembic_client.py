@@ -25,7 +25,9 @@ def upgrade(op):
         sa.Column("id", sa.BigInteger, sa.Identity(), primary_key=True),
         sa.Column("account_id", sa.Integer, nullable=False),
         sa.Column("amount", sa.Numeric(12, 2), nullable=False),
+        sa.Column("kind", sa.Enum("debit", "credit", name="kind"), server_default="debit", nullable=False),
     )
+    op.execute("ALTER TYPE kind ADD VALUE IF NOT EXISTS 'fee' BEFORE 'credit'")
     op.create_foreign_key("entry_account", "entry", "account", ["account_id"], ["id"])
     op.create_check_constraint("entry_positive", "entry", "amount > 0")
     op.bulk_insert(
@@ -38,6 +40,7 @@ def downgrade(op):
     op.drop_constraint("entry_positive", "entry", type_="check")
     op.drop_constraint("entry_account", "entry", type_="foreignkey")
     op.drop_table("entry")
+    sa.Enum(name="kind").drop(op.get_bind())
     op.drop_index("account_active", table_name="account")
     op.drop_constraint("account_title_key", "account", type_="unique")
     op.alter_column("account", "title", new_column_name="name")
@@ -51,6 +54,10 @@ for round in range(2):
         joined = "SELECT title, active, amount FROM account JOIN entry ON account_id = account.id ORDER BY title"
         rows = [tuple(row) for row in connection.execute(sa.text(joined))]
         assert rows == [("one", True, 5), ("two", True, 7)], rows
+        connection.execute(sa.text("UPDATE entry SET kind = 'fee' WHERE account_id = 1"))
+        kinds = sa.text("SELECT DISTINCT kind FROM entry WHERE kind < 'credit' ORDER BY 1")
+        assert connection.scalars(kinds).all() == ["debit", "fee"]
+        connection.rollback()
     columns = {column["name"]: column for column in sa.inspect(engine).get_columns("account")}
     assert list(columns) == ["id", "title", "note", "active"], columns
     # A migration that fails leaves nothing.

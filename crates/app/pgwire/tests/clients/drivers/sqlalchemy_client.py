@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import enum
 import os
 import uuid
 from sqlalchemy import *
@@ -14,6 +15,12 @@ engine = create_engine(f"postgresql+psycopg://me@127.0.0.1:{os.environ['PGPORT']
 
 class Base(DeclarativeBase):
     pass
+
+
+class State(enum.Enum):
+    open = "open"
+    sent = "sent"
+    paid = "paid"
 
 
 class Customer(Base):
@@ -34,6 +41,7 @@ class Order(Base):
     customer_id: Mapped[int] = mapped_column(ForeignKey("customer.id"))
     day: Mapped[datetime.date]
     amount: Mapped[decimal.Decimal] = mapped_column(Numeric(10, 2))
+    state: Mapped[State] = mapped_column(default=State.open)
     customer: Mapped[Customer] = relationship(back_populates="orders")
 
 
@@ -56,6 +64,15 @@ def rows_are_written_and_read(session):
     by_name = select(Customer).options(selectinload(Customer.orders)).where(Customer.name == "c3")
     third = session.scalars(by_name).one()
     assert len(third.orders) == 3 and third.doc["a"] == 3 and third.tags == ["x", "t3"]
+    assert all(order.state is State.open for order in third.orders)
+    third.orders[1].state = State.paid
+    third.orders[2].state = State.sent
+    session.commit()
+    states = select(Order.state).where(Order.customer_id == third.id).order_by(Order.state)
+    assert session.scalars(states).all() == [State.open, State.sent, State.paid]
+    late = select(func.count()).select_from(Order).where(Order.state > State.open)
+    assert session.scalar(late) == 2
+    assert session.scalar(late.where(Order.state.in_([State.paid, State.open]))) == 1
     session.delete(third.orders[0])
     session.commit()
     session.refresh(third)
@@ -106,6 +123,10 @@ def a_database_is_reflected():
     assert [column["name"] for column in columns] == ["id", "name", "key", "since", "doc", "tags"]
     assert str(columns[1]["type"]) == "VARCHAR(40)" and columns[3]["default"] == "now()"
     assert inspector.get_pk_constraint("orders")["constrained_columns"] == ["id"]
+    [state] = inspector.get_enums()
+    assert (state["name"], state["labels"]) == ("state", ["open", "sent", "paid"]), state
+    types = {column["name"]: column["type"] for column in inspector.get_columns("orders")}
+    assert types["state"].enums == ["open", "sent", "paid"], types
     [key] = inspector.get_foreign_keys("orders")
     assert (key["referred_table"], key["referred_columns"]) == ("customer", ["id"])
     [index] = inspector.get_indexes("orders")

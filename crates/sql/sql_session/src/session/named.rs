@@ -370,7 +370,7 @@ impl Namer<'_> {
         if !is_routine {
             self.references(&tokens, own, &mut replaced);
             self.sequences(&tokens, &mut replaced);
-            self.types(&tokens, &mut replaced);
+            self.types(&tokens, false, &mut replaced);
         }
         Ok(written(text, replaced))
     }
@@ -391,12 +391,12 @@ impl Namer<'_> {
     }
 
     /// The types of columns and casts: a definition has their numbers.
-    fn types(&self, tokens: &[Token<'_>], replaced: &mut Vec<Replaced>) {
+    fn types(&self, tokens: &[Token<'_>], is_query: bool, replaced: &mut Vec<Replaced>) {
         let types = &self.version.catalog.types;
         if types.iter().next().is_none() {
             return;
         }
-        for (range, parts) in type_names(tokens) {
+        for (range, parts) in type_names(tokens, is_query) {
             if let Some(of) = types.find(self.path, &parts) {
                 replaced.push((range, quoted(&type_number(of.oid))));
             }
@@ -406,7 +406,7 @@ impl Namer<'_> {
     /// A query with the numbers of types.
     fn with_types(&self, query: &str) -> Result<String, SqlError> {
         let (tokens, mut replaced) = (tokens(query)?, Vec::new());
-        self.types(&tokens, &mut replaced);
+        self.types(&tokens, true, &mut replaced);
         Ok(written(query, replaced).text)
     }
 

@@ -23,11 +23,13 @@ const ELEMENTS: [&str; 14] = [
     "EXISTS",
 ];
 
-/// The parts of the names at places where a type may be, with their bytes.
-pub(super) fn type_names(tokens: &[Token<'_>]) -> Vec<(Range<usize>, Vec<String>)> {
+/// The parts of the names at places where a type may be, with their bytes. A query has no
+/// definitions of columns, but names of outputs.
+pub(super) fn type_names(tokens: &[Token<'_>], is_query: bool) -> Vec<(Range<usize>, Vec<String>)> {
     let mut found = Vec::new();
     for at in 1..tokens.len() {
-        let Some(first) = tokens[at].name().filter(|_| is_place(tokens, at)) else { continue };
+        let is_one = || is_cast(tokens, at) || !is_query && is_column(tokens, at);
+        let Some(first) = tokens[at].name().filter(|_| is_one()) else { continue };
         let is_dotted = tokens.get(at + 1).is_some_and(|token| token.kind == Kind::Sign('.'));
         let second = tokens.get(at + 2).filter(|_| is_dotted);
         match second.and_then(|token| token.name().map(|name| (token.end(), name))) {
@@ -38,19 +40,35 @@ pub(super) fn type_names(tokens: &[Token<'_>]) -> Vec<(Range<usize>, Vec<String>
     found
 }
 
-/// Whether a type may be at this token: behind `::`, in `CAST(... AS ...)`, behind `TYPE`, or
-/// behind the name of a new column.
-fn is_place(tokens: &[Token<'_>], at: usize) -> bool {
-    let before = &tokens[at - 1];
-    let earlier = |count: usize| at.checked_sub(count).map(|at| &tokens[at]);
-    let is_sign =
-        |token: Option<&Token<'_>>, sign| token.is_some_and(|token| token.kind == Kind::Sign(sign));
-    if is_sign(Some(before), ':') {
-        return is_sign(earlier(2), ':');
+fn is_sign(token: Option<&Token<'_>>, sign: char) -> bool {
+    token.is_some_and(|token| token.kind == Kind::Sign(sign))
+}
+
+/// Whether the token is behind `::`, or behind `AS` in `CAST(... AS ...)`.
+fn is_cast(tokens: &[Token<'_>], at: usize) -> bool {
+    if is_sign(Some(&tokens[at - 1]), ':') {
+        return is_sign(at.checked_sub(2).map(|at| &tokens[at]), ':');
     }
-    if before.is_word("AS") || before.is_word("TYPE") {
+    if !tokens[at - 1].is_word("AS") {
+        return false;
+    }
+    let mut depth = 0;
+    let open = tokens[..at].iter().rposition(|token| {
+        depth += i32::from(token.kind == Kind::Sign(')'));
+        depth -= i32::from(token.kind == Kind::Sign('('));
+        depth < 0
+    });
+    let before = open.and_then(|open| open.checked_sub(1));
+    before.is_some_and(|before| tokens[before].is_word("CAST"))
+}
+
+/// Whether the token is behind `TYPE`, or behind the name of a new column.
+fn is_column(tokens: &[Token<'_>], at: usize) -> bool {
+    let before = &tokens[at - 1];
+    if before.is_word("TYPE") {
         return true;
     }
+    let earlier = |count: usize| at.checked_sub(count).map(|at| &tokens[at]);
     let is_name = match before.kind {
         Kind::Word => !ELEMENTS.iter().any(|word| before.is_word(word)),
         Kind::Quoted => true,
@@ -71,7 +89,7 @@ mod tests {
     fn types_are_at_their_places() {
         let names = |text: &str| -> Vec<String> {
             let tokens = tokens(text).expect("it has tokens");
-            type_names(&tokens).into_iter().map(|(_, parts)| parts.join(".")).collect()
+            type_names(&tokens, false).into_iter().map(|(_, parts)| parts.join(".")).collect()
         };
         let text = "CREATE TABLE t (mood mood DEFAULT 'a'::s.mood, \"B\" \"M\"[], CONSTRAINT mood \
                     CHECK (mood > CAST('b' AS mood)), PRIMARY KEY (mood))";
@@ -79,5 +97,11 @@ mod tests {
         assert_eq!(names("ALTER TABLE t ADD COLUMN IF NOT EXISTS a mood"), ["mood"]);
         let text = "ALTER TABLE t ADD a mood, ADD mood mood, ALTER mood SET DATA TYPE mood";
         assert_eq!(names(text), ["mood", "mood", "mood"]);
+        let text = "SELECT m AS mood, n mood, (SELECT max(x) AS mood FROM u mood), \
+                    CAST(f(m) AS mood) AS mood, n::mood[] mood FROM t, s AS mood";
+        let tokens = tokens(text).expect("it has tokens");
+        let found = type_names(&tokens, true);
+        let behind: Vec<&str> = found.iter().map(|(range, _)| &text[range.end..][..3]).collect();
+        assert_eq!(behind, [") A", "[] "], "the casts, and no names of outputs");
     }
 }

@@ -48,6 +48,8 @@ fn messages_name_types_and_labels_as_postgresql_does() {
     assert_eq!(message("INSERT INTO t VALUES (1, 1)"), mistyped);
     assert_eq!(message("SELECT m = n FROM t"), "operator does not exist: s.mood = \"M\"");
     assert_eq!(message("SELECT 1::s.mood"), "cannot cast type integer to s.mood");
+    let refused = client.query("CREATE DOMAIN d AS int").expect_err("there are none");
+    assert!(refused.sqlstate == "0A000" && refused.hint.is_some());
     let error = client.query("DROP TYPE s.mood").expect_err("others depend on it");
     assert_eq!(error.message, "cannot drop type s.mood because other objects depend on it");
     let detail = "column m of table t depends on type s.mood\nview v depends on type s.mood";

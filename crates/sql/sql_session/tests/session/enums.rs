@@ -112,7 +112,7 @@ fn statements_follow_labels() {
         match run_now(client.session.execute(&prepared, &parameters)) {
             Ok(Outcome::Rows { rows, .. }) => rows.row(0)[0].clone(),
             Ok(other) => panic!("{other:?}"),
-            Err(error) => Value::text(&*error.sqlstate),
+            Err(error) => Value::text(&error.sqlstate),
         }
     };
     assert_eq!(run("ok"), Value::text("22P02"));

@@ -5,6 +5,7 @@ use super::declare::has_word;
 use super::inline::reads_rows;
 use crate::error::{ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
+use crate::overriding::clause;
 use crate::parse;
 use crate::procedure::{Into, Sql, StatementKind, Target};
 use crate::query::Query;
@@ -167,8 +168,13 @@ impl Compiler<'_> {
         tokens.extend(parts.iter().flat_map(|part| part.iter().cloned()));
         let statement = parse::statement(self.source, &tokens, place)?;
         self.check_statement(&statement, place)?;
+        // The resolver looks for OVERRIDING in the text of the whole statement.
+        let whole = match (clause(&tokens), tokens.first(), tokens.last()) {
+            (Some(_), Some(first), Some(last)) => Span::new(first.span.start, last.span.end),
+            _ => place,
+        };
         let (query, references, writes) =
-            self.resolve_calls(place, |resolver| resolver.query(&statement))?;
+            self.resolve_calls(whole, |resolver| resolver.query(&statement))?;
         self.check_reads(writes, reads_rows(&query), place)?;
         let changes = match &query {
             Query::Select(select) => select.lock.is_some(),

@@ -295,10 +295,13 @@ impl Resolver<'_> {
     }
 
     fn is_plain_function(&self, name: &str) -> bool {
+        let (is_session, is_routine) = (self.names.is_session, self.names.has_own_plans);
         let is_here = |one: &&Signature| {
-            one.name == name
-                && (self.names.is_session
-                    || !one.function.is_of_session() && one.function != Function::AtTimeZone)
+            let is_known = match one.function {
+                Function::AtTimeZone => is_session,
+                function => is_session || is_routine || !function.is_of_session(),
+            };
+            one.name == name && is_known
         };
         let is_any = ANY_TYPES.contains(&name) || JsonFunction::named(name).is_some();
         is_any || SIGNATURES.iter().any(|one| is_here(&one))

@@ -18,6 +18,7 @@ const REFERENCES: &str = include_str!("references.sql");
 const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
+const DRAWN: &str = include_str!("drawn.sql");
 const SCHEMAS: &str = include_str!("schemas.sql");
 const ENUMS: &str = include_str!("enums.sql");
 const SPELLINGS: &str = include_str!("spellings.sql");
@@ -74,7 +75,7 @@ fn ours(statements: &[&str]) -> Vec<String> {
     let output = |statement: &&str| match client.query(statement) {
         Ok(shown) => match shown.rsplit_once('\n') {
             Some((rows, tag))
-                if tag.starts_with("SELECT") || tag == "SHOW" || tag.starts_with("FETCH") =>
+                if ["SELECT", "SHOW", "FETCH", "CALL"].iter().any(|word| tag.starts_with(word)) =>
             {
                 rows.to_owned()
             }
@@ -168,6 +169,11 @@ fn foreign_keys_act_as_in_postgresql() {
 #[test]
 fn errors_are_caught_as_in_postgresql() {
     compare(EXCEPTIONS);
+}
+
+#[test]
+fn routines_draw_from_sequences_as_in_postgresql() {
+    compare(DRAWN);
 }
 
 #[test]

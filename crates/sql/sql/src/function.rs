@@ -82,6 +82,10 @@ pub enum Function {
     QuoteNullable,
     /// Formats a number or time.
     ToChar,
+    /// `to_char` of a timestamp.
+    TimeToChar,
+    /// `to_char` of a timestamp with a zone.
+    ZonedToChar,
     /// Start of the transaction.
     Now,
     /// The current time.
@@ -290,6 +294,9 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     of("ascii", Function::Ascii, &[Takes::Text], Gives::Int4),
     of("to_char", Function::ToChar, &[Takes::Int4, Takes::Text], Gives::Text),
     of("to_char", Function::ToChar, &[Takes::Int8, Takes::Text], Gives::Text),
+    of("to_char", Function::ToChar, &[Takes::Numeric, Takes::Text], Gives::Text),
+    of("to_char", Function::TimeToChar, &[Takes::Timestamp, Takes::Text], Gives::Text),
+    of("to_char", Function::ZonedToChar, &[Takes::TimestampTz, Takes::Text], Gives::Text),
     of("now", Function::Now, &[], Gives::TimestampTz),
     of("transaction_timestamp", Function::Now, &[], Gives::TimestampTz),
     of("current_timestamp", Function::Now, &[], Gives::TimestampTz),

@@ -37,6 +37,7 @@ pub mod row;
 pub mod scope;
 pub mod style;
 pub mod text;
+pub mod time_format;
 mod time_input;
 pub mod time_of_day;
 pub mod timestamp;

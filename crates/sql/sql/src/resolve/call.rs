@@ -203,7 +203,7 @@ impl Resolver<'_> {
     }
 
     /// The function called `name` that fits the arguments best [PostgreSQL 15, 10.3].
-    fn signature_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
+    pub(super) fn signature_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
         let named: Vec<&Signature> = SIGNATURES.iter().filter(|one| one.name == name).collect();
         let fits = |signature: &&&Signature| {
             signature.takes.len() == values.len()
@@ -242,10 +242,15 @@ impl Resolver<'_> {
         }
         let is_plain = |format: &str| {
             let digits = format.strip_prefix("FM").unwrap_or(format);
-            !digits.is_empty() && digits.chars().all(|c| matches!(c, '0' | '9'))
+            let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+            let is_digit = |c: char| matches!(c, '0' | '9');
+            digits.contains(is_digit)
+                && whole.chars().all(|c| is_digit(c) || c == ',')
+                && fraction.chars().all(is_digit)
         };
         let known = matches!(arguments.get(1).map(|format| &format.kind), Some(ExprKind::Text(text)) if is_plain(text));
-        let advice = "write a constant format of FM, 0 and 9 only, or lpad(n::text, digits, '0')";
+        let advice =
+            "write a constant format of FM, 0, 9, point and comma, or lpad(n::text, digits, '0')";
         self.refuse(!known, span, "this format of to_char", advice)
     }
 

@@ -159,6 +159,9 @@ impl Resolver<'_> {
         let resolved = self.expr(scope, operand)?;
         match op {
             ast::UnaryOperator::Minus => self.negate(resolved, span),
+            ast::UnaryOperator::PGAbs if self.names.has_own_plans => {
+                self.signature_call("abs", vec![resolved], span)
+            }
             ast::UnaryOperator::Plus if resolved.sql_type.is_number() => Ok(resolved),
             ast::UnaryOperator::Not => {
                 let operand = Box::new(self.truth(resolved, operand.span())?);

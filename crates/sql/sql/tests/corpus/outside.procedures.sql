@@ -93,7 +93,7 @@ CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE NOTICE ''x''; 
 -- case: another statement
 SET search_path = public;
 -- case: a format of to_char
-CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN to_char(5, '9.99'); END $$;
+CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN to_char(5, 'S9.99'); END $$;
 -- case: a column of a raise
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'x' USING COLUMN = 'y'; END $$;
 -- case: a type that is not here

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::integer::{self, Width};
 use crate::value::{Decimal, Value};
 use crate::{array, bytes, date, float, format, interval, numeric, quoting, text, time_of_day};
-use crate::{timestamp, zone};
+use crate::{time_format, timestamp, zone};
 use compact_str::CompactString;
 use sql::function::Function;
 use sql::types::SqlType;
@@ -145,7 +145,13 @@ fn of_texts(function: Function, types: &[SqlType]) -> Option<Chosen> {
             [a] => Ok(Value::text(&quoting::nullable(Some(text_of(a)?)))),
             _ => Err(wrong_count()),
         }),
-        Function::ToChar => Two(|a, b| Ok(Value::Text(format::number(int_of(a)?, text_of(b)?)?))),
+        Function::ToChar => Two(|a, b| {
+            let number = match a {
+                Value::Int(number) => Decimal::from_int(*number),
+                number => numeric_of(number)?,
+            };
+            Ok(Value::Text(format::number(number, text_of(b)?)?))
+        }),
         _ => return None,
     })
 }
@@ -242,6 +248,15 @@ fn of_times(function: Function, types: &[SqlType]) -> Option<Chosen> {
         Function::AtTimeZone => {
             |zone, value| Ok(Value::Timestamp(zone::find(text_of(zone)?)?.to_utc(time_of(value)?)?))
         }
+        Function::TimeToChar => |value, format| {
+            let shown = time_format::time(time_of(value)?, text_of(format)?)?;
+            Ok(shown.map_or(Value::Null, Value::Text))
+        },
+        Function::ZonedToChar => |value, format| {
+            let time = time_of(value)?;
+            let local = time.saturating_add(zone::offset(time));
+            Ok(time_format::time(local, text_of(format)?)?.map_or(Value::Null, Value::Text))
+        },
         Function::DateTrunc => |unit, value| {
             Ok(Value::Timestamp(timestamp::trunc(text_of(unit)?, time_of(value)?, PLAIN)?))
         },

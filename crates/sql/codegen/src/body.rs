@@ -188,6 +188,8 @@ impl<'a> Function<'a> {
             StatementKind::Execute(..) | StatementKind::ReturnExecute(..) => {
                 Err(Unsupported::new("EXECUTE"))
             }
+            StatementKind::RollBack => Err(Unsupported::new("ROLLBACK")),
+            StatementKind::Cursor(_) => Err(Unsupported::new("a cursor")),
             StatementKind::Protected(_)
             | StatementKind::Reraise
             | StatementKind::GetDiagnostics(_) => Err(Unsupported::new("a block with EXCEPTION")),

@@ -136,11 +136,8 @@ impl Flow<'_> {
             }
             StatementKind::Raise(raise) => {
                 raise.values.iter().for_each(|value| self.formula(value, assigned));
-                raise
-                    .detail
-                    .iter()
-                    .chain(&raise.hint)
-                    .for_each(|value| self.formula(value, assigned));
+                let more = raise.detail.iter().chain(&raise.hint);
+                more.for_each(|value| self.formula(value, assigned));
                 if raise.level == sql::procedure::Level::Exception {
                     *assigned = None;
                 }
@@ -148,13 +145,15 @@ impl Flow<'_> {
             StatementKind::GetRowCount(targets) => {
                 targets.iter().for_each(|(target, _)| self.target(target, assigned));
             }
-            // `body` refuses them.
+            // `body` refuses them, except the last one.
             StatementKind::Execute(..)
             | StatementKind::ReturnExecute(..)
+            | StatementKind::Cursor(_)
             | StatementKind::Protected(_)
             | StatementKind::Reraise
-            | StatementKind::GetDiagnostics(_) => {}
-            StatementKind::Nothing => {}
+            | StatementKind::RollBack
+            | StatementKind::GetDiagnostics(_)
+            | StatementKind::Nothing => {}
         }
     }
 
@@ -199,8 +198,8 @@ impl Flow<'_> {
                 self.into(into, &mut inside);
                 inside
             }
-            // `loops` refuses it.
-            Over::Dynamic(..) => assigned.clone(),
+            // `loops` refuses them.
+            Over::Dynamic(..) | Over::Cursor(..) => assigned.clone(),
             Over::Elements { target, element, array } => {
                 self.formula(array, assigned);
                 self.read(element, assigned);

@@ -78,6 +78,7 @@ impl<'a> Function<'a> {
                 return self.go_through_rows(into, sql, body, has_begun);
             }
             Over::Dynamic(..) => return Err(Unsupported::new("EXECUTE")),
+            Over::Cursor(..) => return Err(Unsupported::new("a cursor")),
             Over::Elements { target, element, array } => {
                 let list = self.formula(array)?;
                 let Kind::List(kind) = &list.kind else {

@@ -121,7 +121,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
                     && self.add_rows_of(round, element.clone(), reads)
                 {}
             }
-            Over::Rows(_) | Over::Text(..) => {}
+            Over::Rows(_) | Over::Text(..) | Over::Cursor(_) => {}
         }
     }
 

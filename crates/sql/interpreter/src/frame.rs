@@ -1,6 +1,6 @@
 //! The state of a call, and buffers that all calls of a lane reuse.
 
-use crate::control::{Blocks, Caller, Notice};
+use crate::control::{Begin, Blocks, Caller, Cursors, Notice};
 use crate::interrupt::Watch;
 use crate::memory::{Memory, Reservation};
 use crate::plan::Statement;
@@ -33,6 +33,10 @@ pub(crate) struct Frame {
     /// The routines whose calls are running, innermost last.
     pub callers: Vec<Caller>,
     pub blocks: Blocks,
+    /// The open cursors of the transaction.
+    pub cursors: Cursors,
+    /// Number of cursors that got their names when they were opened.
+    pub unnamed_cursors: u64,
     /// When the transaction began, in microseconds since 2000-01-01.
     pub began_us: i64,
     /// Offset from the environment's clock to microseconds since 2000-01-01.
@@ -54,6 +58,10 @@ pub(crate) struct Frame {
     pub places: Vec<AheadRows>,
     pub pending_inserts: PendingInserts,
     pub scratch: Scratch,
+    /// Whether the call is the whole transaction, which it may then roll back.
+    pub may_roll_back: bool,
+    /// Where the call has begun, if it may be rolled back.
+    pub undo: Option<Begin>,
     pub sequences: Option<HeldSequences>,
     /// Plans computed texts.
     pub planner: Option<HeldPlanner>,
@@ -230,6 +238,8 @@ impl Frame {
         swap(&mut self.planner, &mut other.planner);
         swap(&mut self.callees, &mut other.callees);
         swap(&mut self.notices, &mut other.notices);
+        swap(&mut self.cursors, &mut other.cursors);
+        swap(&mut self.unnamed_cursors, &mut other.unnamed_cursors);
         swap(&mut self.hidden, &mut other.hidden);
         swap(&mut self.locked_late, &mut other.locked_late);
         swap(&mut self.locker, &mut other.locker);

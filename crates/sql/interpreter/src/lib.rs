@@ -54,7 +54,7 @@ mod single;
 
 pub use attempts::{Attempts, RETRIES_MAX, RETRIES_NS_MAX, Retries};
 pub use call::{Outcome, ProcedureId, Procedures, Settings};
-pub use control::Notice;
+pub use control::{CursorMove, Cursors, Notice, RoutineCursor};
 pub use design::{TableDesign, create, default_design};
 pub use error::{CallError, OpenError};
 pub use interrupt::{Deadline, Interrupt};

@@ -5,8 +5,9 @@
 
 use crate::ahead::Ahead;
 use crate::plan::Statement;
-use sql::SqlType;
+use sql::cursors::MovementKind;
 use sql::procedure::{Condition, Diagnostic, Level, Parameter, Returns, Variable};
+use sql::{Field, SqlType};
 use sql_value::Formula;
 
 /// A compiled procedure.
@@ -33,6 +34,8 @@ pub(crate) struct Program {
     pub has_texts: bool,
     /// Whether a block has handlers of errors.
     pub has_handlers: bool,
+    /// Whether a statement is `ROLLBACK`.
+    pub rolls_back: bool,
     /// Whether a statement changes or locks rows.
     pub writes: bool,
     /// Whether reads must be validated, because the procedure changes rows that reference others or
@@ -91,6 +94,46 @@ pub(crate) struct DynamicInto {
     pub into: Into,
 }
 
+/// A cursor that is opened.
+#[derive(Debug)]
+pub(crate) struct CursorOpen {
+    /// The variable with its name.
+    pub cursor: usize,
+    pub rows: OpenedRows,
+    pub only_forward: bool,
+}
+
+/// The rows of a cursor that is opened.
+#[derive(Debug)]
+pub(crate) enum OpenedRows {
+    Query {
+        number: usize,
+        fields: Vec<Field>,
+        /// The table whose key is behind the columns.
+        table: Option<usize>,
+    },
+    Text(Dynamic),
+}
+
+/// A step with a cursor.
+#[derive(Debug)]
+pub(crate) enum CursorStep {
+    Open(CursorOpen),
+    Fetch {
+        cursor: usize,
+        kind: MovementKind,
+        count: Option<Expression>,
+        into: Option<DynamicInto>,
+    },
+    Close(usize),
+    /// Assigns the key of the row on which a cursor is.
+    Locate {
+        cursor: usize,
+        table: usize,
+        key: Vec<usize>,
+    },
+}
+
 /// The values that a loop iterates over.
 #[derive(Debug)]
 pub(crate) enum Over {
@@ -103,6 +146,7 @@ pub(crate) enum Over {
     Rows(usize),
     /// The rows of a computed text, cast to these types.
     Text(Dynamic, Vec<SqlType>),
+    Cursor(Box<CursorOpen>),
     Elements(Expression),
 }
 
@@ -155,6 +199,12 @@ pub(crate) enum Step {
         into: Into,
         end: usize,
     },
+    /// As `Next`, for a loop over a cursor.
+    NextRow {
+        place: usize,
+        into: DynamicInto,
+        end: usize,
+    },
     End(usize),
     Return(Option<Expression>),
     ReturnNext(Option<Expression>),
@@ -175,6 +225,7 @@ pub(crate) enum Step {
     Leave,
     Execute(Dynamic, Option<DynamicInto>),
     ReturnText(Dynamic, Vec<SqlType>),
+    Cursor(CursorStep),
     /// Begins the statements of a block with handlers, which are at a label.
     Protect {
         handlers: usize,
@@ -194,6 +245,7 @@ pub(crate) enum Step {
     Uncaught,
     /// `RAISE` without arguments.
     RaiseAgain,
+    RollBack,
     Diagnose(Vec<(Diagnostic, Target, Conversion)>),
     Raise(Raise),
     RowCount(Vec<(Target, Conversion)>),

@@ -6,7 +6,7 @@ use crate::argument;
 use crate::bind::{BoundTable, add_reached, bind};
 use crate::call::changes_references;
 use crate::compile::{compile, compile_single};
-use crate::control::{Interpreter, Notice};
+use crate::control::{Cursors, Interpreter, Notice};
 use crate::error::{Failure, OpenError};
 use crate::frame::{Frame, HeldCallees, HeldPlanner, HeldSequences};
 use crate::interrupt::{Deadline, Interrupt};
@@ -21,7 +21,7 @@ use procedure::Procedure;
 use sql::expression::Expr;
 use sql::function::Function;
 use sql::procedure::Returns;
-use sql::{Catalog, SqlType};
+use sql::{Catalog, Field, SqlType};
 use sql_value::{Error, Formula, Stop, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -404,8 +404,8 @@ pub trait Planner: Send + Sync {
 #[derive(Debug)]
 pub struct DynamicStatement {
     pub statement: SingleStatement,
-    /// Number of columns of its rows.
-    pub columns: usize,
+    /// The columns of its rows.
+    pub columns: Vec<Field>,
     /// The values of the targets.
     pub casts: Vec<Formula>,
 }
@@ -448,6 +448,17 @@ impl Runner {
     /// The stack of the thread, which limits how deep routines call each other.
     pub fn set_stack_bytes(&mut self, bytes: usize) {
         self.frame.height_max = bytes / NODE_BYTES;
+    }
+
+    /// Says whether the next call is a whole transaction, which a procedure may roll back.
+    pub fn set_may_roll_back(&mut self, may_roll_back: bool) {
+        self.frame.may_roll_back = may_roll_back;
+    }
+
+    /// Exchanges the open cursors with those of another transaction, or of a statement that runs
+    /// again.
+    pub fn replace_cursors(&mut self, cursors: Cursors) -> Cursors {
+        std::mem::replace(&mut self.frame.cursors, cursors)
     }
 
     /// The messages that routines have raised, except exceptions.

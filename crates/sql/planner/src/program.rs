@@ -154,13 +154,18 @@ impl<'r> Statements<'r> {
             StatementKind::ReturnExecute(dynamic, _) => {
                 dynamic.formulas().for_each(|value| self.formula(value));
             }
+            StatementKind::Cursor(cursor) => {
+                cursor.sql().into_iter().for_each(|sql| self.sql(sql));
+                cursor.formulas().for_each(|value| self.formula(value));
+                cursor.targets().for_each(|target| self.target(target));
+            }
             StatementKind::GetDiagnostics(parts) => {
                 parts.iter().for_each(|(_, target, _)| self.target(target));
             }
             StatementKind::Protected(protected) => {
                 protected.parts().for_each(|statements| self.statements(statements));
             }
-            StatementKind::Reraise | StatementKind::Nothing => {}
+            StatementKind::Reraise | StatementKind::RollBack | StatementKind::Nothing => {}
         }
     }
 
@@ -177,6 +182,11 @@ impl<'r> Statements<'r> {
             }
             Over::Dynamic(dynamic, into) => {
                 dynamic.formulas().for_each(|value| self.formula(value));
+                into.targets.iter().for_each(|(target, _)| self.target(target));
+            }
+            Over::Cursor(open, into) => {
+                open.sql().into_iter().for_each(|sql| self.sql(sql));
+                open.formulas().for_each(|value| self.formula(value));
                 into.targets.iter().for_each(|(target, _)| self.target(target));
             }
             Over::Elements { target, array, .. } => {

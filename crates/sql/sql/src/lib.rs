@@ -10,6 +10,7 @@ mod blame;
 mod built_in;
 mod casts;
 pub mod catalog;
+pub mod cursors;
 mod depth;
 mod dumped;
 pub mod embedded;

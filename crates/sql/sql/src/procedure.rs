@@ -2,6 +2,7 @@
 //!
 //! Decision: docs/decisions/0157-stricter-than-create-function.md
 
+use crate::cursors::{CursorOpen, CursorStatement};
 use crate::embedded::EmbeddedStatement;
 use crate::expression::Expr;
 use crate::query::Query;
@@ -231,8 +232,12 @@ pub enum StatementKind {
     Execute(Dynamic, Option<DynamicInto>),
     /// `RETURN QUERY EXECUTE`; the rows have these types.
     ReturnExecute(Dynamic, Vec<SqlType>),
+    /// `OPEN`, `FETCH`, `MOVE`, `CLOSE`
+    Cursor(CursorStatement),
     /// `RAISE` without arguments: the error that the running handler has caught.
     Reraise,
+    /// `ROLLBACK` in a procedure.
+    RollBack,
     /// The statements of a block with `EXCEPTION`, and its handlers.
     Protected(Protected),
     /// `GET DIAGNOSTICS`: the number of rows of the last SQL statement.
@@ -376,6 +381,8 @@ pub enum Over {
     Rows { into: Into, sql: Sql },
     /// `FOR row IN EXECUTE text`
     Dynamic(Dynamic, DynamicInto),
+    /// `FOR row IN cursor`
+    Cursor(CursorOpen, DynamicInto),
     /// `FOREACH element IN ARRAY array`
     Elements {
         target: Target,

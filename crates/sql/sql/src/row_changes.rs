@@ -54,8 +54,10 @@ fn any(statements: &[Statement], test: &dyn Fn(&Query) -> bool) -> bool {
         | StatementKind::ReturnNext(_)
         | StatementKind::Raise(_)
         | StatementKind::Reraise
+        | StatementKind::RollBack
         | StatementKind::Execute(..)
         | StatementKind::ReturnExecute(..)
+        | StatementKind::Cursor(_)
         | StatementKind::GetRowCount(_)
         | StatementKind::GetDiagnostics(_)
         | StatementKind::Nothing => false,

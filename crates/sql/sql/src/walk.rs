@@ -181,12 +181,17 @@ impl Walk<'_> {
             StatementKind::Execute(dynamic, _) | StatementKind::ReturnExecute(dynamic, _) => {
                 dynamic.formulas().for_each(&mut *self.formula);
             }
+            StatementKind::Cursor(cursor) => {
+                cursor.sql().into_iter().for_each(&mut *self.sql);
+                cursor.formulas().for_each(&mut *self.formula);
+            }
             StatementKind::Protected(protected) => {
                 protected.parts().for_each(|statements| self.statements(statements));
             }
             StatementKind::GetRowCount(_)
             | StatementKind::GetDiagnostics(_)
             | StatementKind::Reraise
+            | StatementKind::RollBack
             | StatementKind::Nothing => {}
         }
     }
@@ -207,6 +212,10 @@ impl Walk<'_> {
             }
             Over::Rows { sql, .. } => (self.sql)(sql),
             Over::Dynamic(dynamic, _) => dynamic.formulas().for_each(&mut *self.formula),
+            Over::Cursor(open, _) => {
+                open.sql().into_iter().for_each(&mut *self.sql);
+                open.formulas().for_each(&mut *self.formula);
+            }
             Over::Elements { array, .. } => (self.formula)(array),
         }
     }

@@ -4,14 +4,16 @@ use super::ahead;
 use crate::ahead::Ahead;
 use crate::plan::{Execution, Output, Outputs, Statement};
 use crate::program::{
-    Conversion, Dynamic, DynamicInto, Expression, Handler, Into, Over, Program, Raise, Step, Target,
+    Conversion, CursorOpen, CursorStep, Dynamic, DynamicInto, Expression, Handler, Into,
+    OpenedRows, Over, Program, Raise, Step, Target,
 };
-use sql::SqlType;
+use sql::cursors::{self, CursorRows, CursorStatement};
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::procedure::{
     self, Block, Body, Formula, ParameterMode, Procedure, Returns, RoutineKind, StatementKind,
     Variable,
 };
+use sql::{Field, SqlType};
 use sql_value::Formula as Compiled;
 
 /// Compiles the body of a procedure; its statements are compiled already.
@@ -49,12 +51,9 @@ pub(super) fn compile(
             into.direct = found.filter(|_| !has_handlers || assigns_at_once(statement, into));
         }
     }
-    let has_texts = compiler.steps.iter().any(|step| {
-        matches!(
-            step,
-            Step::Execute(..) | Step::ReturnText(..) | Step::Start { over: Over::Text(..), .. }
-        )
-    });
+    let has_texts = compiler.steps.iter().any(has_text);
+    let rolls_back = compiler.steps.iter().any(|step| matches!(step, Step::RollBack));
+    let has_cursors = compiler.steps.iter().any(has_cursor);
     let mut program = Program {
         name: procedure.name.clone(),
         parameters: procedure.parameters.clone(),
@@ -67,6 +66,7 @@ pub(super) fn compile(
         has_texts,
         statements,
         has_handlers,
+        rolls_back,
         steps: compiler.steps,
         labels: compiler.labels,
         loops: compiler.loops,
@@ -75,10 +75,27 @@ pub(super) fn compile(
         ahead: Ahead::default(),
         is_guarded: false,
     };
-    if !has_texts && !has_calls {
+    if !has_texts && !has_calls && !has_cursors {
         ahead::note(&mut program);
     }
     program
+}
+
+/// Whether a step runs a statement with a computed text.
+fn has_text(step: &Step) -> bool {
+    let opened = match step {
+        Step::Cursor(CursorStep::Open(open)) => Some(open),
+        Step::Start { over: Over::Cursor(open), .. } => Some(&**open),
+        _ => None,
+    };
+    matches!(
+        step,
+        Step::Execute(..) | Step::ReturnText(..) | Step::Start { over: Over::Text(..), .. }
+    ) || opened.is_some_and(|open| matches!(open.rows, OpenedRows::Text(_)))
+}
+
+fn has_cursor(step: &Step) -> bool {
+    matches!(step, Step::Cursor(_) | Step::Start { over: Over::Cursor(_), .. })
 }
 
 /// Whether a row that is read directly into variables changes all of them, or none: a handler of
@@ -247,8 +264,10 @@ impl Compiler {
             StatementKind::ReturnExecute(text, types) => {
                 Step::ReturnText(dynamic(text), types.clone())
             }
+            StatementKind::Cursor(statement) => Step::Cursor(cursor_step(statement)),
             StatementKind::Protected(protected) => return self.protected(protected),
             StatementKind::Reraise => Step::RaiseAgain,
+            StatementKind::RollBack => Step::RollBack,
             StatementKind::GetDiagnostics(parts) => {
                 let part = |(part, to, value): &(_, _, _)| (*part, target(to), conversion(value));
                 Step::Diagnose(parts.iter().map(part).collect())
@@ -328,6 +347,9 @@ impl Compiler {
             (procedure::Over::While(condition), _) => {
                 self.steps.push(Step::Unless(expression(condition), end));
             }
+            (procedure::Over::Cursor(_, targets), Some(place)) => {
+                self.steps.push(Step::NextRow { place, into: dynamic_into(targets), end });
+            }
             (over, Some(place)) => {
                 self.steps.push(Step::Next { place, into: loop_into(over), end });
             }
@@ -359,6 +381,7 @@ impl Compiler {
             procedure::Over::Dynamic(text, targets) => {
                 Over::Text(dynamic(text), dynamic_into(targets).types)
             }
+            procedure::Over::Cursor(open, _) => Over::Cursor(Box::new(cursor_open(open))),
             procedure::Over::Elements { array, .. } => Over::Elements(expression(array)),
         };
         let place = self.loops;
@@ -437,6 +460,34 @@ fn dynamic(dynamic: &procedure::Dynamic) -> Dynamic {
     }
 }
 
+fn cursor_step(statement: &CursorStatement) -> CursorStep {
+    match statement {
+        CursorStatement::Open(open) => CursorStep::Open(cursor_open(open)),
+        CursorStatement::Fetch { cursor, movement, into } => CursorStep::Fetch {
+            cursor: *cursor,
+            kind: movement.kind,
+            count: movement.count.as_ref().map(expression),
+            into: into.as_ref().map(dynamic_into),
+        },
+        CursorStatement::Close(cursor) => CursorStep::Close(*cursor),
+        CursorStatement::Locate { cursor, table, key } => {
+            CursorStep::Locate { cursor: *cursor, table: *table, key: key.clone() }
+        }
+    }
+}
+
+fn cursor_open(open: &cursors::CursorOpen) -> CursorOpen {
+    let rows = match &open.rows {
+        CursorRows::Query(sql, key) => {
+            let mut fields: Vec<Field> = sql.query.outputs();
+            fields.truncate(fields.len() - key.map_or(0, |key| key.count));
+            OpenedRows::Query { number: at(sql), fields, table: key.map(|key| key.table) }
+        }
+        CursorRows::Text(text) => OpenedRows::Text(dynamic(text)),
+    };
+    CursorOpen { cursor: open.cursor, rows, only_forward: open.only_forward }
+}
+
 /// Returns the types of the columns, and where they go: a record takes one for each field.
 fn dynamic_into(given: &procedure::DynamicInto) -> DynamicInto {
     let column = |column: usize, sql_type: &SqlType| {
@@ -470,7 +521,9 @@ fn loop_into(over: &procedure::Over) -> Into {
         }
         procedure::Over::Rows { into: row, .. } => return into(row),
         procedure::Over::Dynamic(_, targets) => return dynamic_into(targets).into,
-        procedure::Over::Forever | procedure::Over::While(_) => Vec::new(),
+        procedure::Over::Forever | procedure::Over::While(_) | procedure::Over::Cursor(..) => {
+            Vec::new()
+        }
     };
     Into { is_strict: false, targets, direct: None }
 }

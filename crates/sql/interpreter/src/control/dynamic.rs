@@ -13,7 +13,7 @@ use crate::rows::Rows;
 use crate::run::{ALL, Run};
 use crate::single::DynamicStatement;
 use fabric::Env;
-use sql::SqlType;
+use sql::{Field, SqlType};
 use sql_value::{Error, Value};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
     ) -> Result<()> {
         let planned = self.run_text(dynamic, into.map(|into| &into.types[..])).await?;
         let Some(into) = into else { return Ok(()) };
-        if planned.columns == 0 {
+        if planned.columns.is_empty() {
             return Err(plain("42601", "INTO used with a command that cannot return data"));
         }
         let count = self.rows.len();
@@ -53,7 +53,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let processed = self.frame.processed;
         let planned = self.run_text(dynamic, Some(types)).await?;
         self.frame.processed = processed;
-        if planned.columns == 0 {
+        if planned.columns.is_empty() {
             return Err(plain("42P11", "cannot open a statement without rows as cursor"));
         }
         self.converted_rows(&planned, types.len())
@@ -69,6 +69,15 @@ impl<E: Env> Interpreter<'_, '_, E> {
         self.set_found(!rows.is_empty());
         self.frame.processed = rows.len() as u64;
         Ok(())
+    }
+
+    /// The rows of a cursor with a computed text, and their columns.
+    pub(super) async fn rows_of_text(&mut self, dynamic: &Dynamic) -> Result<(Rows, Vec<Field>)> {
+        let planned = self.run_text(dynamic, None).await?;
+        if planned.columns.is_empty() {
+            return Err(plain("42P11", "cannot open a statement without rows as cursor"));
+        }
+        Ok((std::mem::take(self.rows), planned.columns.clone()))
     }
 
     /// Runs a statement with a computed text; its rows are then in `rows`.

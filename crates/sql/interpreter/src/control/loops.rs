@@ -2,7 +2,7 @@
 
 use super::Interpreter;
 use crate::error::{Result, plain};
-use crate::program::{Expression, Into, Over};
+use crate::program::{DynamicInto, Expression, Into, Over, Step};
 use crate::rows::Rows;
 use crate::run::ALL;
 use fabric::Env;
@@ -13,16 +13,32 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) enum Loop {
     Idle,
-    Range { next: Option<i64>, last: i64, step: i64, entered: bool },
-    Rows { rows: Rows, at: usize },
-    Elements { elements: Arc<[Value]>, at: usize },
+    Range {
+        next: Option<i64>,
+        last: i64,
+        step: i64,
+        entered: bool,
+    },
+    Rows {
+        rows: Rows,
+        at: usize,
+    },
+    Elements {
+        elements: Arc<[Value]>,
+        at: usize,
+    },
+    /// The name of the cursor, and whether it has had a row.
+    Cursor {
+        name: String,
+        entered: bool,
+    },
 }
 
 impl Loop {
     /// Whether at least one iteration has begun.
     fn was_entered(&self) -> bool {
         match self {
-            Self::Range { entered, .. } => *entered,
+            Self::Range { entered, .. } | Self::Cursor { entered, .. } => *entered,
             Self::Rows { at, .. } | Self::Elements { at, .. } => *at > 0,
             Self::Idle => false,
         }
@@ -53,6 +69,10 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 let rows = Box::pin(self.start_text(dynamic, types)).await?;
                 Ok(Loop::Rows { rows, at: 0 })
             }
+            Over::Cursor(open) => {
+                let name = Box::pin(self.open_cursor(open)).await?;
+                Ok(Loop::Cursor { name, entered: false })
+            }
             Over::Elements(array) => match self.evaluate(array).await? {
                 Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
                 _ => Err(plain("22004", "FOREACH expression must not be null")),
@@ -77,7 +97,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
     }
 
     /// Assigns the next value of a loop; returns false at its end.
-    pub(super) fn next(&mut self, state: &mut Loop, into: &Into) -> Result<bool> {
+    fn next(&mut self, state: &mut Loop, into: &Into) -> Result<bool> {
         match state {
             Loop::Range { next, last, step, entered } => {
                 let is_over = |number: &i64| if *step > 0 { number > last } else { number < last };
@@ -102,9 +122,43 @@ impl<E: Env> Interpreter<'_, '_, E> {
         Ok(!matches!(state, Loop::Rows { at: 0, .. }))
     }
 
+    /// Assigns the next value of a loop; returns the label of its end if there is none.
+    #[inline]
+    pub(super) fn step_of_loop(
+        &mut self,
+        step: &Step,
+        loops: &mut [Loop],
+    ) -> Result<Option<usize>> {
+        match step {
+            Step::Next { place, into, end } => {
+                Ok((!self.next(&mut loops[*place], into)?).then_some(*end))
+            }
+            Step::NextRow { place, into, end } => {
+                Ok((!self.next_row(&mut loops[*place], into)?).then_some(*end))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Assigns the next row of a loop over a cursor; returns false at its end.
+    fn next_row(&mut self, state: &mut Loop, into: &DynamicInto) -> Result<bool> {
+        let Loop::Cursor { name, entered } = state else { return Ok(false) };
+        let has_row = self.next_of_cursor(name, into)?;
+        *entered |= has_row;
+        Ok(has_row)
+    }
+
+    /// Closes the cursor of a loop.
+    pub(super) fn close_loop(&mut self, state: &Loop) {
+        if let Loop::Cursor { name, .. } = state {
+            self.frame.cursors.close(name);
+        }
+    }
+
     /// Ends a loop, and makes the memory of its rows reusable.
     pub(super) fn end(&mut self, state: &mut Loop) {
         let ended = std::mem::replace(state, Loop::Idle);
+        self.close_loop(&ended);
         self.set_found(ended.was_entered());
         if let Loop::Rows { rows, .. } = ended {
             self.frame.scratch.give_back(rows);

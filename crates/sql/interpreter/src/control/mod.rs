@@ -1,17 +1,20 @@
 //! The interpreter of a procedure's steps: `assign` stores values in variables, `loops` advances
-//! loops, `results` adds rows to the result of the call, `raise` executes `RAISE`, `protected`
-//! goes on at the handlers of errors, and `dynamic` runs statements with computed texts.
+//! loops, `cursors` opens and moves cursors, `results` adds rows to the result of the call, `raise`
+//! executes `RAISE`, `protected` goes on at the handlers of errors, and `dynamic` runs statements
+//! with computed texts.
 //!
 //! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 mod assign;
+mod cursors;
 mod dynamic;
 mod loops;
 mod protected;
 mod raise;
 mod results;
 
-pub(crate) use protected::{Blocks, Caller};
+pub use cursors::{CursorMove, Cursors, RoutineCursor};
+pub(crate) use protected::{Begin, Blocks, Caller};
 pub use raise::Notice;
 
 use crate::bind::BoundTable;
@@ -40,6 +43,10 @@ pub(crate) struct Interpreter<'m, 'l, E: Env> {
 
 impl<E: Env> Interpreter<'_, '_, E> {
     pub async fn run(&mut self) -> Result<()> {
+        self.frame.undo = None;
+        if self.program.rolls_back && self.frame.may_roll_back {
+            self.keep_begin();
+        }
         let ended = self.take_all_steps().await;
         if matches!(ended, Err(Failure::Txn(_) | Failure::Again)) {
             // The call is undone. The next one may be of the same transaction.
@@ -61,9 +68,13 @@ impl<E: Env> Interpreter<'_, '_, E> {
         loops.resize_with(self.program.loops, || Loop::Idle);
         let mut from = 0;
         loop {
-            match self.take_steps(from, &mut loops).await {
+            let ended = self.take_steps(from, &mut loops).await;
+            match ended {
                 Err(failure) if self.frame.is_protected() => from = self.catch(failure)?,
-                ended => return ended,
+                ended => {
+                    loops.iter().for_each(|one| self.close_loop(one));
+                    return ended;
+                }
             }
         }
     }
@@ -117,9 +128,9 @@ impl<E: Env> Interpreter<'_, '_, E> {
                     }
                 }
                 Step::Start { place, over } => loops[*place] = self.start(over).await?,
-                Step::Next { place, into, end } => {
-                    if !self.next(&mut loops[*place], into)? {
-                        at = program.labels[*end];
+                Step::Next { .. } | Step::NextRow { .. } => {
+                    if let Some(end) = self.step_of_loop(step, loops)? {
+                        at = program.labels[end];
                     }
                 }
                 Step::End(place) => self.end(&mut loops[*place]),
@@ -173,11 +184,13 @@ impl<E: Env> Interpreter<'_, '_, E> {
             }
             Step::Deliver { number, conversions } => self.deliver(*number, conversions).await?,
             Step::Execute(dynamic, into) => self.execute_text(dynamic, into.as_ref()).await?,
+            Step::Cursor(step) => self.cursor_step(step).await?,
             Step::ReturnText(dynamic, types) => self.return_text(dynamic, types).await?,
             Step::Raise(raise) => self.raise(raise).await?,
             Step::Protect { handlers, .. } => self.protect(*handlers).await?,
             Step::Unprotect => self.unprotect().await?,
             Step::Diagnose(parts) => self.diagnose(parts).await?,
+            Step::RollBack => self.roll_back()?,
             Step::RaiseAgain => return Err(self.raise_again()),
             Step::Uncaught => return Err(self.uncaught()),
             Step::RowCount(targets) => self.row_count(targets).await?,

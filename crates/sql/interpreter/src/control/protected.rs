@@ -32,6 +32,14 @@ pub(crate) struct Guard {
     caught: usize,
     inserted: usize,
     locked_late: usize,
+    cursors: u64,
+}
+
+/// Where a call has begun that rolls its transaction back.
+#[derive(Debug)]
+pub(crate) struct Begin {
+    savepoint: Savepoint,
+    locks: usize,
 }
 
 /// The routine around the body of a called one.
@@ -108,8 +116,38 @@ impl<E: Env> Interpreter<'_, '_, E> {
             caught: frame.blocks.caught.len(),
             inserted: frame.inserted.len(),
             locked_late: frame.locked_late.len(),
+            cursors: frame.cursors.opened(),
         };
         frame.blocks.guards.push(guard);
+        Ok(())
+    }
+
+    /// Keeps where the call has begun.
+    pub(super) fn keep_begin(&mut self) {
+        let locks = self.frame.locker.as_ref().map_or(0, |HeldLocker(locker)| locker.mark());
+        self.frame.undo = Some(Begin { savepoint: self.txn.savepoint(), locks });
+    }
+
+    /// `ROLLBACK` in a procedure: undoes what the call has changed, and releases its locks. The
+    /// transaction of the engine goes on.
+    pub(super) fn roll_back(&mut self) -> Result<()> {
+        let frame = &mut *self.frame;
+        let Some(begin) = &frame.undo else {
+            return Err(plain("2D000", "invalid transaction termination"));
+        };
+        if frame.is_protected() {
+            let message = "cannot roll back while a subtransaction is active";
+            return Err(plain("2D000", message));
+        }
+        self.txn.roll_back_to(&begin.savepoint).map_err(txn::TxnError::from)?;
+        if let Some(HeldLocker(locker)) = &frame.locker {
+            locker.release_to(begin.locks);
+        }
+        frame.pending_inserts.clear();
+        frame.inserted.clear();
+        frame.locked_late.clear();
+        frame.looked_up = None;
+        frame.cursors.close_all();
         Ok(())
     }
 
@@ -154,6 +192,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         }
         frame.inserted.truncate(guard.inserted);
         frame.locked_late.truncate(guard.locked_late);
+        frame.cursors.close_behind(guard.cursors);
         frame.looked_up = None;
         let ended = frame.callers.drain(guard.callers..).next();
         frame.blocks.caught.truncate(guard.caught);

@@ -109,6 +109,10 @@ fn statement_queries(kind: &StatementKind, queries: &mut Numbered) {
                 }
                 Over::Rows { sql, .. } => queries.push((sql.number, sql.query.clone())),
                 Over::Dynamic(dynamic, _) => formulas.extend(dynamic.formulas()),
+                Over::Cursor(open, _) => {
+                    formulas.extend(open.formulas());
+                    queries.extend(open.sql().map(|sql| (sql.number, sql.query.clone())));
+                }
                 Over::Elements { array, .. } => formulas.push(array),
             }
             inside.push(body);
@@ -122,9 +126,14 @@ fn statement_queries(kind: &StatementKind, queries: &mut Numbered) {
         StatementKind::Execute(dynamic, _) | StatementKind::ReturnExecute(dynamic, _) => {
             formulas.extend(dynamic.formulas());
         }
+        StatementKind::Cursor(cursor) => {
+            formulas.extend(cursor.formulas());
+            queries.extend(cursor.sql().map(|sql| (sql.number, sql.query.clone())));
+        }
         StatementKind::GetRowCount(_)
         | StatementKind::GetDiagnostics(_)
         | StatementKind::Reraise
+        | StatementKind::RollBack
         | StatementKind::Nothing => {}
     }
     formulas.into_iter().for_each(|formula| formula_query(formula, queries));

@@ -3,6 +3,7 @@
 use super::trace::{Count, Found, StatementPosition, Trace, value_of};
 use super::{Action, Branch, Operation, Origin, Repeat, Times, Traced};
 use crate::node::{Procedure, Workload};
+use sql::cursors::CursorStatement;
 use sql::expression::{Expr, ExprKind};
 use sql::function::Function;
 use sql::procedure::{Block, Body, Formula, Into, Over, ParameterMode, Sql, StatementKind, Target};
@@ -260,9 +261,8 @@ impl<'p> Flow<'p> {
                 parts.chain(&raise.code).for_each(|value| drop(self.formula(value)));
             }
             StatementKind::GetRowCount(targets) => {
-                targets
-                    .iter()
-                    .for_each(|(target, _)| self.target(target, Traced::Origin(Origin::Computed)));
+                let computed = || Traced::Origin(Origin::Computed);
+                targets.iter().for_each(|(target, _)| self.target(target, computed()));
             }
             StatementKind::Execute(dynamic, into) => {
                 dynamic.formulas().for_each(|value| drop(self.formula(value)));
@@ -273,6 +273,7 @@ impl<'p> Flow<'p> {
             StatementKind::ReturnExecute(dynamic, _) => {
                 dynamic.formulas().for_each(|value| drop(self.formula(value)));
             }
+            StatementKind::Cursor(cursor) => self.cursor(cursor),
             StatementKind::GetDiagnostics(parts) => {
                 let computed = || Traced::Origin(Origin::Computed);
                 parts.iter().for_each(|(_, target, _)| self.target(target, computed()));
@@ -286,7 +287,18 @@ impl<'p> Flow<'p> {
                     self.branches.pop();
                 }
             }
-            StatementKind::Reraise | StatementKind::Nothing => {}
+            StatementKind::Reraise | StatementKind::RollBack | StatementKind::Nothing => {}
+        }
+    }
+
+    fn cursor(&mut self, cursor: &'p CursorStatement) {
+        cursor.sql().into_iter().for_each(|sql| self.planned(sql.number));
+        cursor.formulas().for_each(|value| drop(self.formula(value)));
+        for target in cursor.targets() {
+            self.target(target, Traced::Origin(Origin::Computed));
+        }
+        for variable in cursor.assigned() {
+            self.assign(variable, None, Traced::Origin(Origin::Computed));
         }
     }
 
@@ -344,6 +356,15 @@ impl<'p> Flow<'p> {
             }
             Over::Dynamic(dynamic, into) => {
                 dynamic.formulas().for_each(|value| drop(self.formula(value)));
+                for (target, _) in &into.targets {
+                    self.target(target, Traced::Origin(Origin::Computed));
+                }
+                Count::Known(Times::Unknown)
+            }
+            Over::Cursor(open, into) => {
+                open.sql().into_iter().for_each(|sql| self.planned(sql.number));
+                open.formulas().for_each(|value| drop(self.formula(value)));
+                self.assign(open.cursor, None, Traced::Origin(Origin::Computed));
                 for (target, _) in &into.targets {
                     self.target(target, Traced::Origin(Origin::Computed));
                 }

@@ -139,6 +139,10 @@ impl Compiler<'_> {
             "PERFORM" => self.perform(),
             "CALL" if self.called.is_some() => self.call_statement(),
             "EXECUTE" if self.called.is_some() => self.execute_statement(),
+            "COMMIT" | "ROLLBACK" if self.called.is_some() => self.end_transaction(word, span),
+            "OPEN" if self.called.is_some() => self.open_statement(),
+            "FETCH" | "MOVE" if self.called.is_some() => self.fetch_statement(),
+            "CLOSE" if self.called.is_some() => self.close_statement(),
             "ASSERT" if self.called.is_some() => self.assert_statement(),
             "NULL" => {
                 self.cursor.next();
@@ -147,6 +151,24 @@ impl Compiler<'_> {
             }
             "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "VALUES" | "WITH" => self.sql_statement(),
             _ => Err(self.refused_statement(word, span)),
+        }
+    }
+
+    /// `COMMIT` and `ROLLBACK`. A function is always a part of a transaction, and fails here.
+    fn end_transaction(&mut self, word: &str, span: Span) -> Result<StatementKind> {
+        let commits = word == "COMMIT";
+        if commits && !self.inlining.is_function {
+            return Err(self.refused_statement(word, span));
+        }
+        self.cursor.next();
+        if self.cursor.accept_word("AND") {
+            self.cursor.accept_word("NO");
+            self.cursor.expect_word("CHAIN")?;
+        }
+        self.semicolon()?;
+        match self.inlining.is_function {
+            true => Ok(super::inline::failing("2D000", "invalid transaction termination")),
+            false => Ok(StatementKind::RollBack),
         }
     }
 

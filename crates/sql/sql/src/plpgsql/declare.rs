@@ -73,9 +73,10 @@ impl Compiler<'_> {
         }
         let is_constant = self.cursor.accept_word("CONSTANT");
         let span = self.cursor.span();
-        if self.cursor.is_word("CURSOR")
-            || self.cursor.is_word("NO") && self.cursor.is_word_at(1, "SCROLL")
-        {
+        if self.begins_cursor() {
+            if self.called.is_some() {
+                return self.cursor_declaration(&name, place).map(Some);
+            }
             return Err(self.outside(span, "a cursor", "write FOR row IN query LOOP"));
         }
         let sql_type = self.declared_type()?;
@@ -146,6 +147,10 @@ impl Compiler<'_> {
     /// Parses a type, including `variable%TYPE`, `table.column%TYPE`, `table%ROWTYPE` and `table`.
     pub(crate) fn declared_type(&mut self) -> Result<SqlType> {
         let from = self.cursor.position();
+        if self.names.has_own_plans && self.cursor.accept_word("REFCURSOR") {
+            // A cursor's variable holds its name.
+            return Ok(SqlType::Text);
+        }
         if let Some(sql_type) = self.copied_type()? {
             return Ok(sql_type);
         }

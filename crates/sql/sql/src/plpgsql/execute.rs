@@ -8,7 +8,7 @@ use super::{Compiler, Datum};
 use crate::error::Result;
 use crate::procedure::{Dynamic, DynamicInto, Formula, Over, Returns, StatementKind, Target};
 use crate::token::token_is_word;
-use crate::types::SqlType;
+use crate::types::{Field, SqlType};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 /// The words that begin a clause of `EXECUTE`.
@@ -26,7 +26,7 @@ impl Compiler<'_> {
         self.semicolon()?;
         let (dynamic, targets) = self.dynamic(&tokens, span)?;
         let into = match targets {
-            Some((targets, is_strict)) => Some(self.dynamic_into(targets, is_strict, span)?),
+            Some((targets, is_strict)) => Some(self.dynamic_into(targets, is_strict, None, span)?),
             None => None,
         };
         Ok(StatementKind::Execute(dynamic, into))
@@ -61,12 +61,16 @@ impl Compiler<'_> {
         if into.is_some() {
             return Err(self.syntax(span, "a loop has no INTO"));
         }
-        let into = self.dynamic_into(targets, false, span)?;
+        let into = self.dynamic_into(targets, false, None, span)?;
         Ok(Over::Dynamic(dynamic, into))
     }
 
     /// Parses what follows `EXECUTE`.
-    fn dynamic(&mut self, tokens: &[TokenWithSpan], span: Span) -> Result<(Dynamic, Targets)> {
+    pub(super) fn dynamic(
+        &mut self,
+        tokens: &[TokenWithSpan],
+        span: Span,
+    ) -> Result<(Dynamic, Targets)> {
         let next = |from: usize| {
             let ends = CLAUSES.iter().filter_map(|word| has_word(&tokens[from..], word));
             ends.min().map_or(tokens.len(), |at| from + at)
@@ -112,18 +116,23 @@ impl Compiler<'_> {
         Ok(values)
     }
 
-    fn dynamic_into(
+    /// The targets of a row whose columns are known when it is read, or now: `fields`.
+    pub(super) fn dynamic_into(
         &mut self,
         targets: Vec<Datum>,
         is_strict: bool,
+        fields: Option<&[Field]>,
         place: Span,
     ) -> Result<DynamicInto> {
         let mut typed = Vec::new();
         for (variable, field) in targets {
             if field.is_none() && self.open_records.contains(&variable) {
-                let what = "a record without columns of its own as a target of EXECUTE";
-                let advice = "declare it as TABLE%ROWTYPE, or write variables";
-                return Err(self.outside(place, what, advice));
+                let Some(fields) = fields else {
+                    let what = "a record without columns of its own as the target of a row of unknown columns";
+                    let advice = "declare it as TABLE%ROWTYPE, or write variables";
+                    return Err(self.outside(place, what, advice));
+                };
+                self.shape_record(variable, fields, place)?;
             }
             let sql_type = self.datum_type(variable, field);
             let target = match field {

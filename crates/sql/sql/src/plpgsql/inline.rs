@@ -10,7 +10,7 @@ use crate::errors::Findings;
 use crate::expression::{BinaryOperator, Expr, ExprKind, Test};
 use crate::procedure::{
     Block, Called, Dynamic, DynamicInto, Formula, Into, Level, Over, Parameter, ParameterMode,
-    Raise, Returns, Sql, Statement, StatementKind, Target, Volatility,
+    Raise, Returns, RoutineKind, Sql, Statement, StatementKind, Target, Volatility,
 };
 use crate::query::{From, FromKind, InsertSource, OnConflict, Query, Select};
 use crate::resolve::PendingCall;
@@ -46,6 +46,8 @@ pub(crate) struct Inlining {
     pub(crate) found: usize,
     /// The variables that the called routine returns into; `None` in the routine itself.
     pub(crate) results: Option<Vec<usize>>,
+    /// Whether the routine is a function, or one calls it.
+    pub(crate) is_function: bool,
     /// The parameters of the called routine.
     parameters: Vec<Parameter>,
 }
@@ -71,6 +73,7 @@ struct Caller<'a> {
     lost: BTreeSet<String>,
     before: Vec<Statement>,
     results: Option<Vec<usize>>,
+    is_function: bool,
     parameters: Vec<Parameter>,
 }
 
@@ -185,6 +188,7 @@ impl<'a> Compiler<'a> {
             lost: take(&mut self.lost),
             before: take(&mut self.before),
             results: self.inlining.results.replace(results.to_vec()),
+            is_function: self.inlining.is_function,
             parameters: take(&mut self.inlining.parameters),
         })
     }
@@ -203,6 +207,7 @@ impl<'a> Compiler<'a> {
         self.lost = caller.lost;
         self.before = caller.before;
         self.inlining.results = caller.results;
+        self.inlining.is_function = caller.is_function;
         self.inlining.parameters = caller.parameters;
         let findings = replace(&mut self.findings, caller.findings);
         findings.into_result(()).err().map(|errors| errors.first().clone())
@@ -233,6 +238,7 @@ impl<'a> Compiler<'a> {
         self.procedure = header.name.clone();
         self.returns = header.returns.clone();
         self.has_outputs = header.has_outputs;
+        self.inlining.is_function |= header.kind == RoutineKind::Function;
         self.inlining.parameters.clone_from(&header.parameters);
         let mut declarations = Vec::new();
         let mut arguments = arguments.into_iter();
@@ -408,7 +414,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// Adds values to the columns of the rows that the called routine returns.
-    fn appended(&self, results: &[usize], values: Vec<Expr>, line: u32) -> Vec<Statement> {
+    pub(super) fn appended(
+        &self,
+        results: &[usize],
+        values: Vec<Expr>,
+        line: u32,
+    ) -> Vec<Statement> {
         let append = |(&result, value): (&usize, Expr)| {
             let rows = self.value_of(result);
             let sql_type = rows.sql_type.clone();
@@ -489,18 +500,27 @@ pub(super) fn assign(variable: usize, expr: Expr) -> StatementKind {
 }
 
 fn or(left: Expr, right: Expr) -> Expr {
+    binary(BinaryOperator::Or, left, right)
+}
+
+/// A condition on two values.
+pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
     let (left, right) = (Box::new(left), Box::new(right));
-    let kind = ExprKind::Binary { operator: BinaryOperator::Or, left, right };
-    Expr::new(kind, SqlType::Bool)
+    Expr::new(ExprKind::Binary { operator, left, right }, SqlType::Bool)
 }
 
 /// The error at the end of a function without `RETURN`.
 fn no_return() -> StatementKind {
+    failing("2F005", "control reached end of function without RETURN")
+}
+
+/// A statement that fails.
+pub(super) fn failing(sqlstate: &str, message: &str) -> StatementKind {
     StatementKind::Raise(Raise {
         level: Level::Exception,
-        sqlstate: "2F005".to_owned(),
+        sqlstate: sqlstate.to_owned(),
         code: None,
-        message: vec!["control reached end of function without RETURN".to_owned()],
+        message: vec![message.to_owned()],
         values: Vec::new(),
         detail: None,
         hint: None,

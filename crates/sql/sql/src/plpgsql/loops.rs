@@ -79,6 +79,12 @@ impl Compiler<'_> {
         let tokens = self.until_word("LOOP")?;
         let body = self.cursor.position();
         self.cursor.rewind(from);
+        if self.called.is_some()
+            && let Some(over) = self.cursor_loop(&tokens, span)?
+        {
+            self.cursor.rewind(body);
+            return Ok(over);
+        }
         let over = match points(&tokens) {
             _ if is_text => {
                 let targets = self.row_targets(place)?;

@@ -5,7 +5,8 @@
 //! `assign` parse PL/pgSQL's statements, and `statement` SQL statements; `embed` builds the text
 //! that a planner gets; `exception` parses handlers of errors, and `execute` statements with
 //! computed texts; `assigned` checks that records are assigned before use. `inline` puts the bodies
-//! of called routines before the statements that call them, and `call` parses `CALL`.
+//! of called routines before the statements that call them, and `call` parses `CALL`. `cursors`
+//! parses what concerns cursors, and `changing_with` moves changes out of `WITH`.
 //!
 //! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
@@ -13,8 +14,10 @@ mod assign;
 mod assigned;
 mod block;
 mod call;
+mod changing_with;
 pub(crate) mod condition;
 mod control;
+mod cursors;
 mod declare;
 mod embed;
 mod exception;
@@ -42,10 +45,11 @@ use crate::source::Source;
 use crate::token::Cursor;
 use crate::types::SqlType;
 pub(crate) use assigned::Assigned;
+pub(crate) use cursors::KnownCursor;
 pub(crate) use inline::Inlining;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum nesting of blocks, loops and branches.
 const NESTING_MAX: u32 = 64;
@@ -78,6 +82,8 @@ pub(crate) struct Compiler<'a> {
     /// The bodies of calls that run before the present statement.
     pub(crate) before: Vec<Statement>,
     pub(crate) inlining: Inlining,
+    /// The cursors with known columns, by their variables.
+    pub(crate) cursors: BTreeMap<usize, KnownCursor>,
 }
 
 /// Position of a variable, and of a field if the variable is a record.

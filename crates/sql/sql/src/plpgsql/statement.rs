@@ -46,6 +46,8 @@ impl Compiler<'_> {
         match &sql.query {
             Query::Select(_) => {
                 let error = self.type_error(span, "the rows of this query have no target");
+                let message = "query has no destination for result data";
+                let error = error.in_postgres("42601", message);
                 Err(error.advise("write INTO and variables, or PERFORM in place of SELECT"))
             }
             query if !query.outputs().is_empty() => {
@@ -166,15 +168,22 @@ impl Compiler<'_> {
             });
         }
         tokens.extend(parts.iter().flat_map(|part| part.iter().cloned()));
-        let statement = parse::statement(self.source, &tokens, place)?;
+        let current = self.take_current(&mut tokens)?;
+        let mut statement = parse::statement(self.source, &tokens, place)?;
+        let changed = self.take_changes(&mut statement, place)?;
         self.check_statement(&statement, place)?;
         // The resolver looks for OVERRIDING in the text of the whole statement.
         let whole = match (clause(&tokens), tokens.first(), tokens.last()) {
             (Some(_), Some(first), Some(last)) => Span::new(first.span.start, last.span.end),
             _ => place,
         };
-        let (query, references, writes) =
+        let (mut query, mut references, writes) =
             self.resolve_calls(whole, |resolver| resolver.query(&statement))?;
+        self.check_other_tables(&query, &changed, place)?;
+        references.retain(|one| !changed.variables.contains(&one.variable));
+        if let Some(cursor) = current {
+            self.at_current(cursor, &mut query, place)?;
+        }
         self.check_reads(writes, reads_rows(&query), place)?;
         let changes = match &query {
             Query::Select(select) => select.lock.is_some(),

@@ -10,7 +10,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 /// A routine with an unparsed body.
 pub(crate) struct Header {
     pub(crate) name: String,
-    pub(super) kind: RoutineKind,
+    pub(crate) kind: RoutineKind,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) returns: Returns,
     pub(crate) has_outputs: bool,

@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::errors::{Errors, Findings};
 use crate::plpgsql::{Assigned, Compiler, Inlining};
-use crate::procedure::{Body, Procedure, Returns};
+use crate::procedure::{Body, Procedure, Returns, RoutineKind};
 use crate::resolve::names::Names;
 use crate::source::Source;
 use crate::token::{Cursor, name_of, token_is_word, tokenize};
@@ -25,7 +25,7 @@ use header::{Header, Language};
 pub(crate) use routines::Callee;
 pub use routines::Routines;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::rc::Rc;
 
@@ -171,6 +171,7 @@ fn compiler<'a>(
         called: None,
         before: Vec::new(),
         inlining: Inlining::default(),
+        cursors: BTreeMap::new(),
     }
 }
 
@@ -199,6 +200,7 @@ impl Compiler<'_> {
         self.returns = header.returns.clone();
         self.has_outputs = header.has_outputs;
         self.inlining.begin(&header.name);
+        self.inlining.is_function = header.kind == RoutineKind::Function;
         let errors_before = self.findings.count();
         let behind = self.cursor.clone();
         let body = match self.quoted_body(&header, place) {
@@ -217,7 +219,8 @@ impl Compiler<'_> {
             line: place.start.line as u32,
             kind: header.kind,
             parameters: header.parameters,
-            returns: header.returns,
+            // A function that returns records has the columns of its rows.
+            returns: self.returns.clone(),
             volatility: header.volatility,
             is_strict: header.is_strict,
             variables: take(&mut self.variables),

@@ -6,6 +6,7 @@ use crate::catalog::{Change, Version};
 use crate::command::{Characteristics, IsolationLevel};
 use crate::locks::HeldLocks;
 use fabric::Env;
+use interpreter::Cursors;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use txn::{Isolation, OwnedTransaction, Parked};
@@ -54,6 +55,8 @@ pub(crate) struct Block<E: Env> {
     pub began_us: Option<i64>,
     pub log: Log,
     pub cursors: BTreeMap<String, Cursor>,
+    /// The cursors that routines have left open.
+    pub routine_cursors: Cursors,
     pub savepoints: Vec<Savepoint>,
     /// Number of statements that were to change rows.
     pub writes: u64,
@@ -86,6 +89,7 @@ impl<E: Env> Block<E> {
             began_us: None,
             log: Log::default(),
             cursors: BTreeMap::new(),
+            routine_cursors: Cursors::default(),
             savepoints: Vec::new(),
             writes: 0,
             is_doomed: false,
@@ -96,6 +100,15 @@ impl<E: Env> Block<E> {
     /// Whether the block has created this table of the engine: nobody else knows it.
     pub fn has_created(&self, physical: &String) -> bool {
         self.change.as_ref().is_some_and(|change| change.created.contains(physical))
+    }
+
+    /// Keeps the cursors that a statement leaves open. Their rows are not compared when statements
+    /// are repeated, so that the block cannot be.
+    pub fn keep_cursors(&mut self, cursors: Cursors) {
+        if !cursors.is_empty() {
+            self.log.lose();
+        }
+        self.routine_cursors = cursors;
     }
 
     /// Whether each of its statements takes a snapshot of its own.

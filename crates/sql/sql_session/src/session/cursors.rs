@@ -1,12 +1,14 @@
 //! Cursors: rows of a query that a client fetches in parts. The query begins when the cursor is
-//! declared, and goes on when rows are fetched.
+//! declared, and goes on when rows are fetched. Those that routines have opened hold their rows.
 
 use super::open::{OpenQuery, ROWS_AT_A_TIME};
 use super::transaction::done;
-use super::{Prepared, SqlSession};
+use super::{Block, Prepared, SqlSession};
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::{Outcome, RowSet};
+use interpreter::{CursorMove, RoutineCursor};
+use sql::cursors::MovementKind;
 
 /// A cursor of a transaction.
 pub(crate) struct Cursor {
@@ -30,7 +32,8 @@ impl<H: Host> SqlSession<H> {
         shift: u32,
     ) -> Result<Outcome, SqlError> {
         self.require_block("DECLARE CURSOR")?;
-        if self.block.as_ref().is_some_and(|block| block.cursors.contains_key(name)) {
+        let is_taken = |block: &Block<H::Env>| block.cursors.contains_key(name);
+        if self.block.as_ref().is_some_and(is_taken) || self.routine_cursor(name).is_some() {
             return Err(SqlError::new("42P03", format!("cursor \"{name}\" already exists")));
         }
         let prepared = Prepared::inside(text, &self.version(), &self.identity);
@@ -51,11 +54,38 @@ impl<H: Host> SqlSession<H> {
         found.ok_or_else(|| no_cursor(name))
     }
 
+    /// The cursor with this name, if a routine has opened it.
+    pub(super) fn routine_cursor(&self, name: &str) -> Option<&RoutineCursor> {
+        self.block.as_ref().and_then(|block| block.routine_cursors.get(name))
+    }
+
+    /// Fetches rows from a cursor that a routine has opened, if there is one.
+    fn fetch_of_routine(
+        &mut self,
+        name: &str,
+        count: Option<usize>,
+    ) -> Result<Option<Outcome>, SqlError> {
+        let block = self.block.as_mut();
+        let Some(cursor) = block.and_then(|block| block.routine_cursors.get_mut(name)) else {
+            return Ok(None);
+        };
+        let count = count.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        let step = CursorMove { kind: MovementKind::Forward, count };
+        let met = cursor.go(step).map_err(|error| SqlError::from(*error))?;
+        let mut rows = RowSet::new(cursor.fields().len());
+        met.into_iter().for_each(|at| rows.push(cursor.row(at)));
+        let tag = format!("FETCH {}", rows.len());
+        Ok(Some(Outcome::Rows { rows, tag }))
+    }
+
     pub(super) async fn fetch_cursor(
         &mut self,
         name: &str,
         count: Option<usize>,
     ) -> Result<Outcome, SqlError> {
+        if let Some(fetched) = self.fetch_of_routine(name, count)? {
+            return Ok(fetched);
+        }
         let found = self.block.as_mut().and_then(|block| block.cursors.get_mut(name));
         let cursor = found.ok_or_else(|| no_cursor(name))?;
         let count = count.unwrap_or(usize::MAX);
@@ -87,8 +117,14 @@ impl<H: Host> SqlSession<H> {
             for query in cursors.into_values().filter_map(|cursor| cursor.open) {
                 self.close_query(query).await;
             }
+            if let Some(block) = &mut self.block {
+                block.routine_cursors.close_all();
+            }
             return Ok(done("CLOSE CURSOR ALL"));
         };
+        if self.block.as_mut().is_some_and(|block| block.routine_cursors.close(name)) {
+            return Ok(done("CLOSE CURSOR"));
+        }
         let removed = self.block.as_mut().and_then(|block| block.cursors.remove(name));
         let cursor = removed.ok_or_else(|| no_cursor(name))?;
         if let Some(query) = cursor.open {

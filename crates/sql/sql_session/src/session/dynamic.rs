@@ -155,7 +155,7 @@ impl DynamicSurroundings {
         let casts = sql::variable_casts(&version.catalog, &outputs, wanted.unwrap_or_default())
             .map_err(|error| SqlError::new(error.sqlstate(), error.sentence))?;
         let casts = casts.iter().map(Formula::compile).collect();
-        Ok(DynamicStatement { statement: query.statement, columns: outputs.len(), casts })
+        Ok(DynamicStatement { statement: query.statement, columns: outputs, casts })
     }
 }
 

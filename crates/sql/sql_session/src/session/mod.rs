@@ -281,6 +281,9 @@ impl<H: Host> SqlSession<H> {
         match &prepared.inner.command {
             Command::Execute { name, .. } => Ok(prepared.executing(self.find_named(name)?)),
             Command::Fetch { name, .. } => {
+                if let Some(cursor) = self.routine_cursor(name) {
+                    return Ok(prepared.fetching(cursor.fields()));
+                }
                 Ok(prepared.executing(&self.find_cursor(name)?.prepared))
             }
             _ => Ok(prepared),

@@ -229,14 +229,27 @@ impl Prepared {
 
     /// An `EXECUTE` of this statement: its rows have the statement's columns.
     pub(crate) fn executing(&self, named: &Self) -> Self {
+        self.with_columns(named.inner.kind, named.inner.columns.clone())
+    }
+
+    /// A `FETCH` of rows with these columns.
+    pub(crate) fn fetching(&self, fields: &[Field]) -> Self {
+        let column = |field: &Field| ColumnDescription {
+            sql_type: field.sql_type.clone(),
+            ..text_column(&field.name)
+        };
+        self.with_columns(StatementKind::Rows, Some(fields.iter().map(column).collect()))
+    }
+
+    fn with_columns(&self, kind: StatementKind, columns: Option<Vec<ColumnDescription>>) -> Self {
         let inner = PreparedInner {
             text: self.inner.text.clone(),
             command: self.inner.command.clone(),
-            kind: named.inner.kind,
+            kind,
             declared: Vec::new(),
             identity: UNCHECKED,
             parameters: Vec::new(),
-            columns: named.inner.columns.clone(),
+            columns,
             plans: Mutex::default(),
         };
         Self { inner: Arc::new(inner), constants: None }

@@ -11,6 +11,7 @@ use crate::planned::{Planned, PlannedAction};
 use crate::waiting::Waiter;
 use fabric::{Env, Fabric};
 use interpreter::{Attempts, Effects, Paused, Rows, StatementError};
+use interpreter::{Attempts, Cursors, Effects, Paused, Retries, Rows, StatementError};
 use sql::expression::Expr;
 use sql::query::Query;
 use sql::{Call, CallForm, SqlType};
@@ -180,7 +181,10 @@ impl<H: Host> SqlSession<H> {
         let batch = if only_looks { self.batch } else { usize::MAX };
         self.sequences.set_version(&version, &version);
         let running = (parameters, only_looks, batch);
+        self.runner.set_may_roll_back(true);
         let ran = self.run_planned(&mut transaction, &version, &planned, running).await;
+        self.runner.set_may_roll_back(false);
+        self.runner.replace_cursors(Cursors::default());
         self.row_locks.end_statement();
         match ran {
             Ok((_, Some(paused))) => {
@@ -357,7 +361,12 @@ impl<H: Host> SqlSession<H> {
         let is_whole = !only_looks || block.log.is_repeated();
         let batch = if is_whole { usize::MAX } else { self.batch };
         let running = (parameters, only_looks, batch);
+        self.runner.replace_cursors(block.routine_cursors.clone());
         let ran = self.run_planned(transaction, &version, &planned, running).await;
+        let cursors = self.runner.replace_cursors(Cursors::default());
+        if ran.is_ok() {
+            block.keep_cursors(cursors);
+        }
         match (&ran, before) {
             (Err(Ended::Again), Some(before)) => block.undo_change(before)?,
             (Ok(_), Some(before)) => block.keep_change(&before),

@@ -78,6 +78,8 @@ pub(crate) struct Savepoint {
     pub(super) locks: LockMark,
     pub(super) table_locks: TableMark,
     pub(super) advisory: usize,
+    /// Number of cursors that routines had opened.
+    cursors: u64,
     /// The state of the engine's transaction, if one was running.
     engine: Option<EngineState>,
 }
@@ -308,6 +310,7 @@ impl<H: Host> SqlSession<H> {
                 locks: self.row_locks.mark(),
                 table_locks: block.locks.mark(),
                 advisory: self.advisory.count_of_transaction(),
+                cursors: block.routine_cursors.opened(),
                 settings: self.settings.save(),
             });
         }
@@ -341,6 +344,7 @@ impl<H: Host> SqlSession<H> {
     async fn undo_to(&mut self, block: &mut Block<H::Env>, name: &str) -> Result<(), SqlError> {
         let at = position(block, name)?;
         block.savepoints.truncate(at + 1);
+        block.routine_cursors.close_behind(block.savepoints[at].cursors);
         self.row_locks.release_to(block.savepoints[at].locks);
         // The statements before it have run with its settings and roles.
         self.settings.restore(&block.savepoints[at].settings);

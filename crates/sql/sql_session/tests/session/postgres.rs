@@ -19,6 +19,8 @@ const EXCEPTIONS: &str = include_str!("exceptions.sql");
 const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
 const DRAWN: &str = include_str!("drawn.sql");
+const CURSORS: &str = include_str!("cursors.sql");
+const CHANGING_WITH: &str = include_str!("changing_with.sql");
 const SCHEMAS: &str = include_str!("schemas.sql");
 const ENUMS: &str = include_str!("enums.sql");
 const SPELLINGS: &str = include_str!("spellings.sql");
@@ -174,6 +176,16 @@ fn errors_are_caught_as_in_postgresql() {
 #[test]
 fn routines_draw_from_sequences_as_in_postgresql() {
     compare(DRAWN);
+}
+
+#[test]
+fn cursors_of_routines_are_those_of_postgresql() {
+    compare(CURSORS);
+}
+
+#[test]
+fn changes_in_with_are_those_of_postgresql() {
+    compare(CHANGING_WITH);
 }
 
 #[test]

@@ -252,9 +252,14 @@ fn written_in(query: &ast::Query) -> Option<WrittenCall<'_>> {
             })
         }
         (SelectItem::Wildcard(_), [from]) if from.joins.is_empty() => {
-            let ast::TableFactor::Table { name, args: Some(arguments), .. } = &from.relation else {
+            let ast::TableFactor::Table { name, args: Some(arguments), alias, .. } = &from.relation
+            else {
                 return None;
             };
+            // The alias names columns.
+            if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+                return None;
+            }
             let arguments = arguments.args.iter().map(unnamed).collect::<Option<_>>()?;
             Some(WrittenCall { name, arguments, alias: None, form: CallForm::Rows })
         }

@@ -5,9 +5,10 @@
 //! trim(BOTH FROM a)            trim(BOTH a)
 //! a BETWEEN ASYMMETRIC b AND c a BETWEEN b AND c
 //! a BETWEEN SYMMETRIC b AND c  a BETWEEN SYMMETRIC(b) AND c
+//! FROM f(a) AS (b int)         FROM f(a) AS f (b int)
 //! ```
 //!
-//! The last one is a call of a reserved word, which nobody can write: the resolver takes it for
+//! The fourth one is a call of a reserved word, which nobody can write: the resolver takes it for
 //! bounds in either order.
 
 use crate::lenient::is_value;
@@ -57,12 +58,44 @@ pub(crate) fn respelt(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
             kept.extend(words.map(|word| TokenWithSpan { token: word, span: token.span }));
         } else {
             kept.push(token.clone());
+            if let Some(name) = function_without_alias(tokens, at) {
+                is_changed = true;
+                kept.push(TokenWithSpan { token: name, span: token.span });
+            }
         }
         for _ in closes.extract_if(.., |end| *end == at) {
             kept.push(TokenWithSpan { token: Token::RParen, span: token.span });
         }
     }
     is_changed.then_some(kept)
+}
+
+/// The name of the function that is called before `AS` at this position, if the names and types of
+/// columns follow without an alias.
+fn function_without_alias(tokens: &[TokenWithSpan], at: usize) -> Option<Token> {
+    let is = |at: usize, wanted: &Token| tokens.get(at).is_some_and(|one| one.token == *wanted);
+    let is_word = |at: usize| tokens.get(at).is_some_and(|one| matches!(one.token, Token::Word(_)));
+    let is_as = token_is_word(&tokens[at].token, "AS") && is(at + 1, &Token::LParen);
+    let before = at.checked_sub(1).filter(|&before| is_as && is(before, &Token::RParen))?;
+    let begins_query = tokens.get(at + 2).is_none_or(|one| {
+        ["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "TABLE"]
+            .iter()
+            .any(|word| token_is_word(&one.token, word))
+    });
+    if begins_query || !is_word(at + 2) || !is_word(at + 3) {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let open = (0..=before).rev().find(|&place| {
+        match tokens[place].token {
+            Token::RParen => depth += 1,
+            Token::LParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let name = &tokens[open.checked_sub(1)?].token;
+    matches!(name, Token::Word(_)).then(|| name.clone())
 }
 
 /// The last token of a lower bound that begins at `from`: `AND` follows it.
@@ -117,6 +150,7 @@ mod tests {
             ("(a + 1) ISNULL AND 'x' isnull", "( a + 1 ) IS NULL AND 'x' IS NULL"),
             ("trim(both from a)", "trim ( both a )"),
             ("trim(from a)", "trim ( a )"),
+            ("FROM f(g(1)) AS (b int)", "FROM f ( g ( 1 ) ) AS f ( b int )"),
             ("trim(leading 'x' from a) isnull", "trim ( leading 'x' from a ) IS NULL"),
             ("a between asymmetric 1 and 2", "a between 1 and 2"),
             ("a between symmetric 3 and 1", "a between symmetric ( 3 ) and 1"),
@@ -127,7 +161,16 @@ mod tests {
         ] {
             assert_eq!(respelt_text(text).as_deref(), Some(expected), "{text}");
         }
-        for text in ["a AS isnull", "isnull(a)", "t.isnull", "\"isnull\"", "a FROM b", "both"] {
+        for text in [
+            "a AS isnull",
+            "isnull(a)",
+            "t.isnull",
+            "\"isnull\"",
+            "a FROM b",
+            "both",
+            "WITH a (b) AS (SELECT 1)",
+            "f(1) AS t (b int)",
+        ] {
             assert_eq!(respelt_text(text), None, "{text}");
         }
     }

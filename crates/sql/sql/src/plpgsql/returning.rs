@@ -3,8 +3,9 @@
 use super::Compiler;
 use crate::error::Result;
 use crate::procedure::{Returns, StatementKind};
-use crate::types::SqlType;
-use sqlparser::tokenizer::{Span, Token};
+use crate::token::name_of;
+use crate::types::{Field, SqlType};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 impl Compiler<'_> {
     pub(super) fn return_statement(&mut self) -> Result<StatementKind> {
@@ -75,6 +76,7 @@ impl Compiler<'_> {
         if tokens.is_empty() {
             return Err(self.syntax(start, "RETURN NEXT needs a value here"));
         }
+        let fields = self.columns_of_row(fields, &tokens, start)?;
         let wanted = match &fields[..] {
             [single] if single.name.is_empty() => single.sql_type.clone(),
             _ => SqlType::Record(fields),
@@ -82,6 +84,41 @@ impl Compiler<'_> {
         self.check_row(&tokens)?;
         let value = self.formula(&tokens, span, Some(&wanted))?;
         Ok(self.next_row(Some((value, wanted)), start))
+    }
+
+    /// The columns of the rows that a function returns: those of the first row if it returns
+    /// records.
+    fn columns_of_rows(&mut self, fields: Vec<Field>, found: &[Field]) -> Vec<Field> {
+        if !fields.is_empty() {
+            return fields;
+        }
+        self.returns = Returns::Rows(found.to_vec());
+        found.to_vec()
+    }
+
+    /// As [`Self::columns_of_rows`], for the row in a record.
+    fn columns_of_row(
+        &mut self,
+        fields: Vec<Field>,
+        tokens: &[TokenWithSpan],
+        start: Span,
+    ) -> Result<Vec<Field>> {
+        if !fields.is_empty() {
+            return Ok(fields);
+        }
+        let variable = match tokens {
+            [TokenWithSpan { token: Token::Word(word), .. }] => self.names.find(&name_of(word)),
+            _ => None,
+        };
+        match variable.map(|variable| self.variables[variable].sql_type.clone()) {
+            Some(SqlType::Record(found)) if !found.is_empty() => {
+                Ok(self.columns_of_rows(fields, &found))
+            }
+            _ => {
+                let what = "a row without known columns in a function that returns records";
+                Err(self.outside(start, what, "name the columns: RETURNS TABLE (name type, ...)"))
+            }
+        }
     }
 
     fn return_query(&mut self, start: Span) -> Result<StatementKind> {
@@ -101,6 +138,7 @@ impl Compiler<'_> {
         self.semicolon()?;
         let sql = self.embedded_query(&[&tokens], "", span)?;
         let found = sql.query.outputs();
+        let fields = self.columns_of_rows(fields, &found);
         if found.len() != fields.len() {
             let sentence = format!(
                 "the number of columns differs: the query has {}, the function returns {}",

@@ -377,6 +377,30 @@ impl Resolver<'_> {
         self.add_source(clause, kind, columns, Some(function.to_owned()), alias, span)
     }
 
+    /// A type behind a column's name in an alias: that of a function's rows.
+    fn check_column_type(
+        &self,
+        kind: &FromKind,
+        column: &Field,
+        named: &ast::TableAliasColumnDef,
+        span: Span,
+    ) -> Result<()> {
+        let Some(data_type) = &named.data_type else { return Ok(()) };
+        let is_call = matches!(kind, FromKind::Call(_) | FromKind::Unnest(_));
+        let is_here = self.names.has_own_plans && is_call;
+        self.refuse(!is_here, span, "a type in an alias", "write the name alone")?;
+        let wanted = self.data_type(data_type, span)?.base();
+        let found = column.sql_type.base();
+        if wanted == found {
+            return Ok(());
+        }
+        let name = ident_name(&named.name);
+        let sentence = format!("the column `{name}` is {found}, and the alias names {wanted}");
+        let message = "return and sql tuple descriptions are incompatible";
+        let error = self.error(span, ErrorKind::Type, sentence).in_postgres("42804", message);
+        Err(error.advise("write the type that the function returns"))
+    }
+
     pub(super) fn add_source(
         &mut self,
         clause: &mut FromClause<'_>,
@@ -398,12 +422,7 @@ impl Resolver<'_> {
                 return Err(self.error(span, ErrorKind::Name, sentence));
             }
             for (column, named) in columns.iter_mut().zip(&alias.columns) {
-                self.refuse(
-                    named.data_type.is_some(),
-                    span,
-                    "a type in an alias",
-                    "write the name alone",
-                )?;
+                self.check_column_type(&kind, column, named, span)?;
                 self.check_name(&named.name)?;
                 column.name = ident_name(&named.name);
             }

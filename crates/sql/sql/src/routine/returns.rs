@@ -67,6 +67,10 @@ impl Compiler<'_> {
             (SqlType::Void, true) => {
                 return Err(self.cursor.outside(place, "SETOF void", "write RETURNS void"));
             }
+            (SqlType::Record(fields), true) if fields.is_empty() && self.names.has_own_plans => {
+                // The columns are those of the first RETURN NEXT or RETURN QUERY.
+                Returns::Rows(Vec::new())
+            }
             (SqlType::Record(fields), _) if fields.is_empty() => {
                 let advice = "name the columns: RETURNS TABLE (name type, ...)";
                 return Err(self.cursor.outside(place, "a record without columns", advice));

@@ -2,7 +2,7 @@
 
 use super::{compiler, routine_names};
 use crate::catalog::Catalog;
-use crate::procedure::{Body, Procedure};
+use crate::procedure::{Body, Procedure, Returns};
 use crate::source::Source;
 use crate::token::{Cursor, tokenize};
 use std::mem::take;
@@ -60,6 +60,9 @@ fn callee(source: Source, catalog: &Catalog) -> Option<Callee> {
     let mut compiler = compiler(&source, catalog, cursor, &names);
     compiler.names.has_own_plans = true;
     let header = compiler.header().ok()?;
+    if header.returns == Returns::Rows(Vec::new()) {
+        return records(source, catalog);
+    }
     let signature = Procedure {
         name: header.name,
         line: 1,
@@ -73,4 +76,20 @@ fn callee(source: Source, catalog: &Catalog) -> Option<Callee> {
         statements: Vec::new(),
     };
     Some(Callee { source, signature })
+}
+
+/// A function that returns records: its columns are those of its body, which calls no others.
+fn records(source: Source, catalog: &Catalog) -> Option<Callee> {
+    let tokens = tokenize(&source, 0, source.text()).ok()?;
+    let names = routine_names(&tokens);
+    let cursor = Cursor::new(&source, tokens, source.text().len());
+    let none = Routines::default();
+    let mut compiler = compiler(&source, catalog, cursor, &names);
+    compiler.names.has_own_plans = true;
+    compiler.called = Some(&none);
+    let signature = compiler.routine(&[]).ok()??;
+    let is_known = signature.returns != Returns::Rows(Vec::new());
+    let body = Body::Statements { statements: Vec::new(), results: Vec::new() };
+    let signature = Procedure { body, statements: Vec::new(), ..signature };
+    is_known.then_some(Callee { source, signature })
 }

@@ -371,6 +371,12 @@ impl Namer<'_> {
             self.references(&tokens, own, &mut replaced);
             self.sequences(&tokens, &mut replaced);
             self.types(&tokens, false, &mut replaced);
+        match is_routine {
+            true => replaced.extend(unquoted_body(&tokens, text)),
+            false => {
+                self.references(&tokens, own, &mut replaced);
+                self.sequences(&tokens, &mut replaced);
+            }
         }
         Ok(written(text, replaced))
     }
@@ -426,6 +432,18 @@ impl Namer<'_> {
             }
         }
     }
+}
+
+/// The body of a routine between dollars, if it is written between quotes and has doubled ones.
+fn unquoted_body(tokens: &[Token<'_>], text: &str) -> Option<Replaced> {
+    let mut pairs = tokens.windows(2).filter(|pair| pair[0].is_word("AS"));
+    let body =
+        pairs.find_map(|pair| pair[1].string().map(|body| (pair[1].at..pair[1].end(), body)));
+    let (range, body) = body?;
+    let is_quoted = text[range.clone()].starts_with('\'') && body.contains('\'');
+    let tags = (0..).map(|number| format!("$body{number}$"));
+    let tag = tags.into_iter().find(|tag| !body.contains(tag.as_str())).filter(|_| is_quoted)?;
+    Some((range, format!("{tag}{body}{tag}")))
 }
 
 /// Bytes of a text, and what replaces them.

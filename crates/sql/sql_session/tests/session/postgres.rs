@@ -20,6 +20,7 @@ const DYNAMIC: &str = include_str!("dynamic.sql");
 const BLOCKS: &str = include_str!("blocks.sql");
 const DRAWN: &str = include_str!("drawn.sql");
 const CURSORS: &str = include_str!("cursors.sql");
+const RECORDS: &str = include_str!("records.sql");
 const CHANGING_WITH: &str = include_str!("changing_with.sql");
 const SCHEMAS: &str = include_str!("schemas.sql");
 const ENUMS: &str = include_str!("enums.sql");
@@ -181,6 +182,11 @@ fn routines_draw_from_sequences_as_in_postgresql() {
 #[test]
 fn cursors_of_routines_are_those_of_postgresql() {
     compare(CURSORS);
+}
+
+#[test]
+fn functions_return_records_as_in_postgresql() {
+    compare(RECORDS);
 }
 
 #[test]

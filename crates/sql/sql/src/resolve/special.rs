@@ -115,13 +115,12 @@ impl Resolver<'_> {
     /// A type that the query parser has parsed, checked by the rules of [`parse_type`].
     pub(super) fn data_type(&self, data_type: &ast::DataType, span: Span) -> Result<SqlType> {
         let text = data_type.to_string();
-        let source = Source::new(self.source.name(), &text)
-            .with_path(self.source.path().clone())
-            .with_types(self.source.types());
         if self.names.has_own_plans && text.eq_ignore_ascii_case("refcursor") {
             return Ok(SqlType::Text);
         }
-        let source = Source::new(self.source.name(), &text);
+        let source = Source::new(self.source.name(), &text)
+            .with_path(self.source.path().clone())
+            .with_types(self.source.types());
         let parsed = tokenize(&source, 0, &text).and_then(|tokens| {
             let mut cursor = Cursor::new(&source, tokens, text.len());
             let sql_type = parse_type(&mut cursor)?;

@@ -367,15 +367,12 @@ impl Namer<'_> {
         if is_marked(own) {
             replaced.extend(name_at(&tokens, at).map(|(range, _)| (range, quoted(own))));
         }
-        if !is_routine {
-            self.references(&tokens, own, &mut replaced);
-            self.sequences(&tokens, &mut replaced);
-            self.types(&tokens, false, &mut replaced);
         match is_routine {
             true => replaced.extend(unquoted_body(&tokens, text)),
             false => {
                 self.references(&tokens, own, &mut replaced);
                 self.sequences(&tokens, &mut replaced);
+                self.types(&tokens, false, &mut replaced);
             }
         }
         Ok(written(text, replaced))

@@ -178,6 +178,6 @@ mod tests {
         let written = SqlType::Enum(own.clone()).written();
         assert_eq!(types.find(&path, &[written.trim_matches('"')]), Some(&own));
         let shown = SqlType::Array(Box::new(SqlType::Enum(own))).to_string();
-        assert_eq!(crate::namespace::without_schemas(&shown), "\"Level\"[]");
+        assert_eq!(without_schemas(&shown), "\"Level\"[]");
     }
 }

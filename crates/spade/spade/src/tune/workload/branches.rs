@@ -177,7 +177,7 @@ impl<'a> Branches<'a> {
             Over::Rows { into, .. } => {
                 into.targets.iter().for_each(|(target, _)| self.unknown(target));
             }
-            Over::Dynamic(_, into) => {
+            Over::Dynamic(_, into) | Over::Cursor(_, into) => {
                 into.targets.iter().for_each(|(target, _)| self.unknown(target));
             }
             Over::Elements { target, .. } => self.unknown(target),
@@ -193,6 +193,9 @@ impl<'a> Branches<'a> {
                 }
                 StatementKind::Assign { target, .. } => self.unknown(target),
                 StatementKind::Sql { into: Some(into), .. } => {
+                    into.targets.iter().for_each(|(target, _)| self.unknown(target));
+                }
+                StatementKind::Execute(_, Some(into)) => {
                     into.targets.iter().for_each(|(target, _)| self.unknown(target));
                 }
                 StatementKind::GetRowCount(targets) => {

@@ -37,6 +37,7 @@ mod control;
 mod design;
 mod digest;
 mod divided;
+mod effects;
 mod error;
 mod frame;
 mod interrupt;
@@ -56,6 +57,7 @@ pub use attempts::{Attempts, RETRIES_MAX, RETRIES_NS_MAX, Retries};
 pub use call::{Outcome, ProcedureId, Procedures, Settings};
 pub use control::{CursorMove, Cursors, Notice, RoutineCursor};
 pub use design::{TableDesign, create, default_design};
+pub use effects::Effects;
 pub use error::{CallError, OpenError};
 pub use interrupt::{Deadline, Interrupt};
 pub use memory::WORK_MEMORY;
@@ -64,7 +66,7 @@ pub use row_lock::{RowLockAnswer, RowLockMode, RowLocker};
 pub use rows::Rows;
 pub use run::Meter;
 pub use single::{
-    Callees, DynamicStatement, Effects, Planner, Routine, Runner, Sequences, SingleStatement,
+    Callees, DynamicStatement, Planner, Routine, Runner, Sequences, SingleStatement,
     StatementError, Tables,
 };
 pub use sql::query::IfLocked;

@@ -3,10 +3,11 @@
 //! A [`Runner`] keeps the state of one transaction between its statements.
 
 use crate::argument;
-use crate::bind::{BoundTable, add_reached, bind};
+use crate::bind::{BoundTable, bind};
 use crate::call::changes_references;
 use crate::compile::{compile, compile_single};
 use crate::control::{Cursors, Interpreter, Notice};
+use crate::effects::{Effects, locks};
 use crate::error::{Failure, OpenError};
 use crate::frame::{Frame, HeldCallees, HeldPlanner, HeldSequences};
 use crate::interrupt::{Deadline, Interrupt};
@@ -23,7 +24,6 @@ use sql::function::Function;
 use sql::procedure::Returns;
 use sql::{Catalog, Field, SqlType};
 use sql_value::{Error, Formula, Stop, Value};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use txn::{Database, Transaction, TxnError};
 
@@ -66,100 +66,6 @@ pub struct SingleStatement {
     effects: Effects,
 }
 
-/// The effects of a statement or routine.
-#[derive(Clone, Default, Debug)]
-pub struct Effects {
-    /// The routines that it calls while it runs.
-    callees: BTreeSet<String>,
-    writes: bool,
-    /// Tables whose rows it reads.
-    reads: BTreeSet<usize>,
-    /// Tables whose rows it changes.
-    changed: BTreeSet<usize>,
-    /// Tables whose storage must stay until the transaction ends.
-    shared: BTreeSet<usize>,
-    is_guarded: bool,
-    has_texts: bool,
-    has_handlers: bool,
-}
-
-impl Effects {
-    /// The routines that are called.
-    pub fn callees(&self) -> impl Iterator<Item = &str> {
-        self.callees.iter().map(String::as_str)
-    }
-
-    /// Whether rows are changed or locked.
-    pub fn writes(&self) -> bool {
-        self.writes
-    }
-
-    /// Whether the texts of statements are computed: they may change any table.
-    pub fn has_texts(&self) -> bool {
-        self.has_texts
-    }
-
-    /// Whether there are handlers of errors.
-    pub fn has_handlers(&self) -> bool {
-        self.has_handlers
-    }
-
-    /// The tables whose storage must stay until the transaction ends, by position in the catalog:
-    /// those with rows that are changed, locked, or looked up for foreign keys.
-    pub fn shared(&self) -> impl Iterator<Item = usize> {
-        self.shared.iter().copied()
-    }
-
-    /// Adds those of a routine that is called.
-    pub fn add(&mut self, callee: &Self) {
-        self.callees.extend(callee.callees.iter().cloned());
-        self.reads.extend(&callee.reads);
-        self.changed.extend(&callee.changed);
-        self.shared.extend(&callee.shared);
-        self.writes |= callee.writes;
-        self.is_guarded |= callee.is_guarded;
-        self.has_texts |= callee.has_texts;
-        self.has_handlers |= callee.has_handlers;
-    }
-
-    /// Whether the rows of a table are, or may be, changed.
-    pub(crate) fn changes(&self, table: usize) -> bool {
-        self.has_texts || self.changed.contains(&table)
-    }
-
-    /// The tables whose rows are read.
-    pub(crate) fn reads(&self) -> impl Iterator<Item = usize> {
-        self.reads.iter().copied()
-    }
-}
-
-/// The effects of planned statements.
-fn effects<'s>(
-    statements: impl Iterator<Item = &'s procedure::node::Statement>,
-    tables: &[BoundTable],
-) -> Effects {
-    let (mut effects, mut changed_tables) = (Effects::default(), Vec::new());
-    let statements: Vec<_> = statements.collect();
-    for statement in &statements {
-        changed_tables.extend(changed(statement));
-        walk(statement, &mut |operator| match operator {
-            procedure::Operator::Scan(scan) => drop(effects.reads.insert(scan.table)),
-            procedure::Operator::Call { routine, .. } => {
-                effects.callees.insert(routine.clone());
-            }
-            _ => {}
-        });
-    }
-    add_reached(tables, &mut changed_tables);
-    effects.shared.extend(shared(statements.into_iter(), &changed_tables, tables));
-    effects.is_guarded = changed_tables.iter().any(|&at| {
-        let table = &tables[at];
-        !table.references.is_empty() || !table.referrers.is_empty()
-    });
-    effects.changed.extend(changed_tables);
-    effects
-}
-
 impl SingleStatement {
     /// Compiles a planned statement.
     ///
@@ -171,11 +77,10 @@ impl SingleStatement {
         tables: &Tables,
     ) -> Result<Self, OpenError> {
         let compiled = compile_single(statement, &tables.bound)?;
-        let mut effects = effects([statement].into_iter(), &tables.bound);
-        effects.writes = compiled.writes;
+        let effects = Effects::of_statement(statement, &tables.bound, compiled.writes);
         Ok(Self {
             statement: compiled,
-            changed: effects.changed.iter().copied().collect(),
+            changed: effects.changed().collect(),
             locks: locks(statement),
             effects,
         })
@@ -183,7 +88,7 @@ impl SingleStatement {
 
     /// Whether it, or a routine that it calls, changes or locks rows.
     pub fn writes(&self) -> bool {
-        self.effects.writes
+        self.effects.writes()
     }
 
     /// Whether it locks rows, as `FOR UPDATE` does.
@@ -209,7 +114,7 @@ impl SingleStatement {
     /// Whether its transaction must be serializable, because it changes rows that reference others
     /// or are referenced.
     pub fn is_guarded(&self) -> bool {
-        self.effects.is_guarded
+        self.effects.is_guarded()
     }
 
     /// Whether its rows are those that it has changed, and not those of a query.
@@ -238,14 +143,7 @@ impl Routine {
     pub fn compile(procedure: &Procedure, tables: &Tables) -> Result<Self, OpenError> {
         let (mut program, _) = compile(procedure, &tables.bound)?;
         program.is_guarded = changes_references(procedure, &tables.bound);
-        let mut effects = effects(procedure.statements.iter(), &tables.bound);
-        if program.has_texts {
-            effects.shared = (0..tables.bound.len()).collect();
-        }
-        effects.writes = program.writes;
-        effects.is_guarded = program.is_guarded;
-        effects.has_texts = program.has_texts;
-        effects.has_handlers = program.has_handlers;
+        let effects = Effects::of_routine(procedure, &tables.bound, &program);
         Ok(Self { program, effects })
     }
 
@@ -256,88 +154,8 @@ impl Routine {
 
     /// Adds the effects of the routines that it calls.
     pub fn add_effects(&mut self, of_callees: &Effects) {
-        self.program.writes |= of_callees.writes;
+        self.program.writes |= of_callees.writes();
         self.effects.add(of_callees);
-    }
-}
-
-/// The tables that a statement changes.
-fn changed(statement: &procedure::node::Statement) -> Vec<usize> {
-    let mut changed = Vec::new();
-    walk(statement, &mut |operator| match operator {
-        procedure::Operator::Insert(insert) => changed.push(insert.table),
-        procedure::Operator::Update(update) => changed.push(update.table),
-        procedure::Operator::Delete(delete) => changed.push(delete.table),
-        _ => {}
-    });
-    changed
-}
-
-/// The tables that statements change, with those that they lock and those that foreign keys read.
-fn shared<'s>(
-    statements: impl Iterator<Item = &'s procedure::node::Statement>,
-    changed: &[usize],
-    tables: &[BoundTable],
-) -> Vec<usize> {
-    let mut shared = BTreeSet::from_iter(changed.iter().copied());
-    for statement in statements {
-        walk(statement, &mut |operator| {
-            let (table, reads) = match operator {
-                procedure::Operator::Lock { table, .. } => (*table, Vec::new()),
-                procedure::Operator::Insert(insert) => {
-                    (insert.table, references(&tables[insert.table], &|_| true))
-                }
-                procedure::Operator::Update(update) => {
-                    let is_set = |column| update.assignments.iter().any(|(set, _)| *set == column);
-                    let table = &tables[update.table];
-                    let of_table = references(table, &is_set).into_iter();
-                    (update.table, of_table.chain(referrers(table, &is_set)).collect())
-                }
-                procedure::Operator::Delete(delete) => {
-                    (delete.table, referrers(&tables[delete.table], &|_| true))
-                }
-                _ => return,
-            };
-            shared.insert(table);
-            shared.extend(reads);
-        });
-    }
-    // Rows that actions of foreign keys change are checked, too.
-    let acting = changed.iter().flat_map(|&table| &tables[table].referrers);
-    for referrer in acting.filter(|referrer| referrer.acts()) {
-        let table = &tables[referrer.key.table];
-        shared.extend(references(table, &|_| true));
-        shared.extend(referrers(table, &|_| true));
-    }
-    shared.into_iter().collect()
-}
-
-/// The tables that foreign keys of a table reference, if these columns are among their own.
-fn references(table: &BoundTable, is_changed: &dyn Fn(usize) -> bool) -> Vec<usize> {
-    let keys = table.references.iter().filter(|key| key.own.iter().any(|&own| is_changed(own)));
-    keys.map(|key| key.table).collect()
-}
-
-/// The tables that reference these columns of a table.
-fn referrers(table: &BoundTable, is_changed: &dyn Fn(usize) -> bool) -> Vec<usize> {
-    let keys = table.referrers.iter().map(|referrer| &referrer.key);
-    let keys = keys.filter(|key| key.own.iter().any(|&own| is_changed(own)));
-    keys.map(|key| key.table).collect()
-}
-
-/// Whether a statement locks rows.
-fn locks(statement: &procedure::node::Statement) -> bool {
-    let mut found = false;
-    walk(statement, &mut |operator| {
-        found |= matches!(operator, procedure::Operator::Lock { .. });
-    });
-    found
-}
-
-fn walk(statement: &procedure::node::Statement, visit: &mut impl FnMut(&procedure::Operator)) {
-    let plans = statement.sub_plans.iter().map(|plan| &plan.root);
-    for root in plans.chain([&statement.root]) {
-        root.walk(&mut |node| visit(&node.operator));
     }
 }
 

@@ -13,7 +13,7 @@ use txn::{Database, Lane};
 impl Generated for Tables {
     const WORKLOAD: &'static str = "lending";
     const PROCEDURES: &'static [&'static str] = &["lend", "bring_back", "look_up"];
-    const FINGERPRINT: u32 = 0xf9c20507;
+    const FINGERPRINT: u32 = 0x111e0d12;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

@@ -23,7 +23,7 @@ impl Generated for Tables {
         "transact_savings",
         "write_check",
     ];
-    const FINGERPRINT: u32 = 0x44617f23;
+    const FINGERPRINT: u32 = 0xe8310bf0;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

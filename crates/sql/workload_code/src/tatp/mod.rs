@@ -25,7 +25,7 @@ impl Generated for Tables {
         "insert_call_forwarding",
         "delete_call_forwarding",
     ];
-    const FINGERPRINT: u32 = 0xb4a8716a;
+    const FINGERPRINT: u32 = 0x32824af8;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

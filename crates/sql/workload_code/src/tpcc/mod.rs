@@ -16,7 +16,7 @@ impl Generated for Tables {
     const WORKLOAD: &'static str = "tpcc";
     const PROCEDURES: &'static [&'static str] =
         &["new_order", "payment", "order_status", "delivery", "stock_level"];
-    const FINGERPRINT: u32 = 0x61d71df5;
+    const FINGERPRINT: u32 = 0xe1c493ef;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

@@ -16,7 +16,7 @@ impl Generated for Tables {
     const WORKLOAD: &'static str = "ycsb";
     const PROCEDURES: &'static [&'static str] =
         &["read_record", "update_record", "insert_record", "scan_records", "multi_operation"];
-    const FINGERPRINT: u32 = 0x3db799c7;
+    const FINGERPRINT: u32 = 0x44bfbedb;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

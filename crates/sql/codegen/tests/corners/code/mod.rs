@@ -184,7 +184,7 @@ impl Generated for Tables {
         "most_of_rows",
         "most_of_a_row",
     ];
-    const FINGERPRINT: u32 = 0x11448b58;
+    const FINGERPRINT: u32 = 0x1bf8974e;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

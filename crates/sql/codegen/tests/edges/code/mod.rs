@@ -166,7 +166,7 @@ impl Generated for Tables {
         "cut_texts",
         "cut_labels",
     ];
-    const FINGERPRINT: u32 = 0xddbf2a95;
+    const FINGERPRINT: u32 = 0x71b406e4;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

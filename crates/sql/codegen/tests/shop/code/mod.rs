@@ -81,7 +81,7 @@ impl Generated for Tables {
         "labelled",
         "mailed",
     ];
-    const FINGERPRINT: u32 = 0x0e939e9e;
+    const FINGERPRINT: u32 = 0xda5b109f;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

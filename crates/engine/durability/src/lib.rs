@@ -26,6 +26,7 @@ mod loss;
 pub mod open;
 pub mod region_image;
 pub mod restore;
+pub mod run_file;
 mod tail;
 
 pub use acknowledgement::{Acknowledgements, Durable, Refusal, Ticket, Work};

@@ -84,6 +84,8 @@ pub struct ImageHead {
 pub struct ReplicasHead {
     /// The sizes of these regions: the offsets of each begin where the one before ends.
     pub bytes: Vec<u64>,
+    /// The identity of the server's process as a member.
+    pub identity: u64,
     /// The epoch of the cluster from which on the server was no member.
     pub epoch: u64,
     /// Whether the registry has confirmed that.

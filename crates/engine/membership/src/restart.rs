@@ -17,7 +17,10 @@ use std::collections::BTreeSet;
 #[serde(rename_all = "lowercase")]
 pub enum Found {
     /// It has ended without writing its memory.
-    Nothing,
+    Nothing {
+        /// The last run for which it had begun to serve.
+        last_run: u64,
+    },
     Image(Box<FoundImage>),
 }
 
@@ -26,6 +29,11 @@ pub enum Found {
 pub struct FoundImage {
     /// The root of the database when the server had left.
     pub root: DatabaseRoot,
+    /// The server's identity then.
+    pub identity: u64,
+    /// The last run for which the server had begun to serve: beyond that of the root, if no
+    /// database was published then.
+    pub last_run: u64,
     /// The epoch of the cluster then.
     pub epoch: u64,
     /// Whether the registry has confirmed that the server had left. Otherwise the database may have
@@ -38,8 +46,9 @@ pub struct FoundImage {
 pub enum Start {
     /// No server has anything: there is no database yet.
     New,
-    /// With the images of all servers but those that `without` of the root names.
-    Again(Box<DatabaseRoot>),
+    /// With the images of all servers but those that `without` of the root names. The run is
+    /// another one than all that servers have begun to serve for.
+    Again { root: Box<DatabaseRoot>, run: u64 },
 }
 
 /// Why a database cannot begin again.
@@ -67,8 +76,7 @@ pub fn decide(found: &[Option<Found>]) -> Result<Start, NoStart> {
     let images: Vec<(u16, &FoundImage)> = images.collect();
     let age = |image: &FoundImage| (image.root.run, image.epoch);
     let Some(&(newest_number, newest)) = images.iter().max_by_key(|(_, image)| age(image)) else {
-        let lost = found.iter().position(|found| *found == Some(Found::Nothing));
-        return lost.map_or(Ok(Start::New), |number| Err(NoStart::Lost(number as u16)));
+        return unwritten(found).next().map_or(Ok(Start::New), |it| Err(NoStart::Lost(it.0)));
     };
     let root = &newest.root;
     let is_other = |(_, image): &&(u16, &FoundImage)| {
@@ -81,7 +89,18 @@ pub fn decide(found: &[Option<Found>]) -> Result<Start, NoStart> {
     let expected: BTreeSet<u16> =
         holders.into_keys().filter(|number| !root.without.contains(number)).collect();
     let of_run = images.iter().filter(|(_, image)| image.root.servers == root.servers);
-    let current: Vec<_> = of_run.filter(|(number, _)| expected.contains(number)).collect();
+    // Another server with the number may have taken the place of the one that has the image.
+    let holders: Vec<u64> = root.holders().collect();
+    let is_holder = |(number, image): &&(u16, &FoundImage)| {
+        expected.contains(number) && holders[usize::from(*number)] == image.identity
+    };
+    let current: Vec<_> = of_run.filter(is_holder).collect();
+    // A database that a server has served after the images are of is lost with it. Where a database
+    // has not come to be published, those that have ended in order know that run, too.
+    let last_known = current.iter().map(|(_, image)| image.last_run).max().unwrap_or(root.run);
+    if let Some((number, _)) = unwritten(found).find(|(_, last_run)| *last_run > last_known) {
+        return Err(NoStart::Lost(number));
+    }
     let numbers: BTreeSet<u16> = current.iter().map(|(number, _)| *number).collect();
     // One that has left, and that nobody went on without, has seen the end.
     let is_end = |(number, image): &&&(u16, &FoundImage)| {
@@ -98,7 +117,18 @@ pub fn decide(found: &[Option<Found>]) -> Result<Start, NoStart> {
     }
     let all = 0..root.servers.len() as u16;
     let without = all.filter(|number| !numbers.contains(number)).collect();
-    Ok(Start::Again(Box::new(DatabaseRoot { without, ..root.clone() })))
+    let begun = images.iter().map(|(_, image)| image.last_run.max(image.root.run));
+    let run = begun.chain(unwritten(found).map(|it| it.1)).max().unwrap_or_default() + 1;
+    Ok(Start::Again { root: Box::new(DatabaseRoot { without, ..root.clone() }), run })
+}
+
+/// The servers that have ended without writing their memory, each with the last run for which it
+/// had begun to serve.
+fn unwritten(found: &[Option<Found>]) -> impl Iterator<Item = (u16, u64)> + '_ {
+    (0_u16..).zip(found).filter_map(|(number, found)| match found {
+        Some(Found::Nothing { last_run }) => Some((number, *last_run)),
+        _ => None,
+    })
 }
 
 impl DatabaseRoot {
@@ -107,10 +137,10 @@ impl DatabaseRoot {
     ///
     /// Every region counts as promoted: its services begin with what its list of extents says, and
     /// its trees get new inner nodes, because handlers may have stopped halfway.
-    pub fn next_run(self, servers: Vec<u64>) -> Self {
+    pub fn next_run(self, run: u64, servers: Vec<u64>) -> Self {
         let place = |region: u16| self.promoted.get(&region).copied().unwrap_or(region);
         let promoted = (0..servers.len() as u16).map(|region| (region, place(region))).collect();
-        Self { run: self.run + 1, servers, promoted, returned: Default::default(), ..self }
+        Self { run, servers, promoted, returned: Default::default(), ..self }
     }
 
     /// Whether the memory server with this identity has all of its regions.
@@ -172,9 +202,13 @@ mod tests {
         }
     }
 
-    fn image(root: &DatabaseRoot, epoch: u64, is_certain: bool) -> Option<Found> {
-        let root = root.clone();
-        Some(Found::Image(Box::new(FoundImage { root, epoch, is_certain })))
+    const NOTHING: Option<Found> = Some(Found::Nothing { last_run: 3 });
+
+    /// The image of the server with this number.
+    fn image(number: u16, root: &DatabaseRoot, epoch: u64, is_certain: bool) -> Option<Found> {
+        let (root, last_run) = (root.clone(), root.run);
+        let identity = root.holders().nth(usize::from(number)).expect("it has such a server");
+        Some(Found::Image(Box::new(FoundImage { root, identity, last_run, epoch, is_certain })))
     }
 
     /// The images of servers that end one after the other, in this order: each knows the root as it
@@ -185,7 +219,7 @@ mod tests {
         for (epoch, number) in (20..).zip(order) {
             members.retain(|member| *member != 10 + u64::from(number));
             now.note_departures(&members, &BTreeSet::new());
-            found[usize::from(number)] = image(&now, epoch, true);
+            found[usize::from(number)] = image(number, &now, epoch, true);
         }
         found
     }
@@ -193,7 +227,7 @@ mod tests {
     fn without(found: &[Option<Found>]) -> Result<Vec<u16>, NoStart> {
         decide(found).map(|start| match start {
             Start::New => panic!("there are images"),
-            Start::Again(root) => root.without.into_iter().collect(),
+            Start::Again { root, .. } => root.without.into_iter().collect(),
         })
     }
 
@@ -204,7 +238,7 @@ mod tests {
             assert_eq!(without(&found), Ok(vec![order[0]]), "two are needed: {order:?}");
             for number in order {
                 let mut found = found.clone();
-                found[usize::from(number)] = Some(Found::Nothing);
+                found[usize::from(number)] = NOTHING;
                 let decided = without(&found);
                 match number == order[0] {
                     true => assert_eq!(decided, Ok(vec![order[0]])),
@@ -216,7 +250,7 @@ mod tests {
             old.sort_unstable();
             assert_eq!(without(&found), Ok(old), "the last one has all: {order:?}");
             let mut found = found.clone();
-            found[usize::from(order[2])] = Some(Found::Nothing);
+            found[usize::from(order[2])] = NOTHING;
             assert!(without(&found).is_err(), "{order:?}: the others are old");
         }
     }
@@ -228,14 +262,15 @@ mod tests {
         now.note_departures(&[11, 12], &ended);
         now.note_departures(&[12], &ended);
         assert!(now.without.is_empty());
-        let found: Vec<_> = (0..3).map(|number| image(&now, 20 + number, true)).collect();
+        let found: Vec<_> =
+            (0..3).map(|number| image(number, &now, 20 + u64::from(number), true)).collect();
         assert_eq!(without(&found), Ok(vec![]));
         for missing in 0..3 {
-            for nothing in [None, Some(Found::Nothing)] {
+            for nothing in [None, NOTHING] {
                 let mut found = found.clone();
                 found[missing] = nothing;
                 assert_eq!(without(&found), Ok(vec![missing as u16]));
-                found[(missing + 1) % 3] = Some(Found::Nothing);
+                found[(missing + 1) % 3] = NOTHING;
                 assert!(without(&found).is_err(), "a region has no server");
             }
         }
@@ -244,30 +279,60 @@ mod tests {
     #[test]
     fn who_does_not_know_whether_the_others_went_on_needs_all_of_them() {
         let now = root(2);
-        let mut found: Vec<_> = (0..3).map(|number| image(&now, 20 + number, false)).collect();
+        let mut found: Vec<_> =
+            (0..3).map(|number| image(number, &now, 20 + u64::from(number), false)).collect();
         assert_eq!(without(&found), Ok(vec![]));
-        found[2] = Some(Found::Nothing);
+        found[2] = NOTHING;
         assert_eq!(without(&found), Err(NoStart::Lost(2)));
         // The others went on without it, and have said so.
         let mut later = now.clone();
         later.note_departures(&[10, 12], &BTreeSet::new());
-        let found = [image(&later, 30, true), image(&now, 20, false), image(&later, 31, true)];
+        let found =
+            [image(0, &later, 30, true), image(1, &now, 20, false), image(2, &later, 31, true)];
         assert_eq!(without(&found), Ok(vec![1]));
     }
 
     #[test]
     fn images_of_an_earlier_run_are_old_and_none_at_all_is_a_new_database() {
         assert_eq!(decide(&[None, None, None]), Ok(Start::New));
-        assert_eq!(decide(&[None, Some(Found::Nothing), None]), Err(NoStart::Lost(1)));
-        let earlier = image(&root(2), 50, true);
-        let next = root(2).next_run(vec![20, 21, 22]);
+        assert_eq!(decide(&[None, NOTHING, None]), Err(NoStart::Lost(1)));
+        let earlier = |number| image(number, &root(2), 50, true);
+        let next = root(2).next_run(4, vec![20, 21, 22]);
         assert_eq!((next.run, next.promoted.len()), (4, 3));
-        let now = |epoch| image(&next, epoch, true);
-        assert_eq!(without(&[earlier.clone(), now(7), now(8)]), Ok(vec![0]));
-        assert!(without(&[earlier.clone(), earlier.clone(), now(8)]).is_err());
+        let now = |number: u16| image(number, &next, 7 + u64::from(number), true);
+        assert_eq!(without(&[earlier(0), now(1), now(2)]), Ok(vec![0]));
+        assert!(without(&[earlier(0), earlier(1), now(2)]).is_err());
         let other = DatabaseRoot { servers: vec![30, 31, 32], ..next.clone() };
-        let found = [now(7), image(&other, 9, true), now(8)];
-        assert_eq!(without(&found), Err(NoStart::OtherRun(0, 1)));
+        let found = [now(0), image(1, &other, 8, true), now(2)];
+        assert_eq!(without(&found), Err(NoStart::OtherRun(1, 2)));
+    }
+
+    /// A server was replaced on another host, which was filled, and the old host comes back.
+    #[test]
+    fn the_image_of_a_server_that_was_replaced_is_old() {
+        let mut now = root(2);
+        let old = image(0, &now, 20, true);
+        let returned = crate::Returned { identity: 15, stage: FillStage::Whole };
+        now.returned.insert(0, returned);
+        let found = |zero| [zero, image(1, &now, 31, true), image(2, &now, 32, true)];
+        assert_eq!(without(&found(image(0, &now, 30, true))), Ok(vec![]));
+        assert_eq!(without(&found(old)), Ok(vec![0]));
+    }
+
+    /// All images are of a run, and a server was killed in a later one.
+    #[test]
+    fn an_image_from_before_the_last_run_is_no_database() {
+        let later = Some(Found::Nothing { last_run: 4 });
+        let of_two = DatabaseRoot { servers: vec![10, 11], ..root(2) };
+        let found = [image(0, &of_two, 20, true), later.clone()];
+        assert_eq!(decide(&found), Err(NoStart::Lost(1)));
+        // Nothing was published in that run, and a server that has ended in order knows that.
+        let Some(Found::Image(mut ended)) = found[0].clone() else { unreachable!("it is one") };
+        ended.last_run = 4;
+        let found = [Some(Found::Image(ended)), later];
+        assert_eq!(without(&found), Ok(vec![1]));
+        let again = decide(&found);
+        assert!(matches!(again, Ok(Start::Again { run: 5, .. })), "{again:?}");
     }
 
     #[test]
@@ -277,7 +342,8 @@ mod tests {
         now.returned.insert(1, returned);
         now.note_departures(&[10, 12], &BTreeSet::new());
         assert_eq!(now.without, BTreeSet::from([1]));
-        let found: Vec<_> = (0..3).map(|number| image(&now, 20 + number, true)).collect();
+        let found: Vec<_> =
+            (0..3).map(|number| image(number, &now, 20 + u64::from(number), true)).collect();
         assert_eq!(without(&found), Ok(vec![1]));
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The development cluster of one test; dropping it stops the cluster.
 pub struct Cluster {
     pub file: PathBuf,
-    directory: PathBuf,
+    pub directory: PathBuf,
 }
 
 impl Cluster {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const OPTIONS: &str = "--fabric tcp --memory-servers 3 --memory 32M";
-pub const THREADS: u64 = 3;
+const THREADS: u64 = 3;
 pub const ROWS: i64 = 100;
 /// How often the power fails.
 const FAILURES: u64 = 4;
@@ -55,7 +55,7 @@ pub fn down(cluster: &Cluster) -> String {
 }
 
 /// Counts rows up until the power has failed.
-pub fn work(
+fn work(
     mut session: Session,
     table: RecordTable<Counter>,
     (first, counted): (i64, &[Counted]),
@@ -85,28 +85,33 @@ pub fn pull_the_plug(cluster: &Cluster) {
     }
 }
 
+/// Counts rows up, pulls the plug meanwhile, and waits until all servers have ended.
+pub fn fail_under_load(cluster: &Cluster, counted: &[Counted], failure: u64) {
+    let db = namdb::connect(&cluster.file).expect("the cluster runs");
+    let table = RecordTable::<Counter>::open_or_create(&db, design()).expect("it is usable");
+    let has_failed = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let first = (thread * ROWS as u64 / THREADS) as i64;
+            let (session, rows) = (db.session(), (first, counted));
+            let has_failed = &has_failed;
+            scope.spawn(move || work(session, table, rows, has_failed));
+        }
+        std::thread::sleep(Duration::from_millis(300 + 37 * failure));
+        has_failed.store(true, Relaxed);
+        pull_the_plug(cluster);
+    });
+    drop(db);
+    down(cluster);
+}
+
 #[test]
 fn acknowledged_rows_are_there_after_the_power_has_failed() {
     let data = Data::new("power-data");
     let cluster = data.cluster("power");
     let counted = Counted::rows(ROWS);
     for failure in 0..FAILURES {
-        let db = namdb::connect(&cluster.file).expect("the cluster runs");
-        let table = RecordTable::<Counter>::open_or_create(&db, design()).expect("it is usable");
-        let has_failed = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            for thread in 0..THREADS {
-                let first = (thread * ROWS as u64 / THREADS) as i64;
-                let (session, rows) = (db.session(), (first, &counted[..]));
-                let has_failed = &has_failed;
-                scope.spawn(move || work(session, table, rows, has_failed));
-            }
-            std::thread::sleep(Duration::from_millis(300 + 37 * failure));
-            has_failed.store(true, Relaxed);
-            pull_the_plug(&cluster);
-        });
-        drop(db);
-        down(&cluster);
+        fail_under_load(&cluster, &counted, failure);
         let again = up(&cluster, "");
         assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
         Counted::check(&cluster, &counted, 0);

@@ -3,16 +3,14 @@
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::cluster::Cluster;
-use super::counter::{Counted, Counter, design};
-use super::data::{Data, ROWS, THREADS, down, is_empty, pull_the_plug, up, work};
+use super::counter::Counted;
+use super::data::{Data, ROWS, down, fail_under_load, is_empty, pull_the_plug, up};
 use super::replicas::Load;
 use super::support::{is_running, namdb, text};
 use membership::ClusterFile;
-use namdb::RecordTable;
 use namdb_program::servers::left_locks::LeftLocks;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const OPTIONS: &str = "--fabric tcp --memory-servers 3 --replicas 2 --memory 32M";
@@ -83,23 +81,7 @@ fn replicas_are_there_after_the_power_has_failed() {
         let cluster = data.cluster_with("power-replicas", options);
         let counted = Counted::rows(ROWS);
         for failure in 0..FAILURES {
-            let db = namdb::connect(&cluster.file).expect("the cluster runs");
-            let table =
-                RecordTable::<Counter>::open_or_create(&db, design()).expect("it is usable");
-            let has_failed = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                for thread in 0..THREADS {
-                    let first = (thread * ROWS as u64 / THREADS) as i64;
-                    let (session, rows) = (db.session(), (first, &counted[..]));
-                    let has_failed = &has_failed;
-                    scope.spawn(move || work(session, table, rows, has_failed));
-                }
-                std::thread::sleep(Duration::from_millis(300 + 37 * failure));
-                has_failed.store(true, Relaxed);
-                pull_the_plug(&cluster);
-            });
-            drop(db);
-            down(&cluster);
+            fail_under_load(&cluster, &counted, failure);
             start_again(&cluster);
             Counted::check(&cluster, &counted, 0);
         }
@@ -160,6 +142,10 @@ fn all_orders_of_ends_lose_nothing() {
         }
         namdb(&format!("cluster down --file {}", cluster.file.display()));
         start_again(&cluster);
+        for number in order {
+            let is_empty = cluster.log(number).contains("begins with empty memory");
+            assert_eq!(is_empty, number == order[0], "{number} of {order:?}");
+        }
         load = left.come_back(&cluster);
         load.check(&cluster);
     }
@@ -210,4 +196,22 @@ fn a_server_without_its_directory_is_filled() {
     load.check(&cluster);
     load.run(cluster.memory_server(1), Signal::KILL);
     load.check(&cluster);
+}
+
+/// A registry that has lost the database says nothing about what its servers have.
+#[test]
+fn memory_is_written_although_the_registry_has_lost_the_database() {
+    let data = Data::new("emptied-data");
+    let cluster = data.cluster_with("emptied", OPTIONS);
+    let load = Load::new(&cluster);
+    for _ in 0..2 {
+        load.run_hurt("nothing", || ());
+    }
+    let load = load.leave();
+    let record = cluster.directory.join("registry/record");
+    std::fs::remove_file(record).expect("the registry is in files");
+    pull_the_plug(&cluster);
+    namdb(&format!("cluster down --file {}", cluster.file.display()));
+    start_again(&cluster);
+    load.come_back(&cluster).check(&cluster);
 }

@@ -15,6 +15,7 @@ use durability::region_image::{
     IMAGE_NAME, ImageHead, ImageReader, ImageWriter, OPENED_NAME, Piece, ReplicasHead, has,
     mark_opened, unmark_opened,
 };
+use durability::run_file::{RUN_NAME, note_run, noted_run};
 use fabric::{Batch, Fabric, LocalEnv, run_now};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
 use membership::restart::{Found, FoundImage, decide};
@@ -86,9 +87,12 @@ pub struct Image {
 }
 
 /// The database that the image of a server with replicas is of, and whether that is certain.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Departure {
     pub root: DatabaseRoot,
     pub epoch: u64,
+    /// The server's identity.
+    pub identity: u64,
     pub is_certain: bool,
 }
 
@@ -127,20 +131,26 @@ impl ServerData {
     /// # Errors
     /// The image is damaged or of something else.
     pub fn find(&self, cluster: &ClusterFile) -> Result<(Option<Found>, Option<Image>)> {
+        let noted = run_now(noted_run(&self.directory))?;
         let Some(image) = self.image(cluster)? else {
             let has_run = run_now(has(&self.directory, OPENED_NAME))?;
-            return Ok((has_run.then_some(Found::Nothing), None));
+            // Without a note it may be any run.
+            let last_run = noted.unwrap_or(u64::MAX);
+            return Ok((has_run.then_some(Found::Nothing { last_run }), None));
         };
-        let ReplicasHead { epoch, is_certain, .. } =
+        let ReplicasHead { epoch, identity, is_certain, .. } =
             *image.replicas.as_ref().expect("it was looked at");
-        let found = FoundImage { root: image.root.clone(), epoch, is_certain };
+        let (root, last_run) = (image.root.clone(), noted.unwrap_or(image.root.run));
+        let found = FoundImage { root, identity, last_run, epoch, is_certain };
         Ok((Some(Found::Image(Box::new(found))), Some(image)))
     }
 
-    /// A server with replicas begins to serve: from now on the data of the directory is old.
-    pub fn begin(&self) -> Result<()> {
+    /// A server with replicas begins to serve for a run of the database: from now on the data of
+    /// the directory is old.
+    pub fn begin(&self, run: u64) -> Result<()> {
         let mut running = self.running();
         ensure!(!matches!(*running, Running::Ended), "the server ends");
+        run_now(note_run(&self.directory, run))?;
         run_now(mark_opened(&self.directory))?;
         MUST_WRITE.store(true, Relaxed);
         *running = Running::Replicated(None);
@@ -322,9 +332,10 @@ impl ServerData {
         services: &ServiceCounts,
         departure: &Departure,
     ) -> Result<()> {
-        let Departure { root, epoch, is_certain } = departure;
-        let bytes = self.replica_bytes().collect();
-        let head = ReplicasHead { bytes, epoch: *epoch, is_certain: *is_certain };
+        let Departure { root, epoch, identity, is_certain } = departure;
+        let (epoch, identity, is_certain) = (*epoch, *identity, *is_certain);
+        let head =
+            ReplicasHead { bytes: self.replica_bytes().collect(), identity, epoch, is_certain };
         self.write_until_there_is_room(env, services, (root, Some(head)))
     }
 
@@ -499,7 +510,7 @@ pub fn accept_loss(cluster: &ClusterFile) -> Result<()> {
         let data =
             ServerData::open(cluster, number, region_bytes)?.expect("the cluster keeps data");
         if data.has_replicas() {
-            found.push(whole_find(&data, cluster).unwrap_or(Some(Found::Nothing)));
+            found.push(whole_find(&data, cluster).unwrap_or(Some(Found::Nothing { last_run: 0 })));
         } else {
             // An image that cannot be read is lost, too.
             lives.push(data.image(cluster).and_then(whole_life).ok().flatten());
@@ -532,7 +543,7 @@ fn whole_life(image: Option<Image>) -> Result<Option<u64>> {
 
 /// Gives the files of a server names that nobody uses.
 async fn set_aside(directory: &Directory<RealDisk>) -> Result<()> {
-    for name in [IMAGE_NAME, OPENED_NAME] {
+    for name in [IMAGE_NAME, OPENED_NAME, RUN_NAME] {
         if has(directory, name).await? {
             let mut number = 1;
             while has(directory, &format!("lost-{number}-{name}")).await? {

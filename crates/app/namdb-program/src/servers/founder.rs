@@ -135,14 +135,18 @@ impl Founding {
         let map = self.registry.wait_for_memory_servers(self.servers, join_wait, &mut |_| {})?;
         let identities: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
         // Fails if a part of an earlier database is still in use.
-        map.database()?;
+        let published_before = map.database()?;
         if let Some(reopening) = &mut self.reopening {
+            // The answer to the last attempt was lost: programs use the database by now.
+            if let Some(root) = published_before {
+                return reopening.ensure_own(root);
+            }
             let ours = reopening.root(&map).inspect_err(|error| {
                 if let Some(refused) = error.downcast_ref::<Refused>() {
                     let _ = self.kept.mismatch.set(refused.to_string());
                 }
             })?;
-            return ensure_ours(&self.registry.set_root(&ours)?, &ours);
+            return reopening.ensure_own(&self.registry.set_root(&ours)?);
         }
         self.ensure_one_database(&map)?;
         let root = match self.made.take() {
@@ -156,7 +160,7 @@ impl Founding {
             Some(data) => data.publish(&ours, set_root)?,
             None => set_root()?,
         };
-        ensure_ours(&announced, &ours)
+        ensure_ours(announced == ours)
     }
 
     /// Checks that either all memory servers have the contents of one database from their images,

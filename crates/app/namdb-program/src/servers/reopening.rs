@@ -76,10 +76,10 @@ impl Reopening {
                 self.made = Some((root.clone(), servers.clone()));
                 Ok(published(&root, servers, self.founder.cluster.replicas))
             }
-            Start::Again(root) => {
+            Start::Again { root, run } => {
                 self.is_again = true;
                 let without = root.without.iter().map(u16::to_string).collect::<Vec<_>>();
-                let root = root.next_run(servers);
+                let root = root.next_run(run, servers);
                 let differing_bytes = self.founder.equalise(map, &root)?;
                 let without = without.join(", ");
                 tracing::info!(differing_bytes, without, "replicas compared");
@@ -88,19 +88,30 @@ impl Reopening {
         }
     }
 
+    /// Checks that a database that was published is the one that this server was about to publish.
+    /// Its root may have changed since.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub fn ensure_own(&self, published: &DatabaseRoot) -> Result<()> {
+        let opening = self.opening.as_ref();
+        ensure_ours(opening.is_some_and(|opening| opening.servers == published.servers))
+    }
+
     /// Announces who begins with what it has. Returns the servers of the root.
     fn open(&mut self, map: &ClusterMap, start: &Start) -> Result<Vec<u64>> {
         let members: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
         if let Some(opening) = self.opening.as_ref().filter(|opening| opening.members == members) {
             return Ok(opening.servers.clone());
         }
-        let mut servers = members.clone();
-        if let Start::Again(root) = start {
+        let (mut servers, mut number_of_run) = (members.clone(), 0);
+        if let Start::Again { root, run } = start {
+            number_of_run = *run;
             for &number in &root.without {
                 servers[usize::from(number)] = identity::draw()?;
             }
         }
-        let opening = Opening { members, servers };
+        let opening = Opening { members, servers, run: number_of_run };
         if let Some(before) = self.registry.opening()? {
             ensure_same(&before, &opening)?;
         }
@@ -143,7 +154,7 @@ impl Replicated {
         (registry, own): (&Registry, u64),
         stop: &AtomicBool,
     ) -> Result<bool> {
-        let Some(keeps) = await_opening(registry, own, stop) else { return Ok(false) };
+        let Some((keeps, run)) = await_opening(registry, own, stop) else { return Ok(false) };
         match self.image.take().filter(|_| keeps) {
             Some(image) => {
                 image.restore_catalog(services)?;
@@ -152,7 +163,7 @@ impl Replicated {
             None if keeps => {}
             None => tracing::info!("the server begins with empty memory, and will be filled"),
         }
-        self.data.begin()?;
+        self.data.begin(run)?;
         self.keeps = keeps;
         Ok(true)
     }
@@ -177,16 +188,12 @@ impl Replicated {
         let Some(newest) = self.data.end_replicated() else {
             return departed.map(drop).map_err(Into::into);
         };
-        let departure = match &departed {
-            Ok(root) => root.clone().map(|(root, epoch)| (root, epoch, true)),
-            Err(_) => newest.map(|(root, epoch)| (root, epoch, false)),
-        };
-        let departure = departure.filter(|(root, ..)| root.has_holder(own));
-        let mut has_run = !self.keeps || departed.is_err();
-        if let Some((root, epoch, is_certain)) = departure {
+        // The image from before is as new as it was only if no database was ever seen.
+        let mut has_run = !self.keeps || departed.is_err() || newest.is_some();
+        let known = departed.as_ref().ok().map(Option::as_ref);
+        if let Some(departure) = departure(known, newest, own) {
             has_run = true;
-            if root.has_all(own) {
-                let departure = Departure { root, epoch, is_certain };
+            if departure.root.has_all(own) {
                 self.data.write_replicated(&self.env, services, &departure)?;
             }
         }
@@ -195,8 +202,26 @@ impl Replicated {
     }
 }
 
-/// Waits for the announcement whether the server begins with what it has; `None` if it ends.
-fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<bool> {
+/// The database whose memory a server has that ends, if there is one. `departed` is the registry's
+/// answer, if it gave one, and `newest` what the server has seen before.
+fn departure(
+    departed: Option<Option<&(DatabaseRoot, u64)>>,
+    newest: Option<(DatabaseRoot, u64)>,
+    identity: u64,
+) -> Option<Departure> {
+    let is_other = |root: &DatabaseRoot| {
+        newest.as_ref().is_some_and(|(newest, _)| newest.servers != root.servers)
+    };
+    let answer = departed.flatten().filter(|(root, _)| !is_other(root)).cloned();
+    // A registry that has lost the database says nothing about it.
+    let (is_certain, found) = (answer.is_some(), answer.or(newest));
+    let (root, epoch) = found.filter(|(root, _)| root.has_holder(identity))?;
+    Some(Departure { root, epoch, identity, is_certain })
+}
+
+/// Waits for the announcement whether the server begins with what it has, and for which run; `None`
+/// if it ends.
+fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<(bool, u64)> {
     loop {
         if stop.load(Relaxed) {
             return None;
@@ -204,22 +229,22 @@ fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<boo
         if let Ok(map) = registry.map() {
             map.member(own)?;
             if let Ok(Some(root)) = map.database() {
-                return Some(root.servers.contains(&own));
+                return Some((root.servers.contains(&own), root.run));
             }
             if let Ok(Some(opening)) = registry.opening()
                 && opening.members.contains(&own)
             {
-                return Some(opening.servers.contains(&own));
+                return Some((opening.servers.contains(&own), opening.run));
             }
         }
         sleep_ms(LOOK_MS);
     }
 }
 
-/// Checks that the announced root is this one.
-pub fn ensure_ours(announced: &DatabaseRoot, ours: &DatabaseRoot) -> Result<()> {
+/// Checks that the published database is our own.
+pub fn ensure_ours(is_ours: bool) -> Result<()> {
     ensure!(
-        announced == ours,
+        is_ours,
         "the registry names a database that this memory server has not created; stop all memory servers, then start \
          them again"
     );
@@ -235,6 +260,7 @@ mod tests {
         let opening = |members: &[u64], servers: &[u64]| Opening {
             members: members.to_vec(),
             servers: servers.to_vec(),
+            run: 4,
         };
         let before = opening(&[1, 2, 3], &[1, 90, 3]);
         let is_same = |now: Opening| ensure_same(&before, &now).is_ok();
@@ -244,5 +270,37 @@ mod tests {
         assert!(!is_same(opening(&[4, 2, 3], &[4, 2, 3])), "server 1 has empty memory");
         assert!(!is_same(opening(&[4, 2, 3], &[4, 91, 92])), "server 2 has read its image");
         assert!(is_same(opening(&[4, 5, 6], &[4, 5, 6])), "nobody is left");
+    }
+    #[test]
+    fn a_registry_without_the_database_does_not_make_memory_worthless() {
+        let root = DatabaseRoot {
+            oracle: layout::GlobalPtr::new(layout::RegionId(0), 4096),
+            slots: 8,
+            snapshots: membership::OracleKind::Frozen,
+            transaction_time_ms: 1000,
+            servers: vec![10, 11],
+            replicas: 2,
+            promoted: Default::default(),
+            returned: Default::default(),
+            run: 3,
+            without: Default::default(),
+        };
+        let (own, newest) = (10, Some((root.clone(), 7)));
+        let later = (DatabaseRoot { without: [1].into(), ..root.clone() }, 9);
+        let of = |(root, epoch): &(DatabaseRoot, u64), is_certain| {
+            Some(Departure { root: root.clone(), epoch: *epoch, identity: own, is_certain })
+        };
+        assert_eq!(departure(Some(Some(&later)), newest.clone(), own), of(&later, true));
+        assert_eq!(departure(Some(Some(&later)), None, own), of(&later, true));
+        let other = (DatabaseRoot { servers: vec![20, 21], ..root.clone() }, 2);
+        for answer in [None, Some(None), Some(Some(&other))] {
+            let seen = newest.as_ref().expect("it was set");
+            assert_eq!(departure(answer, newest.clone(), own), of(seen, false), "{answer:?}");
+            assert_eq!(departure(answer, None, own), None, "it has seen no database");
+        }
+        // Another server has taken its place.
+        let replaced = membership::Returned { identity: 15, stage: membership::FillStage::Whole };
+        let replaced = (DatabaseRoot { returned: [(0, replaced)].into(), ..root }, 9);
+        assert_eq!(departure(Some(Some(&replaced)), newest, own), None);
     }
 }

@@ -12,9 +12,9 @@ use crate::error::{SqlError, abort_error, catalog_error};
 use crate::host::Host;
 use crate::locks::TableLocks;
 use crate::row_locks::RowLocks;
-use crate::session::{Ended, SessionOptions, SqlSession, ended};
+use crate::session::{Ended, RETRIES, SessionOptions, SqlSession, ended};
 use crate::waiting::{WAIT_MAX, Waiter, wait_until};
-use interpreter::{Attempts, Retries, Runner, StatementError};
+use interpreter::{Attempts, Runner, StatementError};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, RwLock};
@@ -213,7 +213,7 @@ impl<H: Host> SqlDatabase<H> {
         let host = self.host();
         let database = host.handle();
         let mut runner = Runner::new(database.env(), host.sql_time_us());
-        let mut attempts = Attempts::new(database.env(), Retries::default());
+        let mut attempts = Attempts::new(database.env(), RETRIES);
         loop {
             let (abort, error) = match self.try_own_transaction(&mut runner, &work).await {
                 Ok(done) => return Ok(done),

@@ -8,7 +8,7 @@ use membership::ClusterFile;
 use membership::cluster_file::ComputeSettings;
 use namdb::{RecordTable, Session, TransactionError};
 use namdb_program::servers::left_locks::LeftLocks;
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -73,9 +73,13 @@ fn work(
 }
 
 /// Stops all memory servers at one moment, as a host does whose power ends.
-pub fn pull_the_plug(cluster: &Cluster) {
-    let servers = cluster.processes("memory");
-    for &server in &servers {
+fn pull_the_plug(cluster: &Cluster) {
+    end_all(&cluster.processes("memory"));
+}
+
+/// Ends these processes at one moment.
+pub fn end_all(servers: &[Pid]) {
+    for &server in servers {
         kill_process(server, Signal::TERM).expect("it runs");
     }
     let start = Instant::now();

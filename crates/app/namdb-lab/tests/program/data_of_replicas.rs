@@ -4,7 +4,7 @@
 
 use super::cluster::Cluster;
 use super::counter::Counted;
-use super::data::{Data, ROWS, down, fail_under_load, is_empty, pull_the_plug, up};
+use super::data::{Data, ROWS, down, end_all, fail_under_load, is_empty, up};
 use super::replicas::Load;
 use super::support::{is_running, namdb, text};
 use membership::ClusterFile;
@@ -209,8 +209,9 @@ fn memory_is_written_although_the_registry_has_lost_the_database() {
     }
     let load = load.leave();
     let record = cluster.directory.join("registry/record");
+    let servers = processes(&cluster);
     std::fs::remove_file(record).expect("the registry is in files");
-    pull_the_plug(&cluster);
+    end_all(&servers);
     namdb(&format!("cluster down --file {}", cluster.file.display()));
     start_again(&cluster);
     load.come_back(&cluster).check(&cluster);

@@ -71,6 +71,7 @@ pub use named_texts::prepared_text;
 pub use open::{Fetched, OpenQuery, ROWS_AT_A_TIME};
 pub use prepared::{Prepared, StatementKind};
 pub(crate) use query::{Ended, ended};
+pub(crate) use replay::RETRIES;
 pub use settings::is_for_superusers;
 pub use timeouts::SilenceLimit;
 pub use view::CommentPart;

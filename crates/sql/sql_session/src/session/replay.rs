@@ -35,9 +35,10 @@ use txn::Isolation;
 const STATEMENTS_MAX: usize = 1_000;
 /// Maximum number of parameters that a block remembers.
 const PARAMETERS_MAX: usize = 100_000;
-/// No repetition starts later than this after the last immediate one has failed. On a crowded
-/// machine one repetition of a large transaction takes a second.
-const PATIENCE_NS: u64 = 30_000_000_000;
+/// No repetition starts later than 30 s after the last immediate one has failed. Their number has no
+/// bound: one that meets the latch of a process without a processor fails at once, however often.
+pub(crate) const RETRIES: Retries =
+    Retries { count_max: u32::MAX, within_ns: None, patience_ns: 30_000_000_000 };
 
 /// The statements of a block.
 #[derive(Default)]
@@ -292,8 +293,7 @@ impl<H: Host> SqlSession<H> {
     }
 
     pub(super) fn new_attempts(&self) -> Attempts {
-        let retries = Retries { patience_ns: PATIENCE_NS, ..Retries::default() };
-        Attempts::new(self.database.host().handle().env(), retries)
+        Attempts::new(self.database.host().handle().env(), RETRIES)
     }
 
     pub(super) fn savepoint(&mut self, name: &str) -> Result<Outcome, SqlError> {
@@ -401,4 +401,25 @@ impl<H: Host> SqlSession<H> {
 fn position<E: fabric::Env>(block: &Block<E>, name: &str) -> Result<usize, SqlError> {
     let found = block.savepoints.iter().rposition(|savepoint| savepoint.name == name);
     found.ok_or_else(|| SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RETRIES;
+    use crate::{Host, LocalHost};
+    use fabric::run_now;
+    use interpreter::Attempts;
+    use txn::Abort;
+    use txn::local::{OpenConfig, open};
+
+    /// A latch is held for a tenth of a second and more if its holder does not run.
+    #[test]
+    fn attempts_that_fail_at_once_do_not_use_the_patience_up() {
+        let host = LocalHost::new(open(&OpenConfig::default()).expect("the memory is there"));
+        let database = host.handle();
+        let mut attempts = Attempts::new(database.env(), RETRIES);
+        let failures =
+            (0..500).filter(|_| run_now(attempts.again(database.env(), Abort::InsertConflict)));
+        assert_eq!(failures.count(), 500);
+    }
 }

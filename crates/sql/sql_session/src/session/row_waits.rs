@@ -192,10 +192,11 @@ impl<H: Host> SqlSession<H> {
 
 #[cfg(test)]
 mod tests {
-    use crate::host::LocalHost;
-    use crate::session::SessionOptions;
+    use crate::host::{Host, LocalHost};
+    use crate::session::{RETRIES, SessionOptions};
     use crate::{SqlDatabase, SqlSession};
     use fabric::run_now;
+    use interpreter::{Attempts, Retries};
     use txn::local::{OpenConfig, open};
 
     fn session() -> SqlSession<LocalHost> {
@@ -206,9 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_runs_again_a_bounded_number_of_times() {
+    fn a_statement_runs_again_for_a_bounded_time() {
         let session = session();
-        let (mut reruns, mut count) = (None, 0);
+        let short = Retries { patience_ns: 20_000_000, ..RETRIES };
+        let host = session.database.host().clone();
+        let mut reruns = Some(Attempts::new(host.handle().env(), short));
+        let mut count = 0;
         let error = loop {
             match run_now(session.wait_for_row(&mut reruns)) {
                 Ok(()) => count += 1,

@@ -247,6 +247,7 @@ mod tests {
             replicas: 1,
             promoted: BTreeMap::new(),
             returned: BTreeMap::new(),
+            id: 7,
             run: 0,
             without: Default::default(),
         }

@@ -53,6 +53,9 @@ pub struct Opening {
     /// The servers of the database's root: in the place of those that begin with empty memory are
     /// identities that nobody has.
     pub servers: Vec<u64>,
+    /// The identity of the database.
+    #[serde(default)]
+    pub database: u64,
     /// The number of the run.
     pub run: u64,
 }

@@ -20,6 +20,9 @@ pub enum Found {
     Nothing {
         /// The last run for which it had begun to serve.
         last_run: u64,
+        /// The database of that run; 0 where that is not known.
+        #[serde(default)]
+        database: u64,
     },
     Image(Box<FoundImage>),
 }
@@ -39,6 +42,16 @@ pub struct FoundImage {
     /// Whether the registry has confirmed that the server had left. Otherwise the database may have
     /// gone on without it.
     pub is_certain: bool,
+}
+
+impl Found {
+    /// The identity of the database that it is of, if that is known.
+    fn database(&self) -> Option<u64> {
+        match self {
+            Self::Nothing { database, .. } => Some(*database).filter(|id| *id != 0),
+            Self::Image(image) => Some(image.root.id),
+        }
+    }
 }
 
 /// How a database begins.
@@ -61,13 +74,15 @@ pub enum NoStart {
     Lost(u16),
     #[error("memory servers {0} and {1} have data of different runs of the database")]
     OtherRun(u16, u16),
+    #[error("memory servers {0} and {1} have data of different databases")]
+    OtherDatabase(u16, u16),
 }
 
 /// Decides how the database of a cluster begins, from what its memory servers have found. The
 /// servers of the root are those of the last run.
 ///
 /// # Errors
-/// A region has no current image.
+/// A region has no current image, or what was found is not of one database.
 pub fn decide(found: &[Option<Found>]) -> Result<Start, NoStart> {
     let images = (0_u16..).zip(found).filter_map(|(number, found)| match found {
         Some(Found::Image(image)) => Some((number, &**image)),
@@ -79,6 +94,14 @@ pub fn decide(found: &[Option<Found>]) -> Result<Start, NoStart> {
         return unwritten(found).next().map_or(Ok(Start::New), |it| Err(NoStart::Lost(it.0)));
     };
     let root = &newest.root;
+    // Runs of different databases have no order.
+    let mut databases =
+        (0_u16..).zip(found).filter_map(|(number, it)| Some((number, it.as_ref()?)));
+    if let Some((number, _)) =
+        databases.find(|(_, it)| it.database().is_some_and(|id| id != root.id))
+    {
+        return Err(NoStart::OtherDatabase(newest_number.min(number), newest_number.max(number)));
+    }
     let is_other = |(_, image): &&(u16, &FoundImage)| {
         image.root.run == root.run && image.root.servers != root.servers
     };
@@ -126,7 +149,7 @@ pub fn decide(found: &[Option<Found>]) -> Result<Start, NoStart> {
 /// had begun to serve.
 fn unwritten(found: &[Option<Found>]) -> impl Iterator<Item = (u16, u64)> + '_ {
     (0_u16..).zip(found).filter_map(|(number, found)| match found {
-        Some(Found::Nothing { last_run }) => Some((number, *last_run)),
+        Some(Found::Nothing { last_run, .. }) => Some((number, *last_run)),
         _ => None,
     })
 }
@@ -197,12 +220,13 @@ mod tests {
             replicas,
             promoted: Default::default(),
             returned: Default::default(),
+            id: 7,
             run: 3,
             without: Default::default(),
         }
     }
 
-    const NOTHING: Option<Found> = Some(Found::Nothing { last_run: 3 });
+    const NOTHING: Option<Found> = Some(Found::Nothing { last_run: 3, database: 7 });
 
     /// The image of the server with this number.
     fn image(number: u16, root: &DatabaseRoot, epoch: u64, is_certain: bool) -> Option<Found> {
@@ -322,7 +346,7 @@ mod tests {
     /// All images are of a run, and a server was killed in a later one.
     #[test]
     fn an_image_from_before_the_last_run_is_no_database() {
-        let later = Some(Found::Nothing { last_run: 4 });
+        let later = Some(Found::Nothing { last_run: 4, database: 7 });
         let of_two = DatabaseRoot { servers: vec![10, 11], ..root(2) };
         let found = [image(0, &of_two, 20, true), later.clone()];
         assert_eq!(decide(&found), Err(NoStart::Lost(1)));
@@ -333,6 +357,21 @@ mod tests {
         assert_eq!(without(&found), Ok(vec![1]));
         let again = decide(&found);
         assert!(matches!(again, Ok(Start::Again { run: 5, .. })), "{again:?}");
+    }
+
+    /// A database was given up for lost, another one was made, and the old files come back.
+    #[test]
+    fn what_is_of_different_databases_is_refused_whatever_its_run() {
+        let (earlier, now) = (root(2), DatabaseRoot { id: 8, run: 0, ..root(2) });
+        let found =
+            [image(0, &earlier, 20, true), image(1, &now, 7, true), image(2, &now, 8, true)];
+        assert_eq!(without(&found), Err(NoStart::OtherDatabase(0, 1)));
+        let killed = Some(Found::Nothing { last_run: 0, database: 8 });
+        let found = [image(0, &earlier, 20, true), image(1, &earlier, 21, true), killed];
+        assert_eq!(without(&found), Err(NoStart::OtherDatabase(1, 2)), "it has run since");
+        let unknown = Some(Found::Nothing { last_run: 3, database: 0 });
+        let found = [image(0, &earlier, 20, true), image(1, &earlier, 21, true), unknown];
+        assert_eq!(without(&found), Ok(vec![2]));
     }
 
     #[test]

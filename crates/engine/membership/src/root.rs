@@ -32,6 +32,9 @@ pub struct DatabaseRoot {
     /// The memory servers that have taken the place of others, by number.
     #[serde(default)]
     pub returned: BTreeMap<u16, Returned>,
+    /// Identifies the database in all its runs; 0 where that is not known.
+    #[serde(default)]
+    pub id: u64,
     /// Number of times that the database has begun with what was on disk.
     #[serde(default)]
     pub run: u64,

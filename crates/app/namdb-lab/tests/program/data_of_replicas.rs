@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 const OPTIONS: &str = "--fabric tcp --memory-servers 3 --replicas 2 --memory 32M";
+const OPTIONS_OF_2: &str = "--fabric tcp --memory-servers 2 --replicas 2 --memory 32M";
 const OPTIONS_OF_3: &str = "--fabric tcp --memory-servers 3 --replicas 3 --memory 32M";
 /// How often the power fails.
 const FAILURES: u64 = 3;
@@ -179,6 +180,37 @@ fn too_few_servers_with_images_are_no_database() {
     let told = namdb(&format!("cluster down --file {}", cluster.file.display()));
     assert_eq!(told.status.code(), Some(2), "{}", text(&told.stderr));
     refuses(&cluster, "the data of memory server 1 is lost");
+}
+
+/// The folder of a server from before the data was given up, and another database was made.
+#[test]
+fn files_of_an_earlier_database_are_refused() {
+    let data = Data::new("earlier-data");
+    let cluster = data.cluster_with("earlier", OPTIONS_OF_2);
+    let image = data.0.join("memory-0/image");
+    let mut earlier = Vec::new();
+    for _ in 0..2 {
+        down(&cluster);
+        earlier.push(std::fs::read(&image).expect("it was written"));
+        for number in 0..2 {
+            std::fs::remove_dir_all(data.0.join(format!("memory-{number}"))).expect("it is ours");
+        }
+        assert_eq!(up(&cluster, "").status.code(), Some(0), "a new database");
+    }
+    down(&cluster);
+    let own = std::fs::read(&image).expect("it was written");
+    for earlier in earlier {
+        std::fs::write(&image, earlier).expect("it is ours");
+        let refused = up(&cluster, "");
+        assert_eq!(refused.status.code(), Some(2));
+        let sentence = text(&refused.stderr);
+        assert!(
+            sentence.contains("servers 0 and 1 have data of different databases"),
+            "{sentence}"
+        );
+    }
+    std::fs::write(&image, own).expect("it is ours");
+    assert_eq!(up(&cluster, "").status.code(), Some(0), "nothing has changed");
 }
 
 /// A directory that is gone is like a server that was killed.

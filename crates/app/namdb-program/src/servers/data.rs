@@ -15,7 +15,7 @@ use durability::region_image::{
     IMAGE_NAME, ImageHead, ImageReader, ImageWriter, OPENED_NAME, Piece, ReplicasHead, has,
     mark_opened, unmark_opened,
 };
-use durability::run_file::{RUN_NAME, note_run, noted_run};
+use durability::run_file::{RUN_NAME, Run, note_run, noted_run};
 use fabric::{Batch, Fabric, LocalEnv, run_now};
 use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
 use membership::restart::{Found, FoundImage, decide};
@@ -135,19 +135,23 @@ impl ServerData {
         let Some(image) = self.image(cluster)? else {
             let has_run = run_now(has(&self.directory, OPENED_NAME))?;
             // Without a note it may be any run.
-            let last_run = noted.unwrap_or(u64::MAX);
-            return Ok((has_run.then_some(Found::Nothing { last_run }), None));
+            let Run { database, number } = noted.unwrap_or(Run { database: 0, number: u64::MAX });
+            let nothing = Found::Nothing { last_run: number, database };
+            return Ok((has_run.then_some(nothing), None));
         };
         let ReplicasHead { epoch, identity, is_certain, .. } =
             *image.replicas.as_ref().expect("it was looked at");
-        let (root, last_run) = (image.root.clone(), noted.unwrap_or(image.root.run));
+        let root = image.root.clone();
+        // The note may be of a database that came between, if somebody has brought the image back.
+        let noted = noted.filter(|run| run.database == root.id);
+        let last_run = noted.map_or(root.run, |run| run.number);
         let found = FoundImage { root, identity, last_run, epoch, is_certain };
         Ok((Some(Found::Image(Box::new(found))), Some(image)))
     }
 
     /// A server with replicas begins to serve for a run of the database: from now on the data of
     /// the directory is old.
-    pub fn begin(&self, run: u64) -> Result<()> {
+    pub fn begin(&self, run: Run) -> Result<()> {
         let mut running = self.running();
         ensure!(!matches!(*running, Running::Ended), "the server ends");
         run_now(note_run(&self.directory, run))?;
@@ -510,7 +514,7 @@ pub fn accept_loss(cluster: &ClusterFile) -> Result<()> {
         let data =
             ServerData::open(cluster, number, region_bytes)?.expect("the cluster keeps data");
         if data.has_replicas() {
-            found.push(whole_find(&data, cluster).unwrap_or(Some(Found::Nothing { last_run: 0 })));
+            found.push(whole_find(&data, cluster).unwrap_or(Some(damaged())));
         } else {
             // An image that cannot be read is lost, too.
             lives.push(data.image(cluster).and_then(whole_life).ok().flatten());
@@ -523,6 +527,11 @@ pub fn accept_loss(cluster: &ClusterFile) -> Result<()> {
     };
     ensure!(is_lost, "no data of cluster {} is lost; leave out --accept-loss", cluster.name);
     all.iter().try_for_each(|data| run_now(set_aside(&data.directory)))
+}
+
+/// The finding of a server whose files cannot be read: others may have what it had.
+fn damaged() -> Found {
+    Found::Nothing { last_run: 0, database: 0 }
 }
 
 /// The finding of a server with replicas, if all of it can be read.

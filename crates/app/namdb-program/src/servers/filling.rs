@@ -316,6 +316,7 @@ mod tests {
             replicas: 2,
             promoted: BTreeMap::from([(0, 3)]),
             returned: BTreeMap::new(),
+            id: 7,
             run: 0,
             without: Default::default(),
         };
@@ -365,6 +366,7 @@ mod tests {
             replicas: 2,
             promoted: BTreeMap::new(),
             returned: (0..).zip(stages).map(returned).collect(),
+            id: 7,
             run: 0,
             without: Default::default(),
         };

@@ -153,7 +153,8 @@ impl Founding {
             Some((root, servers)) if servers == identities => root,
             _ => (self.make)(&map)?,
         };
-        let ours = published(&root, identities.clone(), self.replicas);
+        // Only images of servers with replicas tell the databases apart; others tell the runs.
+        let ours = published(&root, 0, identities.clone(), self.replicas);
         self.made = Some((root, identities));
         let set_root = || Ok(self.registry.set_root(&ours)?);
         let announced = match &self.kept.data {

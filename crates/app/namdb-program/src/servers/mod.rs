@@ -61,8 +61,9 @@ pub fn die_of_panics() {
     }));
 }
 
-/// The registry's form of a database root; `servers` are the identities of the memory servers.
-fn published(root: &Root, servers: Vec<u64>, replicas: u16) -> DatabaseRoot {
+/// The registry's form of the root of a database with this identity; `servers` are those of the
+/// memory servers.
+fn published(root: &Root, id: u64, servers: Vec<u64>, replicas: u16) -> DatabaseRoot {
     DatabaseRoot {
         oracle: root.oracle,
         slots: root.slots,
@@ -75,6 +76,7 @@ fn published(root: &Root, servers: Vec<u64>, replicas: u16) -> DatabaseRoot {
         replicas,
         promoted: BTreeMap::new(),
         returned: BTreeMap::new(),
+        id,
         run: 0,
         without: Default::default(),
     }

@@ -10,6 +10,7 @@
 use super::data::{Departure, Image, ServerData};
 use super::{published, replicas};
 use anyhow::{Context, Result, ensure};
+use durability::run_file::Run;
 use fabric::{LocalEnv, identity};
 use membership::restart::{NoStart, Start, decide};
 use membership::{ClusterMap, DatabaseRoot, Lease, Opening, Registry};
@@ -74,7 +75,8 @@ impl Reopening {
                     _ => self.founder.create(map)?,
                 };
                 self.made = Some((root.clone(), servers.clone()));
-                Ok(published(&root, servers, self.founder.cluster.replicas))
+                let id = self.opening.as_ref().map_or(0, |opening| opening.database);
+                Ok(published(&root, id, servers, self.founder.cluster.replicas))
             }
             Start::Again { root, run } => {
                 self.is_again = true;
@@ -104,14 +106,17 @@ impl Reopening {
         if let Some(opening) = self.opening.as_ref().filter(|opening| opening.members == members) {
             return Ok(opening.servers.clone());
         }
-        let (mut servers, mut number_of_run) = (members.clone(), 0);
-        if let Start::Again { root, run } = start {
-            number_of_run = *run;
-            for &number in &root.without {
-                servers[usize::from(number)] = identity::draw()?;
+        let mut servers = members.clone();
+        let (database, run) = match start {
+            Start::New => (identity::draw()?, 0),
+            Start::Again { root, run } => {
+                for &number in &root.without {
+                    servers[usize::from(number)] = identity::draw()?;
+                }
+                (root.id, *run)
             }
-        }
-        let opening = Opening { members, servers, run: number_of_run };
+        };
+        let opening = Opening { members, servers, database, run };
         if let Some(before) = self.registry.opening()? {
             ensure_same(&before, &opening)?;
         }
@@ -221,7 +226,7 @@ fn departure(
 
 /// Waits for the announcement whether the server begins with what it has, and for which run; `None`
 /// if it ends.
-fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<(bool, u64)> {
+fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<(bool, Run)> {
     loop {
         if stop.load(Relaxed) {
             return None;
@@ -229,12 +234,14 @@ fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<(bo
         if let Ok(map) = registry.map() {
             map.member(own)?;
             if let Ok(Some(root)) = map.database() {
-                return Some((root.servers.contains(&own), root.run));
+                let run = Run { database: root.id, number: root.run };
+                return Some((root.servers.contains(&own), run));
             }
             if let Ok(Some(opening)) = registry.opening()
                 && opening.members.contains(&own)
             {
-                return Some((opening.servers.contains(&own), opening.run));
+                let run = Run { database: opening.database, number: opening.run };
+                return Some((opening.servers.contains(&own), run));
             }
         }
         sleep_ms(LOOK_MS);
@@ -260,6 +267,7 @@ mod tests {
         let opening = |members: &[u64], servers: &[u64]| Opening {
             members: members.to_vec(),
             servers: servers.to_vec(),
+            database: 7,
             run: 4,
         };
         let before = opening(&[1, 2, 3], &[1, 90, 3]);
@@ -282,6 +290,7 @@ mod tests {
             replicas: 2,
             promoted: Default::default(),
             returned: Default::default(),
+            id: 7,
             run: 3,
             without: Default::default(),
         };

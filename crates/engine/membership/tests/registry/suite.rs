@@ -168,6 +168,7 @@ pub fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
         replicas: 1,
         promoted: Default::default(),
         returned: Default::default(),
+        id: 7,
         run: 0,
         without: Default::default(),
         oracle: GlobalPtr::new(RegionId(0), offset),

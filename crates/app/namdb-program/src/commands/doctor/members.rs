@@ -97,6 +97,7 @@ mod tests {
             replicas: 1,
             promoted: Default::default(),
             returned: Default::default(),
+            id: 7,
             run: 0,
             without: Default::default(),
             oracle: GlobalPtr::new(RegionId(0), 4096),

@@ -7,6 +7,7 @@ use crate::cluster_map::ClusterMap;
 use crate::error::RegistryError;
 use crate::eviction::Eviction;
 use crate::member::{Member, Program};
+use crate::opening::Opening;
 use crate::root::{DatabaseRoot, FillStage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -43,21 +44,6 @@ pub(crate) struct Record {
     /// The database that is about to begin with what its memory servers have on disk.
     #[serde(default)]
     pub(crate) opening: Option<Opening>,
-}
-
-/// Which memory servers begin a database with what they have.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Opening {
-    /// The memory servers that are members, ordered by number.
-    pub members: Vec<u64>,
-    /// The servers of the database's root: in the place of those that begin with empty memory are
-    /// identities that nobody has.
-    pub servers: Vec<u64>,
-    /// The identity of the database.
-    #[serde(default)]
-    pub database: u64,
-    /// The number of the run.
-    pub run: u64,
 }
 
 /// The content of a store at one moment.

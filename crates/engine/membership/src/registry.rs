@@ -18,7 +18,7 @@ use crate::file_store::FileStore;
 use crate::follower::Follower;
 use crate::lease::Lease;
 use crate::member::{Member, Program};
-use crate::record::{Opening, Reader, Record, Seen};
+use crate::record::{Reader, Record, Seen};
 use crate::root::{DatabaseRoot, FillStage, Returned};
 use crate::store::{Change, EntryChange, Hold, Renewal, Store};
 use layout::{NodeId, RegionId};
@@ -341,30 +341,6 @@ impl Registry {
         Ok(record.root.expect("it was there, or is now"))
     }
 
-    /// Announces which memory servers begin the database with what they have: each does, or begins
-    /// with empty memory, when it has read this.
-    ///
-    /// # Errors
-    /// The registry is unreachable.
-    pub fn set_opening(&self, opening: &Opening) -> Result<(), RegistryError> {
-        self.change_until(|seen| {
-            if seen.record.opening.as_ref() == Some(opening) {
-                return Ok(Next::Keep);
-            }
-            let record = Record { opening: Some(opening.clone()), ..seen.record.clone() };
-            Ok(Next::Replace(Box::new(record), None))
-        })?;
-        Ok(())
-    }
-
-    /// The last announcement that no database has followed yet.
-    ///
-    /// # Errors
-    /// The registry is unreachable.
-    pub fn opening(&self) -> Result<Option<Opening>, RegistryError> {
-        Ok(self.see()?.record.opening)
-    }
-
     /// Records that a memory server serves nobody any more, and waits until this is so for all that
     /// keep the database, at most for `patience`: then nobody goes on without the others.
     ///
@@ -543,6 +519,11 @@ impl Registry {
         self.shared.store.renew(hold, member)
     }
 
+    /// Between two looks at the record.
+    pub(crate) fn poll(&self) -> Duration {
+        self.shared.store.poll()
+    }
+
     pub(crate) fn lease_time(&self) -> Duration {
         self.shared.lease_time
     }
@@ -558,7 +539,7 @@ impl Registry {
     }
 
     /// Reads the state, and records the end of leases.
-    fn see(&self) -> Result<Seen, RegistryError> {
+    pub(crate) fn see(&self) -> Result<Seen, RegistryError> {
         for attempt in 0..CHANGE_ATTEMPTS_MAX {
             let seen = self.read()?;
             let Some(record) = seen.without_expired() else { return Ok(seen) };
@@ -570,7 +551,7 @@ impl Registry {
     }
 
     /// Makes an idempotent change: retries until the record is as it should be.
-    fn change_until(
+    pub(crate) fn change_until(
         &self,
         mut next: impl FnMut(&Seen) -> Result<Next, RegistryError>,
     ) -> Result<Record, RegistryError> {
@@ -630,7 +611,7 @@ fn ensure_spare(seen: &Seen, eviction: &Eviction) -> Result<(), RegistryError> {
 }
 
 /// The next step of a change.
-enum Next {
+pub(crate) enum Next {
     /// Nothing to do: the record is as it should be.
     Keep,
     /// Write another record, and remove an entry.

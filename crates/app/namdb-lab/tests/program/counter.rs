@@ -3,6 +3,7 @@
 use super::cluster::Cluster;
 use layout::{PhysicalDesign, Storage};
 use namdb::{Isolation, RecordTable, Retry, Session, TransactionError, record};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 record! {
@@ -61,7 +62,12 @@ impl Counted {
     /// Checks the rows from `first` on, as a program reads them that has just joined: through the
     /// tree, and through the index.
     pub fn check(cluster: &Cluster, rows: &[Self], first: usize) {
-        let db = namdb::connect(&cluster.file).expect("the cluster runs");
+        Self::check_at(&cluster.file, rows, first);
+    }
+
+    /// Likewise, in the cluster of this file.
+    pub fn check_at(file: &Path, rows: &[Self], first: usize) {
+        let db = namdb::connect(file).expect("the cluster runs");
         let table = RecordTable::<Counter>::open(&db).expect("it is there");
         let by_value = Counter::by_value(&db).expect("it is there");
         let read = db.session().transaction(Isolation::Snapshot, Retry::default(), |txn| {

@@ -8,6 +8,7 @@ mod copies;
 mod counter;
 mod counts;
 mod data;
+mod data_beginnings;
 mod data_of_replicas;
 mod directory;
 mod etcd;

@@ -154,11 +154,24 @@ impl ServerData {
     pub fn begin(&self, run: Run) -> Result<()> {
         let mut running = self.running();
         ensure!(!matches!(*running, Running::Ended), "the server ends");
+        if matches!(*running, Running::Replicated(_)) {
+            return Ok(());
+        }
         run_now(note_run(&self.directory, run))?;
         run_now(mark_opened(&self.directory))?;
         MUST_WRITE.store(true, Relaxed);
         *running = Running::Replicated(None);
         Ok(())
+    }
+
+    /// Whether the data of the directory is old, because the server serves a database.
+    pub fn has_begun(&self) -> bool {
+        matches!(*self.running(), Running::Replicated(_))
+    }
+
+    /// Whether the server ends.
+    pub fn has_ended(&self) -> bool {
+        matches!(*self.running(), Running::Ended)
     }
 
     /// Takes note of the newest root of a database with replicas.

@@ -22,6 +22,7 @@ pub mod lease_watch;
 pub mod left_locks;
 pub mod lock_watch;
 pub mod log;
+mod marking;
 pub mod memory;
 pub mod missing_features;
 pub mod names;

@@ -2,13 +2,14 @@
 //!
 //! Each server joins and says what it has found. When all have, the first one decides who is
 //! current and announces it in the registry: those read their images and serve, all others serve
-//! with empty memory. It makes the replicas equal and publishes the root; from then on the others
-//! are servers that have returned after their death, and are filled.
+//! with empty memory. It makes the replicas equal, waits until all have marked what they have on
+//! disk as old, and publishes the root; from then on the others are servers that have returned
+//! after their death, and are filled.
 //!
 //! Decision: docs/decisions/0356-images-of-replicas-know-who-is-current.md
 
 use super::data::{Departure, Image, ServerData};
-use super::{published, replicas};
+use super::{marking, published, replicas};
 use anyhow::{Context, Result, ensure};
 use durability::run_file::Run;
 use fabric::{LocalEnv, identity};
@@ -23,6 +24,8 @@ use txn::server::ServiceCounts;
 
 /// Between two looks at the registry.
 const LOOK_MS: u64 = 20;
+/// How long memory servers may take to mark their data as old.
+const MARK_TIME: Duration = Duration::from_secs(30);
 /// How long a server that ends waits for others that end, so that nobody goes on without it.
 const END_TOGETHER: Duration = Duration::from_millis(300);
 
@@ -67,7 +70,22 @@ impl Reopening {
     pub fn root(&mut self, map: &ClusterMap) -> Result<DatabaseRoot> {
         let found: Vec<_> = map.memory_servers().map(|member| member.found.clone()).collect();
         let start = decide(&found).map_err(Refused::NoStart)?;
-        let servers = self.open(map, &start)?;
+        let opening = self.open(map, &start)?;
+        let root = self.whole(map, start, &opening)?;
+        let late = self.registry.await_marked(&opening, MARK_TIME)?;
+        let late = map.memory_servers().filter(|member| late.contains(&member.identity));
+        let late: Vec<String> = late.map(ToString::to_string).collect();
+        ensure!(
+            late.is_empty(),
+            "{} has not marked its data as old; its log says why",
+            late.join(", ")
+        );
+        Ok(root)
+    }
+
+    /// Creates the database, or makes that of the last run whole.
+    fn whole(&mut self, map: &ClusterMap, start: Start, opening: &Opening) -> Result<DatabaseRoot> {
+        let servers = opening.servers.clone();
         match start {
             Start::New => {
                 let root = match self.made.take() {
@@ -75,8 +93,7 @@ impl Reopening {
                     _ => self.founder.create(map)?,
                 };
                 self.made = Some((root.clone(), servers.clone()));
-                let id = self.opening.as_ref().map_or(0, |opening| opening.database);
-                Ok(published(&root, id, servers, self.founder.cluster.replicas))
+                Ok(published(&root, opening.database, servers, self.founder.cluster.replicas))
             }
             Start::Again { root, run } => {
                 self.is_again = true;
@@ -100,11 +117,11 @@ impl Reopening {
         ensure_ours(opening.is_some_and(|opening| opening.servers == published.servers))
     }
 
-    /// Announces who begins with what it has. Returns the servers of the root.
-    fn open(&mut self, map: &ClusterMap, start: &Start) -> Result<Vec<u64>> {
+    /// Announces who begins with what it has.
+    fn open(&mut self, map: &ClusterMap, start: &Start) -> Result<Opening> {
         let members: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
         if let Some(opening) = self.opening.as_ref().filter(|opening| opening.members == members) {
-            return Ok(opening.servers.clone());
+            return Ok(opening.clone());
         }
         let mut servers = members.clone();
         let (database, run) = match start {
@@ -116,13 +133,13 @@ impl Reopening {
                 (root.id, *run)
             }
         };
-        let opening = Opening { members, servers, database, run };
+        let opening = Opening::new(members, servers, database, run);
         if let Some(before) = self.registry.opening()? {
             ensure_same(&before, &opening)?;
         }
         self.registry.set_opening(&opening)?;
         self.opening = Some(opening.clone());
-        Ok(opening.servers)
+        Ok(opening)
     }
 }
 
@@ -159,7 +176,9 @@ impl Replicated {
         (registry, own): (&Registry, u64),
         stop: &AtomicBool,
     ) -> Result<bool> {
-        let Some((keeps, run)) = await_opening(registry, own, stop) else { return Ok(false) };
+        let Some(Settled { keeps, of }) = await_opening(registry, own, stop) else {
+            return Ok(false);
+        };
         match self.image.take().filter(|_| keeps) {
             Some(image) => {
                 image.restore_catalog(services)?;
@@ -168,8 +187,11 @@ impl Replicated {
             None if keeps => {}
             None => tracing::info!("the server begins with empty memory, and will be filled"),
         }
-        self.data.begin(run)?;
         self.keeps = keeps;
+        match of {
+            Some(run) => self.data.begin(run)?,
+            None => marking::follow(registry, &self.data, own)?,
+        }
         Ok(true)
     }
 
@@ -224,9 +246,16 @@ fn departure(
     Some(Departure { root, epoch, identity, is_certain })
 }
 
-/// Waits for the announcement whether the server begins with what it has, and for which run; `None`
-/// if it ends.
-fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<(bool, Run)> {
+/// The way in which a server begins.
+struct Settled {
+    /// With what it has.
+    keeps: bool,
+    /// The run of the database that was there already.
+    of: Option<Run>,
+}
+
+/// Waits for the announcement whether the server begins with what it has; `None` if it ends.
+fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<Settled> {
     loop {
         if stop.load(Relaxed) {
             return None;
@@ -235,13 +264,12 @@ fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<(bo
             map.member(own)?;
             if let Ok(Some(root)) = map.database() {
                 let run = Run { database: root.id, number: root.run };
-                return Some((root.servers.contains(&own), run));
+                return Some(Settled { keeps: root.servers.contains(&own), of: Some(run) });
             }
             if let Ok(Some(opening)) = registry.opening()
                 && opening.members.contains(&own)
             {
-                let run = Run { database: opening.database, number: opening.run };
-                return Some((opening.servers.contains(&own), run));
+                return Some(Settled { keeps: opening.servers.contains(&own), of: None });
             }
         }
         sleep_ms(LOOK_MS);
@@ -264,11 +292,8 @@ mod tests {
 
     #[test]
     fn who_has_followed_an_announcement_follows_no_other() {
-        let opening = |members: &[u64], servers: &[u64]| Opening {
-            members: members.to_vec(),
-            servers: servers.to_vec(),
-            database: 7,
-            run: 4,
+        let opening = |members: &[u64], servers: &[u64]| {
+            Opening::new(members.to_vec(), servers.to_vec(), 7, 4)
         };
         let before = opening(&[1, 2, 3], &[1, 90, 3]);
         let is_same = |now: Opening| ensure_same(&before, &now).is_ok();

@@ -38,6 +38,7 @@ in_every_world! {
         epochs_only_grow_under_concurrent_bumps
         the_root_is_set_once
         a_database_goes_with_its_memory_servers
+        a_database_is_published_when_all_have_marked_what_they_have
         a_database_with_replicas_outlives_a_memory_server
         a_memory_server_that_returns_is_filled_if_nobody_dies_meanwhile
         a_silent_memory_server_with_the_last_replica_of_a_region_stays

@@ -9,7 +9,7 @@ use membership::cluster_file::RegistryKind;
 use membership::detector::Evidence;
 use membership::{
     Addresses, ClusterFile, ClusterId, ClusterMap, DatabaseRoot, Eviction, FabricKind, FillStage,
-    Lease, Member, OracleKind, Program, Registry, RegistryError, Role,
+    Lease, Member, Opening, OracleKind, Program, Registry, RegistryError, Role,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier, Mutex};
@@ -234,6 +234,39 @@ pub fn a_database_goes_with_its_memory_servers(world: &World) {
         registry.map().expect("it answers").database().expect("none is lost"),
         Some(&second)
     );
+}
+
+pub fn a_database_is_published_when_all_have_marked_what_they_have(world: &World) {
+    let registry = world.open();
+    let leases = [0, 1].map(|number| join(&registry, memory_server(number)));
+    let members: Vec<u64> = leases.iter().map(|lease| lease.member().identity).collect();
+    let opening = Opening::new(members.clone(), vec![members[0], 99], 7, 4);
+    let await_marked = |opening: &Opening, patience| registry.await_marked(opening, patience);
+    assert_eq!(registry.opening().expect("it answers"), None);
+    assert_eq!(await_marked(&opening, Duration::ZERO).expect("it answers"), members);
+    assert_eq!(registry.opening().expect("it answers"), None, "nobody has announced it");
+    for _ in 0..2 {
+        registry.set_opening(&opening).expect("it answers");
+    }
+    assert_eq!(registry.opening().expect("it answers"), Some(opening.clone()));
+    let late = await_marked(&opening, Duration::ZERO).expect("it answers");
+    assert_eq!(late, members, "it is whole now");
+    registry.set_opening(&opening).expect("it answers");
+    for (identity, late) in [(55, &members[..]), (members[1], &members[..1])] {
+        registry.note_marked(identity).expect("it answers");
+        assert_eq!(await_marked(&opening, Duration::ZERO).expect("it answers"), late);
+    }
+    std::thread::scope(|scope| {
+        let rest = scope.spawn(|| await_marked(&opening, PATIENCE));
+        registry.note_marked(members[0]).expect("it answers");
+        assert_eq!(rest.join().expect("it does not panic").expect("it answers"), [0; 0]);
+    });
+    let other = Opening::new(members.clone(), members.clone(), 7, 4);
+    registry.set_opening(&other).expect("it answers");
+    assert_eq!(await_marked(&other, Duration::ZERO).expect("it answers"), members, "it is another");
+    let root = root(&leases.each_ref(), 4096);
+    registry.set_root(&root).expect("both live");
+    assert_eq!(registry.opening().expect("it answers"), None, "it has followed");
 }
 
 pub fn a_database_with_replicas_outlives_a_memory_server(world: &World) {

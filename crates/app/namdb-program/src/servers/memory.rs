@@ -157,15 +157,19 @@ impl MemoryServer {
         let own = self.lease.member().identity;
         let lease = LeaseTime::new(self.lease.clock(), self.cluster.lease_seconds);
         let registry = (&self.registry, own);
-        let may_serve = self.keeping.settle(&self.services, registry, stop);
-        let is_over = AtomicBool::new(!matches!(may_serve, Ok(true)));
-        let lost = std::thread::scope(|scope| {
+        let is_over = AtomicBool::new(false);
+        let (may_serve, lost) = std::thread::scope(|scope| {
             let is_over = &is_over;
+            // A server that waits for others must notice, too, that it is none of them any more.
             let watcher = scope.spawn(move || {
                 let lost = watch(&lease, stop);
                 is_over.store(true, Relaxed);
                 lost
             });
+            let may_serve = self.keeping.settle(&self.services, registry, is_over);
+            if !matches!(may_serve, Ok(true)) {
+                is_over.store(true, Relaxed);
+            }
             if may_serve.is_err() {
                 stop.store(true, Relaxed);
             }
@@ -173,7 +177,7 @@ impl MemoryServer {
                 Some(server) => server.serve(is_over),
                 None => serve(&mut self.ports, is_over, Patience::default(), &counters),
             }
-            watcher.join().expect("the watcher does not panic")
+            (may_serve, watcher.join().expect("the watcher does not panic"))
         });
         // The server must not react to its own departure.
         drop(follower);
@@ -215,7 +219,7 @@ impl MemoryServer {
         let (deaths, recovered) = (self.deaths.clone(), self.recovered.clone());
         let (fences, returns) = (self.fences(), self.returns.clone());
         let own = self.lease.member().identity;
-        let note_root = self.keeping.note_root(own);
+        let mut note_root = self.keeping.note_root(own, self.stop);
         let news = self.replicating.as_ref().map(|server| server.news().clone());
         let mut known = KnownMembers::default();
         move |map| {

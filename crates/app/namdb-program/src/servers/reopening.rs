@@ -13,9 +13,10 @@ use super::{marking, published, replicas};
 use anyhow::{Context, Result, ensure};
 use durability::run_file::Run;
 use fabric::{LocalEnv, identity};
+use layout::NodeId;
 use membership::restart::{NoStart, Start, decide};
-use membership::{ClusterMap, DatabaseRoot, Lease, Opening, Registry};
-use namdb::host::sleep_ms;
+use membership::{ClusterMap, DatabaseRoot, Lease, Opening, Registry, RegistryError};
+use namdb::host::{Moment, sleep_ms};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -26,6 +27,8 @@ use txn::server::ServiceCounts;
 const LOOK_MS: u64 = 20;
 /// How long memory servers may take to mark their data as old.
 const MARK_TIME: Duration = Duration::from_secs(30);
+/// How long a server waits for the others before its database begins.
+const OPENING_TIME: Duration = Duration::from_secs(10 * 60);
 /// How long a server that ends waits for others that end, so that nobody goes on without it.
 const END_TOGETHER: Duration = Duration::from_millis(300);
 
@@ -159,13 +162,15 @@ pub struct Replicated {
     data: Arc<ServerData>,
     image: Option<Image>,
     env: LocalEnv,
+    /// Number of memory servers of the cluster.
+    servers: usize,
     /// Whether the server has begun with what it had.
     keeps: bool,
 }
 
 impl Replicated {
-    pub fn new(data: Arc<ServerData>, image: Option<Image>, env: LocalEnv) -> Self {
-        Self { data, image, env, keeps: false }
+    pub fn new(data: Arc<ServerData>, image: Option<Image>, env: LocalEnv, servers: usize) -> Self {
+        Self { data, image, env, servers, keeps: false }
     }
 
     /// Waits until it is known whether the server's image is current, and reads it then. Returns
@@ -176,9 +181,8 @@ impl Replicated {
         (registry, own): (&Registry, u64),
         stop: &AtomicBool,
     ) -> Result<bool> {
-        let Some(Settled { keeps, of }) = await_opening(registry, own, stop) else {
-            return Ok(false);
-        };
+        let settled = await_opening((registry, own), self.servers, stop, OPENING_TIME)?;
+        let Some(Settled { keeps, of }) = settled else { return Ok(false) };
         match self.image.take().filter(|_| keeps) {
             Some(image) => {
                 image.restore_catalog(services)?;
@@ -254,25 +258,58 @@ struct Settled {
     of: Option<Run>,
 }
 
-/// Waits for the announcement whether the server begins with what it has; `None` if it ends.
-fn await_opening(registry: &Registry, own: u64, stop: &AtomicBool) -> Option<Settled> {
-    loop {
-        if stop.load(Relaxed) {
-            return None;
-        }
-        if let Ok(map) = registry.map() {
-            map.member(own)?;
+/// Waits at most for `patience` for the announcement whether the server begins with what it has;
+/// `None` if it ends.
+fn await_opening(
+    (registry, own): (&Registry, u64),
+    servers: usize,
+    stop: &AtomicBool,
+    patience: Duration,
+) -> Result<Option<Settled>> {
+    let began = Moment::now();
+    while !stop.load(Relaxed) {
+        let map = registry.map();
+        if let Ok(map) = &map {
+            if map.member(own).is_none() {
+                return Ok(None);
+            }
             if let Ok(Some(root)) = map.database() {
                 let run = Run { database: root.id, number: root.run };
-                return Some(Settled { keeps: root.servers.contains(&own), of: Some(run) });
+                return Ok(Some(Settled { keeps: root.servers.contains(&own), of: Some(run) }));
             }
             if let Ok(Some(opening)) = registry.opening()
                 && opening.members.contains(&own)
             {
-                return Some(Settled { keeps: opening.servers.contains(&own), of: None });
+                return Ok(Some(Settled { keeps: opening.servers.contains(&own), of: None }));
             }
         }
+        ensure!(
+            began.instant().elapsed() < patience,
+            "the database has not begun for {} s: {}; what this memory server has on disk is as it was",
+            patience.as_secs(),
+            why_it_waits(map.as_ref(), servers)
+        );
         sleep_ms(LOOK_MS);
+    }
+    Ok(None)
+}
+
+/// Why no database has begun yet, and what to do.
+fn why_it_waits(map: Result<&ClusterMap, &RegistryError>, servers: usize) -> String {
+    let map = match map {
+        Ok(map) => map,
+        Err(error) => return error.to_string(),
+    };
+    if let Err(lost) = map.database() {
+        return format!("{lost}; stop all memory servers, then start them again");
+    }
+    let is_missing = |number: &u16| map.memory_server(NodeId(*number)).is_none();
+    let missing: Vec<String> =
+        (0..servers as u16).filter(is_missing).map(|number| number.to_string()).collect();
+    match missing.is_empty() {
+        true => "memory server 0 has not said who begins with what; stop all memory servers, then start them again"
+            .to_owned(),
+        false => format!("number {} has not joined; start all memory servers", missing.join(", ")),
     }
 }
 
@@ -289,6 +326,7 @@ pub fn ensure_ours(is_ours: bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use membership::{Addresses, ClusterFile, FabricKind, Member};
 
     #[test]
     fn who_has_followed_an_announcement_follows_no_other() {
@@ -304,6 +342,37 @@ mod tests {
         assert!(!is_same(opening(&[4, 2, 3], &[4, 91, 92])), "server 2 has read its image");
         assert!(is_same(opening(&[4, 5, 6], &[4, 5, 6])), "nobody is left");
     }
+
+    #[test]
+    fn who_waits_for_others_in_vain_ends_and_says_for_whom() {
+        let folder = std::env::temp_dir().join(format!("namdb-waits-{}", std::process::id()));
+        let mut cluster = ClusterFile::development("dev", FabricKind::Tcp, &[1 << 24; 3], 0);
+        cluster.directory.clone_from(&folder);
+        let registry = Registry::open(&cluster).expect("it is a folder");
+        let join = |number| {
+            let member = Member::memory_server(NodeId(number), 1 << 24, Addresses::default());
+            registry.join(member, Duration::ZERO).expect("the number is free")
+        };
+        let [zero, one] = [join(0), join(1)];
+        let never = AtomicBool::new(false);
+        let wait = |own| await_opening((&registry, own), 3, &never, Duration::from_millis(50));
+        let own = one.member().identity;
+        let refused = wait(own).map(drop).expect_err("one is missing").to_string();
+        assert!(refused.contains("number 2 has not joined"), "{refused}");
+        let two = join(2);
+        let refused = wait(own).map(drop).expect_err("nobody announces").to_string();
+        assert!(refused.contains("memory server 0 has not said"), "{refused}");
+        let members: Vec<u64> = [&zero, &one, &two].map(|lease| lease.member().identity).into();
+        let opening = Opening::new(members.clone(), members, 7, 4);
+        registry.set_opening(&opening).expect("it answers");
+        let settled = wait(own).expect("it is announced").expect("it is a member");
+        assert!(settled.keeps && settled.of.is_none());
+        one.leave().expect("it may leave");
+        assert!(wait(own).expect("it is no error").is_none(), "it is no member");
+        drop((zero, two));
+        std::fs::remove_dir_all(&folder).expect("it is ours");
+    }
+
     #[test]
     fn a_registry_without_the_database_does_not_make_memory_worthless() {
         let root = DatabaseRoot {

@@ -88,9 +88,14 @@ impl Addresses {
     }
 }
 
+/// The version of the registry's record. A program that does not know a field drops it when it
+/// changes the record, so a new field is a new version.
+const RECORD_VERSION: u32 = 2;
+
 /// The version a server was built from. All servers of a cluster must have the same.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Program {
+    /// That of the program, and behind it that of the record.
     pub version: String,
     /// The format of everything in remote memory, [`layout::region::FORMAT_VERSION`].
     pub format: u64,
@@ -99,7 +104,7 @@ pub struct Program {
 impl Program {
     pub fn this() -> Self {
         Self {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: format!("{}+record.{RECORD_VERSION}", env!("CARGO_PKG_VERSION")),
             format: layout::region::FORMAT_VERSION,
         }
     }

@@ -1,5 +1,6 @@
 //! A server's control address: metrics, and its state as JSON.
 
+use super::PROGRAM;
 use super::health::Health;
 use anyhow::{Context, Result};
 use fabric::Secret;
@@ -15,7 +16,7 @@ pub fn registry(cluster: &ClusterFile, member: &Member, epoch: &Arc<AtomicU64>) 
     let registry = Registry::new();
     let (id, number) = (cluster.id.to_string(), member.number.to_string());
     let format = member.program.format.to_string();
-    let labels = [id.as_str(), role(member), &number, &member.program.version, &format];
+    let labels = [id.as_str(), role(member), &number, PROGRAM, &format];
     registry.add(&catalog::BUILD_INFO, &labels, || 1_u64);
     let start_s = host::unix_time_s();
     registry.add(&catalog::START_TIME, &[], move || start_s);

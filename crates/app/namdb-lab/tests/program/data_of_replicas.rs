@@ -164,8 +164,11 @@ fn an_old_image_is_never_the_database() {
     for number in [1, 2] {
         end(servers[number], Signal::KILL);
     }
-    namdb(&format!("cluster down --file {}", cluster.file.display()));
+    let told = namdb(&format!("cluster down --file {}", cluster.file.display()));
     assert!(data.0.join("memory-0/image").exists(), "it has written what was there then");
+    assert_eq!(told.status.code(), Some(2), "it is old");
+    let sentence = text(&told.stderr);
+    assert!(sentence.contains("the data of memory server 1 is lost"), "{sentence}");
     refuses(&cluster, "the data of memory server 1 is lost");
 }
 

@@ -577,25 +577,34 @@ async fn set_aside(directory: &Directory<RealDisk>) -> Result<()> {
     Ok(directory.sync().await?)
 }
 
-/// Numbers of the memory servers of this host that have run and have no image of it, if something
-/// is lost with it.
-pub fn unwritten(cluster: &ClusterFile) -> Vec<usize> {
-    let Some(data) = &cluster.data else { return Vec::new() };
-    let is_unwritten = |number: &usize| {
-        let path = data.join(format!("memory-{number}"));
-        path.join(OPENED_NAME).exists() && !path.join(IMAGE_NAME).exists()
-    };
-    let unwritten: Vec<usize> = (0..cluster.memory.len()).filter(is_unwritten).collect();
-    // With replicas others have what these had, if they are not too many.
-    let places = |region: usize| {
-        let replicas = 0..usize::from(cluster.replicas);
-        replicas.map(move |replica| (region + replica) % cluster.memory.len())
-    };
-    let is_lost = |region| places(region).all(|place| unwritten.contains(&place));
-    match (0..cluster.memory.len()).any(is_lost) {
-        true => unwritten,
-        false => Vec::new(),
+/// Why the memory servers of this host, which have ended, cannot begin again with what they have;
+/// `None` if they can.
+pub fn loss(cluster: &ClusterFile) -> Option<String> {
+    let data = cluster.data.as_ref()?;
+    let folder = |number: usize| data.join(format!("memory-{number}"));
+    let mut all = 0..cluster.memory.len();
+    if cluster.replicas > 1 {
+        // Only the findings of all servers say what is there.
+        let is_here = all.all(|number| folder(number).is_dir());
+        let found = is_here.then(|| findings(cluster).ok()).flatten()?;
+        return decide(&found).err().map(|why| why.to_string());
     }
+    let is_unwritten = |number: &usize| {
+        folder(*number).join(OPENED_NAME).exists() && !folder(*number).join(IMAGE_NAME).exists()
+    };
+    let number = all.find(is_unwritten)?;
+    Some(format!("memory server {number} has ended without writing its data, which is lost"))
+}
+
+/// What the memory servers of this host, which have replicas and have ended, will find.
+fn findings(cluster: &ClusterFile) -> Result<Vec<Option<Found>>> {
+    let numbered = (0_u16..).zip(&cluster.memory);
+    let found = numbered.map(|(number, server)| {
+        let region_bytes = opening::region_bytes(server.bytes);
+        let data = ServerData::open(cluster, number, region_bytes)?;
+        Ok(data.expect("the cluster keeps data").find(cluster)?.0)
+    });
+    found.collect()
 }
 
 /// Whether a memory server of this host has data.

@@ -240,14 +240,14 @@ pub fn stop(file: &Path) -> Result<Stopped> {
     let compute = end_servers(&cluster, map.compute_servers())?;
     let memory = end_servers(&cluster, map.memory_servers())?;
     let data = cluster.data.clone().filter(|_| memory > 0 && data::is_any(&cluster));
-    let unwritten = data::unwritten(&cluster);
+    let loss = data::loss(&cluster);
     if registry.clear()? {
-        remove_files(&cluster, !has_died && unwritten.is_empty())?;
+        remove_files(&cluster, !has_died && loss.is_none())?;
     }
-    if let Some(number) = unwritten.first() {
+    if let Some(loss) = loss {
         bail!(
-            "memory server {number} has ended without writing its data, which is lost; its log is in {}. The other \
-             servers are stopped; `namdb cluster up --accept-loss` begins with an empty database",
+            "{loss}; the logs are in {}. All servers are stopped; `namdb cluster up --accept-loss` begins with an empty \
+             database",
             logs(&cluster).display()
         );
     }

@@ -31,7 +31,7 @@ use txn::{CopyCounts, FillError, Pace};
 /// Between two looks whether a server has returned.
 const POLL_MS: u64 = 100;
 /// Pause after an attempt that has failed. It doubles, up to the longest one, while the database
-/// has stood still for nothing.
+/// has stood still for nothing, or the same server is refused.
 const RETRY_MS: u64 = 1_000;
 const RETRY_MS_MAX: u64 = 10 * 60 * 1_000;
 /// Between two looks what processes have confirmed.
@@ -107,18 +107,18 @@ pub fn follow(
                 sleep_ms(POLL_MS);
                 continue;
             }
-            let mut has_stood_still = false;
-            let filled = fill_one(&cluster, (filler, &mut last), &counts, &mut has_stood_still);
-            match filled {
+            let mut attempt = Attempt::default();
+            match fill_one(&cluster, (filler, &mut last), &counts, &mut attempt) {
                 Ok(true) => pause_ms = RETRY_MS,
                 Ok(false) => (done, pause_ms) = (noted, RETRY_MS),
                 Err(error) => {
                     tracing::warn!(
                         "a memory server that has returned is not filled yet: {error:#}"
                     );
-                    pause(pause_ms, stop);
-                    pause_ms = if has_stood_still { 2 * pause_ms } else { RETRY_MS };
-                    pause_ms = pause_ms.min(RETRY_MS_MAX);
+                    // Another server may have come in the place of a refused one.
+                    let is_new = || attempt.is_refused && returns.0.load(Relaxed) != noted;
+                    pause(pause_ms, || is_new() || stop.load(Relaxed));
+                    pause_ms = attempt.next_pause_ms(pause_ms, is_new());
                 }
             }
         }
@@ -127,21 +127,40 @@ pub fn follow(
     Ok(())
 }
 
-/// Sleeps, until `stop` is set.
-fn pause(milliseconds: u64, stop: &AtomicBool) {
+/// The course of an attempt to fill a server.
+#[derive(Default)]
+struct Attempt {
+    /// The database has stood still for it.
+    has_stood_still: bool,
+    /// A server cannot be filled as it is.
+    is_refused: bool,
+}
+
+impl Attempt {
+    /// The pause after the next failure. `is_new`: the members have changed.
+    fn next_pause_ms(&self, pause_ms: u64, is_new: bool) -> u64 {
+        match self.has_stood_still || (self.is_refused && !is_new) {
+            true => (2 * pause_ms).min(RETRY_MS_MAX),
+            false => RETRY_MS,
+        }
+    }
+}
+
+/// Sleeps, until `is_over`.
+fn pause(milliseconds: u64, is_over: impl Fn() -> bool) {
     let began = Moment::now();
-    while !stop.load(Relaxed) && began.elapsed_s() * 1e3 < milliseconds as f64 {
+    while !is_over() && began.elapsed_s() * 1e3 < milliseconds as f64 {
         sleep_ms(POLL_MS);
     }
 }
 
-/// Takes servers back, and fills one; `false` if there is none. Notes which one, and whether the
-/// database has stood still, or has deferred changes of its catalog.
+/// Takes servers back, and fills one; `false` if there is none. Notes which one, and the course of
+/// the attempt.
 fn fill_one(
     cluster: &ClusterFile,
     (filler, last): (u64, &mut Option<NodeId>),
     counts: &FillCounts,
-    has_stood_still: &mut bool,
+    attempt: &mut Attempt,
 ) -> Result<bool> {
     let client = ClusterClient::visit_for(cluster.clone(), filler)?;
     let root = &client.published;
@@ -152,6 +171,7 @@ fn fill_one(
     let mut refused = Ok(());
     for member in client.map.newcomers(root) {
         if let Err(error) = ensure_size(cluster, member) {
+            attempt.is_refused = true;
             refused = Err(error);
             continue;
         }
@@ -166,7 +186,7 @@ fn fill_one(
     // Another memory server may have begun, and have died.
     fill.give_up()?;
     tracing::info!(?stage, "memory server {} is being filled", node.0);
-    let filled = fill.run(has_stood_still);
+    let filled = fill.run(&mut attempt.has_stood_still);
     counts.end();
     if filled.is_err() {
         fill.give_up()?;
@@ -376,6 +396,23 @@ mod tests {
             ClusterMap { cluster, epoch, members: members.clone(), left, evicted, root, drained };
         let next = |last: Option<u16>| unfilled(&map, last.map(NodeId)).map(|(node, _)| node.0);
         assert_eq!([None, Some(1), Some(2), Some(3)].map(next), [1, 3, 3, 1].map(Some));
+    }
+
+    #[test]
+    fn the_log_is_not_full_of_a_server_that_is_refused() {
+        let refused = Attempt { is_refused: true, ..Attempt::default() };
+        let mut pauses_ms = vec![RETRY_MS];
+        for is_new in [false, false, true, false] {
+            let last_ms = *pauses_ms.last().expect("there is one");
+            pauses_ms.push(refused.next_pause_ms(last_ms, is_new));
+        }
+        assert_eq!(pauses_ms, [1, 2, 4, 1, 2].map(|times| times * RETRY_MS));
+        let still = Attempt { has_stood_still: true, ..Attempt::default() };
+        assert_eq!(still.next_pause_ms(RETRY_MS_MAX, true), RETRY_MS_MAX);
+        assert_eq!(Attempt::default().next_pause_ms(RETRY_MS_MAX, false), RETRY_MS);
+        let began = Moment::now();
+        pause(RETRY_MS_MAX, || true);
+        assert!(began.elapsed_ms() < RETRY_MS);
     }
 
     #[test]

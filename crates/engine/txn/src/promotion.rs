@@ -311,6 +311,56 @@ impl<E: Env> Database<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::services;
+    use crate::{DatabaseConfig, TableSpec};
+    use fabric::{DynEnv, Fabric};
+    use layout::{Column, ColumnType, IndexDesign, IndexKind, PhysicalDesign, Schema, Storage};
+    use sim::{SimConfig, World};
+
+    /// The word of a tree's root block that is its latch.
+    const LATCH: u64 = 1;
+
+    /// Handlers of the primary tree and of an index have ended with their servers.
+    #[test]
+    fn the_latches_of_all_trees_are_released() {
+        let world = World::new(SimConfig::new(1).with_servers(&[1 << 20; 2]));
+        let nodes = world.serve(services);
+        let admin = world.endpoint(world.compute_node(0));
+        world.block_on(&admin, async {
+            let env: DynEnv = admin.clone().into_dyn();
+            let created = Database::create(env.clone(), nodes, DatabaseConfig::default()).await;
+            let database = created.expect("the servers are empty");
+            let columns = [("id", ColumnType::Int4), ("group", ColumnType::Int8)];
+            let columns = columns.map(|(name, kind)| Column::new(name, kind)).to_vec();
+            let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
+            let design = PhysicalDesign { storage: Storage::Tree, ..PhysicalDesign::default() };
+            let index = IndexDesign {
+                name: "by_group".to_owned(),
+                columns: vec![1],
+                unique: false,
+                kind: IndexKind::Tree,
+                node_bytes: 256,
+                size_hint: 4,
+                hashed_columns: None,
+            };
+            let spec = TableSpec { schema, design, indexes: vec![index] };
+            database.create_table(spec).await.expect("nobody else runs");
+            let trees = database.trees().await.expect("the servers answer");
+            assert_eq!(trees.len(), 2);
+            let mut batch = Batch::new();
+            for tree in &trees {
+                batch.write_word(tree.root.add_words(LATCH), 1);
+            }
+            env.execute(batch).await.expect("the servers answer");
+            for tree in &trees {
+                assert!(database.finish_promotion(tree.root.region()).await.is_err());
+            }
+            database.release_latches().await.expect("the servers answer");
+            for tree in &trees {
+                database.finish_promotion(tree.root.region()).await.expect("nobody has a latch");
+            }
+        });
+    }
 
     #[test]
     fn a_work_that_a_drain_has_not_awaited_is_awaited_by_the_next() {

@@ -332,6 +332,7 @@ mod tests {
     use super::*;
     use fabric::run_now;
     use layout::NodeId;
+    use memory::catalog::ABSENT;
     use sim::{Fault, PlannedFault, SimConfig, When, World};
 
     #[test]
@@ -375,6 +376,30 @@ mod tests {
         let known = world.block_on(&server, Extents::take_over(&server, region));
         let known = known.map(|extents| extents.usage()).expect("the list is whole");
         assert!(matches!(known[..], [Usage { label: Label(1), bytes: used }] if used > bytes / 2));
+    }
+
+    #[test]
+    fn a_catalog_that_was_saved_is_there_again_in_empty_memory() {
+        let (region, bytes) = (RegionId(0), 8 << 20);
+        let world = World::new(SimConfig::new(1).with_servers(&[1 << 20]));
+        let before = Arc::new(ServiceCounts::new(region, bytes));
+        for (id, service) in counted_services(&before) {
+            world.register(NodeId(0), id, service);
+        }
+        let client = world.endpoint(world.compute_node(0));
+        for name in ["t", "index"] {
+            let put = memory::catalog::put(&client, NodeId(0), name, ABSENT, b"defined");
+            world.block_on(&client, put).expect("the server answers");
+        }
+        let state = before.save_catalog();
+        let after = ServiceCounts::returned(region, bytes);
+        let empty = after.save_catalog();
+        for end in 0..state.len() {
+            assert!(after.restore_catalog(&state[..end]).is_err(), "up to {end}");
+            assert_eq!(after.save_catalog(), empty);
+        }
+        after.restore_catalog(&state).expect("it was saved");
+        assert_eq!(after.save_catalog(), state);
     }
 
     #[test]

@@ -123,14 +123,20 @@ fn drain(cluster: &Cluster) {
     assert!(drained, "no transaction runs");
 }
 
-/// A server that has died comes back with empty memory, and its regions are copied.
-fn return_server(cluster: &Cluster, node: NodeId) {
-    let Cluster { world, database, .. } = cluster;
+/// A server that has died comes back with empty memory.
+fn take_back(cluster: &Cluster, node: NodeId) {
+    let Cluster { world, .. } = cluster;
     assert!(world.take_back(node), "it has died, and its regions have other places");
     let region = RegionId(node.0);
     for (id, service) in returned_services(region, world.region_bytes(region)) {
         world.register(node, id, service);
     }
+}
+
+/// A server that has died comes back, and its regions are copied.
+fn return_server(cluster: &Cluster, node: NodeId) {
+    take_back(cluster, node);
+    let Cluster { database, .. } = cluster;
     let pace = Pace { words: 512, pause_ns: 1_000, deadline_ns: u64::MAX };
     let counts = CopyCounts::default();
     let copied = cluster.admin(database.copy_to(node, pace, &counts)).expect("all servers live");
@@ -203,6 +209,39 @@ fn a_server_that_returns_is_filled_and_may_be_the_last() {
         let last =
             cluster.admin(cluster.database.create_table(self::table("last", storage, Vec::new())));
         last.expect("there is room");
+        cluster.check();
+    }
+}
+
+/// Replicas that differ from their regions when a database begins are made equal.
+#[test]
+fn replicas_are_like_their_regions_when_they_were_made_equal() {
+    for servers in [2, 3] {
+        let (cluster, table) = open(11, servers, 2, Storage::Tree);
+        kill(&cluster, DYING);
+        write_half(&cluster, table, 0, 2);
+        take_back(&cluster, DYING);
+        let equalise = || {
+            let copied = cluster.admin(cluster.database.equalise(DYING));
+            copied.expect("all servers live")
+        };
+        let first = equalise();
+        assert!(first.written > 0 && first.compared > first.written, "{first:?}");
+        assert_eq!((equalise().written, equalise().compared), (0, first.compared));
+        // The catalog, too: the last copy of it is left out.
+        assert!(cluster.world.defer_changes(DYING) && cluster.world.begin_filling(DYING));
+        drain(&cluster);
+        assert!(cluster.world.end_filling(DYING), "no server has died");
+        write_half(&cluster, table, 1, 3);
+        kill(&cluster, NodeId((DYING.0 + 1) % servers));
+        let expected: Vec<_> = (0..ROWS).map(|id| Some(2 + i64::from(id % 2))).collect();
+        assert_eq!(cluster.admin(values(&cluster.database, table)), expected);
+        let created = cluster.admin(cluster.database.create_table(self::table(
+            "u",
+            Storage::Tree,
+            Vec::new(),
+        )));
+        created.expect("there is room");
         cluster.check();
     }
 }

@@ -5,6 +5,7 @@ use super::harness::{
     Client, Reluctant, is_retryable, key, local_world, pool, small_layout, value_of,
 };
 use crate::error::IndexError;
+use crate::tree::settle::take_latch;
 use crate::tree::*;
 use fabric::{Batch, Env, Fabric, LocalEnv, run_now};
 use layout::{GlobalPtr, LeafLayout, NodeId, RegionId};
@@ -44,6 +45,19 @@ fn a_warm_lookup_is_one_round_trip_and_a_cold_one_two() {
         (client.env.counters().counts() - before).round_trips
     };
     assert_eq!((cost(17), cost(17)), (2, 1));
+}
+
+/// A handler ended halfway with its server, and the latch was in the memory that it wrote to disk.
+#[test]
+fn a_latch_that_nobody_holds_any_more_is_released() {
+    let mut client = Client::alone(small_layout(false));
+    insert_all(&mut client, 0..100);
+    let (env, tree) = (client.env.clone(), client.tree);
+    run_now(take_latch(&env, Batch::new(), tree.root)).expect("nobody has it");
+    assert!(run_now(rebuild_tree(&env, &tree)).is_err(), "somebody has it");
+    run_now(unlatch_tree(&env, &tree)).expect("the server answers");
+    run_now(rebuild_tree(&env, &tree)).expect("nobody has it");
+    assert_eq!(run_now(client.sound(false)).entries, 100);
 }
 
 /// A split of an inner node without memory leaves its level unchanged, and a later one succeeds.

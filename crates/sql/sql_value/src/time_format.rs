@@ -18,6 +18,7 @@ enum Part {
     HalfDayHour,
     Minute,
     Second,
+    SecondOfDay,
     Milliseconds,
     Microseconds,
     Quarter,
@@ -25,7 +26,7 @@ enum Part {
 }
 
 /// The patterns, those before others with which they begin.
-const PARTS: [(&str, Part); 13] = [
+const PARTS: [(&str, Part); 15] = [
     ("YYYY", Part::Year(4)),
     ("YY", Part::Year(2)),
     ("MM", Part::Month),
@@ -35,6 +36,8 @@ const PARTS: [(&str, Part); 13] = [
     ("HH12", Part::HalfDayHour),
     ("HH", Part::HalfDayHour),
     ("MI", Part::Minute),
+    ("SSSSS", Part::SecondOfDay),
+    ("SSSS", Part::SecondOfDay),
     ("SS", Part::Second),
     ("MS", Part::Milliseconds),
     ("US", Part::Microseconds),
@@ -55,6 +58,7 @@ impl Part {
             Self::HalfDayHour => ((hours + 11) % 12 + 1, 2),
             Self::Minute => (fields.time / (60 * SECOND) % 60, 2),
             Self::Second => (fields.time / SECOND % 60, 2),
+            Self::SecondOfDay => (fields.time / SECOND, 1),
             Self::Milliseconds => (in_second / 1_000, 3),
             Self::Microseconds => (in_second, 6),
             Self::Quarter => ((fields.month - 1) / 3 + 1, 1),
@@ -73,6 +77,9 @@ pub fn time(time: i64, format: &str) -> Result<Option<CompactString>> {
         return Ok(None);
     }
     let (fields, mut rest) = (Fields::of(time), format);
+    if fields.year < 1 {
+        return Err(unsupported(format));
+    }
     let mut shown = String::new();
     let mut fills = true;
     while let Some(first) = rest.chars().next() {
@@ -87,16 +94,22 @@ pub fn time(time: i64, format: &str) -> Result<Option<CompactString>> {
             let (text, behind) = rest[1..].split_once('"').unwrap_or((&rest[1..], ""));
             shown.push_str(text);
             rest = behind;
-        } else if first.is_alphanumeric() || fields.year < 1 {
-            let message = format!("the format \"{format}\" of a time is not supported");
-            let hint = "Patterns are YYYY, YY, Q, MM, DD, DDD, HH24, HH12, MI, SS, MS, US and FM.";
-            return Err(Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message).hint(hint));
+        } else if first.is_alphanumeric() {
+            return Err(unsupported(format));
         } else {
             shown.push(first);
             rest = &rest[first.len_utf8()..];
         }
     }
     Ok(Some(CompactString::from(shown)))
+}
+
+#[cold]
+fn unsupported(format: &str) -> Box<Error> {
+    let message = format!("the format \"{format}\" of a time is not supported");
+    let hint = "Patterns are YYYY, YY, Q, MM, DD, DDD, HH24, HH12, MI, SS, SSSS, MS, US and FM, and \
+                years are those after Christ.";
+    Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message).hint(hint)
 }
 
 #[cfg(test)]
@@ -116,11 +129,14 @@ mod tests {
             ("YYYY-MM-DD\"T\"HH24:MI:SS.US", "2026-12-01T15:04:05.006007"),
             ("FMMM/FMDD/YY HH12:MI", "12/1/26 03:04"),
             ("Q DDD MS", "4 335 006"),
+            ("SSSS SSSSS SSSSSSS", "54245 54245 5424505"),
         ] {
             let shown = time(moment(), format).expect("it is known");
             assert_eq!(shown.as_deref(), Some(expected));
         }
         assert_eq!(time(i64::MAX, "YYYY").expect("it is known"), None);
         assert!(time(moment(), "Month").is_err());
+        let before_christ = timestamp::days_of(-5, 2, 3) * 24 * 3_600 * SECOND;
+        assert!(time(before_christ, "YYYY").is_err());
     }
 }

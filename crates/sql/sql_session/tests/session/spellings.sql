@@ -31,4 +31,5 @@ SELECT @ -5, @(1.5 - 3), @id FROM (VALUES (-7)) AS of_at (id);
 -- Numbers and times as texts.
 SELECT to_char(12.5, '9999.99'), to_char(-0.5, '9999.99'), to_char(0, '9999.99'), to_char(1234567.891, '9,999,999.9'), to_char(1.5, 'FM99.99'), to_char(1.0, 'FM99.99'), to_char(12345.6, '999.9'), to_char(12, '0,000'), to_char(-7::numeric, '000'), to_char(5, '9');
 SELECT to_char(timestamp '2026-12-01 15:04:05.006007', 'YYYYMMDDHH24MISS'), to_char(timestamp '2026-12-01 15:04:05.006007', 'YYYY-MM-DD"T"HH24:MI:SS.US Q DDD MS FMHH12'), to_char(timestamptz '2026-12-01 15:04:05+00', 'DD.MM.YY');
+SELECT to_char(timestamp '2026-12-01 15:04:05', 'SSSS SSSSS SSSSSSS'), to_char(timestamp '2026-12-01 00:00:07', 'FMSSSS-SS');
 DO $$ DECLARE amount numeric := 99.25; BEGIN RAISE EXCEPTION USING MESSAGE = 'x', ERRCODE = 'AB' || to_char(amount, 'FM000'); END $$;

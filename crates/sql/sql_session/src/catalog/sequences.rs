@@ -200,6 +200,8 @@ struct State {
     /// The last values that the session has drawn.
     current: BTreeMap<SequencePlace, i64>,
     last: Option<SequencePlace>,
+    /// Whether the transaction is read-only.
+    is_read_only: bool,
     /// The role that uses them.
     actor: Actor,
     /// The schemas of the session's search path, and those of them that the version has.
@@ -215,6 +217,7 @@ impl<H: Host> SessionSequences<H> {
             version,
             current,
             last: None,
+            is_read_only: false,
             actor,
             path_names: Vec::new(),
             path: None,
@@ -222,9 +225,11 @@ impl<H: Host> SessionSequences<H> {
         Self { database, state: Mutex::new(state) }
     }
 
-    /// Takes the version of the next statement, and that whose grants count.
+    /// Takes the version of the next statement, and that whose grants count. Its transaction is
+    /// not read-only until [`Self::set_read_only`] says so.
     pub fn set_version(&self, version: &Arc<Version>, granted: &Arc<Version>) {
         let mut state = self.state();
+        state.is_read_only = false;
         if state.version.serial != version.serial {
             state.version = version.clone();
             state.path = None;
@@ -232,6 +237,11 @@ impl<H: Host> SessionSequences<H> {
         if state.granted.serial != granted.serial {
             state.granted = granted.clone();
         }
+    }
+
+    /// Takes whether the transaction of the next statement is read-only.
+    pub fn set_read_only(&self, is_read_only: bool) {
+        self.state().is_read_only = is_read_only;
     }
 
     /// The version whose grants count for the running statement.
@@ -346,6 +356,12 @@ impl<H: Host> SessionSequences<H> {
     }
 
     fn called(&self, function: Function, arguments: &[Value]) -> Result<i64, SqlError> {
+        let changes = matches!(function, Function::NextValue | Function::SetValue);
+        if changes && self.state().is_read_only {
+            let name = function.name();
+            let message = format!("cannot execute {name}() in a read-only transaction");
+            return Err(SqlError::new("25006", message));
+        }
         let name = arguments.first().and_then(Value::as_text).unwrap_or_default();
         match (function, &arguments[arguments.len().min(1)..]) {
             (Function::NextValue, kind) => {

@@ -179,6 +179,7 @@ impl<H: Host> SqlSession<H> {
         let only_looks = !writes && isolation == Isolation::Snapshot;
         let batch = if only_looks { self.batch } else { usize::MAX };
         self.sequences.set_version(&version, &version);
+        self.sequences.set_read_only(self.settings.is_read_only());
         let running = (parameters, only_looks, batch);
         self.runner.set_may_roll_back(true);
         let ran = self.run_planned(&mut transaction, &version, &planned, running).await;
@@ -360,6 +361,7 @@ impl<H: Host> SqlSession<H> {
         let is_whole = !only_looks || block.log.is_repeated();
         let batch = if is_whole { usize::MAX } else { self.batch };
         let running = (parameters, only_looks, batch);
+        self.sequences.set_read_only(block.is_read_only);
         self.runner.replace_cursors(block.routine_cursors.clone());
         let ran = self.run_planned(transaction, &version, &planned, running).await;
         let cursors = self.runner.replace_cursors(Cursors::default());

@@ -22,6 +22,7 @@ pub struct Effects {
     is_guarded: bool,
     has_texts: bool,
     has_handlers: bool,
+    has_cursors: bool,
 }
 
 impl Effects {
@@ -44,6 +45,7 @@ impl Effects {
         effects.is_guarded = program.is_guarded;
         effects.has_texts = program.has_texts;
         effects.has_handlers = program.has_handlers;
+        effects.has_cursors = program.has_cursors;
         effects
     }
 
@@ -90,6 +92,11 @@ impl Effects {
         self.has_handlers
     }
 
+    /// Whether cursors are opened or moved.
+    pub fn has_cursors(&self) -> bool {
+        self.has_cursors
+    }
+
     /// The tables whose storage must stay until the transaction ends, by position in the catalog:
     /// those with rows that are changed, locked, or looked up for foreign keys.
     pub fn shared(&self) -> impl Iterator<Item = usize> {
@@ -106,6 +113,7 @@ impl Effects {
         self.is_guarded |= callee.is_guarded;
         self.has_texts |= callee.has_texts;
         self.has_handlers |= callee.has_handlers;
+        self.has_cursors |= callee.has_cursors;
     }
 
     /// Whether the rows of a table are, or may be, changed.

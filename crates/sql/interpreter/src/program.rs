@@ -34,6 +34,8 @@ pub(crate) struct Program {
     pub has_texts: bool,
     /// Whether a block has handlers of errors.
     pub has_handlers: bool,
+    /// Whether a step opens or moves a cursor.
+    pub has_cursors: bool,
     /// Whether a statement is `ROLLBACK`.
     pub rolls_back: bool,
     /// Whether a statement changes or locks rows.

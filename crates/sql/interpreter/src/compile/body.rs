@@ -66,6 +66,7 @@ pub(super) fn compile(
         has_texts,
         statements,
         has_handlers,
+        has_cursors,
         rolls_back,
         steps: compiler.steps,
         labels: compiler.labels,

@@ -8,7 +8,6 @@ use crate::error::{Failure, Result, plain};
 use crate::memory::{Reservation, bytes_from};
 use crate::program::{CursorOpen, CursorStep, DynamicInto, Expression, OpenedRows};
 use crate::rows::Rows;
-use crate::run::ALL;
 use fabric::Env;
 use sql::cursors::MovementKind;
 use sql::{Catalog, Field, SqlType};
@@ -33,6 +32,8 @@ pub struct RoutineCursor {
     at: usize,
     /// Its number among the cursors that were opened.
     number: u64,
+    /// Whether a loop has opened it: `ROLLBACK` leaves it open.
+    is_of_loop: bool,
     /// The casts to targets of these types.
     casts: Option<(Vec<SqlType>, Arc<[Formula]>)>,
 }
@@ -56,6 +57,9 @@ pub struct CursorMove {
     pub count: Option<i64>,
 }
 
+/// The name of a cursor in errors of memory.
+pub(super) const NODE: &str = "Cursor";
+
 impl Cursors {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
@@ -77,9 +81,16 @@ impl Cursors {
         self.open.remove(name).is_some()
     }
 
-    /// Closes all.
+    /// Closes all, except those of running loops.
     pub fn close_all(&mut self) {
-        self.open.clear();
+        self.open.retain(|_, cursor| cursor.is_of_loop);
+    }
+
+    /// Closes the cursor with this name, if it has this number.
+    pub(super) fn close_numbered(&mut self, name: &str, number: u64) {
+        if self.open.get(name).is_some_and(|cursor| cursor.number == number) {
+            self.open.remove(name);
+        }
     }
 
     /// Number of cursors that were opened.
@@ -157,7 +168,7 @@ impl RoutineCursor {
 impl<E: Env> Interpreter<'_, '_, E> {
     pub(super) async fn cursor_step(&mut self, step: &CursorStep) -> Result<()> {
         match step {
-            CursorStep::Open(open) => self.open_cursor(open).await.map(drop),
+            CursorStep::Open(open) => self.open_cursor(open, false).await.map(drop),
             CursorStep::Fetch { cursor, kind, count, into } => {
                 self.fetch_row(*cursor, *kind, count.as_ref(), into.as_ref()).await
             }
@@ -172,8 +183,12 @@ impl<E: Env> Interpreter<'_, '_, E> {
         }
     }
 
-    /// Opens a cursor; returns its name.
-    pub(super) async fn open_cursor(&mut self, open: &CursorOpen) -> Result<String> {
+    /// Opens a cursor; returns its name and number.
+    pub(super) async fn open_cursor(
+        &mut self,
+        open: &CursorOpen,
+        is_of_loop: bool,
+    ) -> Result<(String, u64)> {
         let given = match &self.frame.variables[open.cursor] {
             Value::Text(name) => Some(name.to_string()),
             _ => None,
@@ -183,22 +198,22 @@ impl<E: Env> Interpreter<'_, '_, E> {
             return Err(plain("42P03", format!("cursor \"{name}\" already in use")));
         }
         let processed = self.frame.processed;
-        let (rows, fields) = match &open.rows {
+        let mut memory = Reservation::default();
+        let (counted, fields) = match &open.rows {
             OpenedRows::Query { number, fields, .. } => {
-                self.execute(*number, ALL).await?;
-                let others = self.frame.scratch.input(0);
-                (std::mem::replace(self.rows, others), fields.clone())
+                (self.execute_held(*number, &mut memory, NODE).await?, fields.clone())
             }
-            OpenedRows::Text(dynamic) => self.rows_of_text(dynamic).await?,
+            OpenedRows::Text(dynamic) => self.rows_of_text(dynamic, &mut memory).await?,
         };
+        let others = self.frame.scratch.input(0);
+        let rows = std::mem::replace(self.rows, others);
         self.frame.processed = processed;
         let table = match &open.rows {
             OpenedRows::Query { table: Some(table), .. } => Some(self.tables[*table].name.clone()),
             _ => None,
         };
-        let mut memory = Reservation::default();
-        let bytes = bytes_from(&rows, 0);
-        self.frame.memory.reserve(&mut memory, bytes, "Cursor")?;
+        let bytes = bytes_from(&rows, counted);
+        self.frame.memory.reserve(&mut memory, bytes, NODE)?;
         let only_forward = open.only_forward;
         let held = Arc::new(Held { rows, fields, only_forward, table, _memory: memory });
         let cursors = &mut self.frame.cursors;
@@ -213,9 +228,9 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 name
             }
         };
-        let cursor = RoutineCursor { held, at: 0, number, casts: None };
+        let cursor = RoutineCursor { held, at: 0, number, is_of_loop, casts: None };
         self.frame.cursors.open.insert(name.clone(), cursor);
-        Ok(name)
+        Ok((name, number))
     }
 
     async fn fetch_row(
@@ -321,7 +336,8 @@ mod tests {
         let field = Field { name: "n".to_owned(), sql_type: SqlType::Int8 };
         let (fields, table) = (vec![field], None);
         let held = Held { rows: all, fields, only_forward, table, _memory: Reservation::default() };
-        RoutineCursor { held: Arc::new(held), at: 0, number: 1, casts: None }
+        let held = Arc::new(held);
+        RoutineCursor { held, at: 0, number: 1, is_of_loop: false, casts: None }
     }
 
     #[test]

@@ -5,9 +5,10 @@
 //!
 //! Decision: docs/decisions/0365-texts-of-execute-are-planned-by-the-session.md
 
-use super::{Interpreter, no_row, stopped};
+use super::{Interpreter, cursors, no_row, stopped};
 use crate::error::{Failure, Result, plain};
 use crate::frame::HeldPlanner;
+use crate::memory::Reservation;
 use crate::program::{Dynamic, DynamicInto};
 use crate::rows::Rows;
 use crate::run::{ALL, Run};
@@ -24,7 +25,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         dynamic: &Dynamic,
         into: Option<&DynamicInto>,
     ) -> Result<()> {
-        let planned = self.run_text(dynamic, into.map(|into| &into.types[..])).await?;
+        let planned = self.run_text(dynamic, into.map(|into| &into.types[..]), None).await?.0;
         let Some(into) = into else { return Ok(()) };
         if planned.columns.is_empty() {
             return Err(plain("42601", "INTO used with a command that cannot return data"));
@@ -48,20 +49,22 @@ impl<E: Env> Interpreter<'_, '_, E> {
         &mut self,
         dynamic: &Dynamic,
         types: &[SqlType],
-    ) -> Result<Rows> {
+    ) -> Result<(Rows, Reservation)> {
         // As in other loops, `ROW_COUNT` keeps its value.
         let processed = self.frame.processed;
-        let planned = self.run_text(dynamic, Some(types)).await?;
+        let mut memory = Reservation::default();
+        let held = Some((&mut memory, "loop"));
+        let (planned, _) = self.run_text(dynamic, Some(types), held).await?;
         self.frame.processed = processed;
         if planned.columns.is_empty() {
             return Err(plain("42P11", "cannot open a statement without rows as cursor"));
         }
-        self.converted_rows(&planned, types.len())
+        Ok((self.converted_rows(&planned, types.len())?, memory))
     }
 
     /// `RETURN QUERY EXECUTE`
     pub(super) async fn return_text(&mut self, dynamic: &Dynamic, types: &[SqlType]) -> Result<()> {
-        let planned = self.run_text(dynamic, Some(types)).await?;
+        let (planned, _) = self.run_text(dynamic, Some(types), None).await?;
         let rows = self.converted_rows(&planned, types.len())?;
         for row in rows.iter() {
             self.result.push_row(row, None);
@@ -71,21 +74,30 @@ impl<E: Env> Interpreter<'_, '_, E> {
         Ok(())
     }
 
-    /// The rows of a cursor with a computed text, and their columns.
-    pub(super) async fn rows_of_text(&mut self, dynamic: &Dynamic) -> Result<(Rows, Vec<Field>)> {
-        let planned = self.run_text(dynamic, None).await?;
+    /// Finds the rows of a cursor with a computed text, which are then in `rows`; returns how many
+    /// are counted so far, and their columns.
+    pub(super) async fn rows_of_text(
+        &mut self,
+        dynamic: &Dynamic,
+        memory: &mut Reservation,
+    ) -> Result<(usize, Vec<Field>)> {
+        let held = Some((memory, cursors::NODE));
+        let (planned, counted) = self.run_text(dynamic, None, held).await?;
         if planned.columns.is_empty() {
             return Err(plain("42P11", "cannot open a statement without rows as cursor"));
         }
-        Ok((std::mem::take(self.rows), planned.columns.clone()))
+        Ok((counted, planned.columns.clone()))
     }
 
-    /// Runs a statement with a computed text; its rows are then in `rows`.
+    /// Runs a statement with a computed text; its rows are then in `rows`. If the routine keeps
+    /// them, they count in this memory, as those of a node with this name: returns also the number
+    /// that is counted so far.
     async fn run_text(
         &mut self,
         dynamic: &Dynamic,
         wanted: Option<&[SqlType]>,
-    ) -> Result<Arc<DynamicStatement>> {
+        held: Option<(&mut Reservation, &str)>,
+    ) -> Result<(Arc<DynamicStatement>, usize)> {
         let Value::Text(text) = self.evaluate(&dynamic.text).await? else {
             return Err(plain("22004", "query string argument of EXECUTE is null"));
         };
@@ -102,13 +114,14 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let processed = self.frame.processed;
         let Self { txn, tables, frame, rows, .. } = self;
         let statement = &planned.statement.statement;
-        let ended = Run { txn, tables, frame, statement }.statement(ALL, rows).await;
+        let mut run = Run { txn, tables, frame, statement };
+        let ended = match held {
+            None => run.statement(ALL, rows).await.map(|()| 0),
+            Some((memory, node)) => run.held_statement(rows, memory, node).await,
+        };
         self.frame.variables = own;
-        if let Err(failure) = ended {
-            self.frame.processed = processed;
-            return Err(failure);
-        }
-        Ok(planned)
+        let counted = ended.inspect_err(|_| self.frame.processed = processed)?;
+        Ok((planned, counted))
     }
 
     /// A row with its columns cast for the targets.

@@ -2,9 +2,9 @@
 
 use super::Interpreter;
 use crate::error::{Result, plain};
+use crate::memory::Reservation;
 use crate::program::{DynamicInto, Expression, Into, Over, Step};
 use crate::rows::Rows;
-use crate::run::ALL;
 use fabric::Env;
 use sql_value::Value;
 use std::sync::Arc;
@@ -22,14 +22,16 @@ pub(super) enum Loop {
     Rows {
         rows: Rows,
         at: usize,
+        _memory: Reservation,
     },
     Elements {
         elements: Arc<[Value]>,
         at: usize,
     },
-    /// The name of the cursor, and whether it has had a row.
+    /// The name and number of the cursor, and whether it has had a row.
     Cursor {
         name: String,
+        number: u64,
         entered: bool,
     },
 }
@@ -66,12 +68,12 @@ impl<E: Env> Interpreter<'_, '_, E> {
             // small.
             Over::Rows(number) => Box::pin(self.start_rows(*number)).await,
             Over::Text(dynamic, types) => {
-                let rows = Box::pin(self.start_text(dynamic, types)).await?;
-                Ok(Loop::Rows { rows, at: 0 })
+                let (rows, _memory) = Box::pin(self.start_text(dynamic, types)).await?;
+                Ok(Loop::Rows { rows, at: 0, _memory })
             }
             Over::Cursor(open) => {
-                let name = Box::pin(self.open_cursor(open)).await?;
-                Ok(Loop::Cursor { name, entered: false })
+                let (name, number) = Box::pin(self.open_cursor(open, true)).await?;
+                Ok(Loop::Cursor { name, number, entered: false })
             }
             Over::Elements(array) => match self.evaluate(array).await? {
                 Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
@@ -83,10 +85,12 @@ impl<E: Env> Interpreter<'_, '_, E> {
     async fn start_rows(&mut self, number: usize) -> Result<Loop> {
         // The rows of a loop do not count as those of a statement: `ROW_COUNT` keeps its value.
         let processed = self.frame.processed;
-        self.execute(number, ALL).await?;
+        let mut memory = Reservation::default();
+        self.execute_held(number, &mut memory, "loop").await?;
         self.frame.processed = processed;
         let others = self.frame.scratch.input(0);
-        Ok(Loop::Rows { rows: std::mem::replace(self.rows, others), at: 0 })
+        let rows = std::mem::replace(self.rows, others);
+        Ok(Loop::Rows { rows, at: 0, _memory: memory })
     }
 
     async fn bound(&mut self, expression: &Expression, what: &str) -> Result<i64> {
@@ -108,11 +112,11 @@ impl<E: Env> Interpreter<'_, '_, E> {
                 *entered = true;
                 self.store_only(into, Value::Int(number))?;
             }
-            Loop::Rows { rows, at } if *at < rows.len() => {
+            Loop::Rows { rows, at, .. } if *at < rows.len() => {
                 *at += 1;
                 self.store_row(into, rows.row_mut(*at - 1))?;
             }
-            Loop::Rows { rows, at: 0 } if rows.is_empty() => self.store_nothing(into)?,
+            Loop::Rows { rows, at: 0, .. } if rows.is_empty() => self.store_nothing(into)?,
             Loop::Elements { elements, at } if *at < elements.len() => {
                 *at += 1;
                 self.store_only(into, elements[*at - 1].clone())?;
@@ -142,7 +146,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
 
     /// Assigns the next row of a loop over a cursor; returns false at its end.
     fn next_row(&mut self, state: &mut Loop, into: &DynamicInto) -> Result<bool> {
-        let Loop::Cursor { name, entered } = state else { return Ok(false) };
+        let Loop::Cursor { name, entered, .. } = state else { return Ok(false) };
         let has_row = self.next_of_cursor(name, into)?;
         *entered |= has_row;
         Ok(has_row)
@@ -150,8 +154,8 @@ impl<E: Env> Interpreter<'_, '_, E> {
 
     /// Closes the cursor of a loop.
     pub(super) fn close_loop(&mut self, state: &Loop) {
-        if let Loop::Cursor { name, .. } = state {
-            self.frame.cursors.close(name);
+        if let Loop::Cursor { name, number, .. } = state {
+            self.frame.cursors.close_numbered(name, *number);
         }
     }
 

@@ -20,6 +20,7 @@ pub use raise::Notice;
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};
 use crate::frame::Frame;
+use crate::memory::Reservation;
 use crate::program::{Conversion, Expression, Into, Program, Step, Target};
 use crate::rows::Rows;
 use crate::run::{ALL, Run, add_waiting};
@@ -240,6 +241,21 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let processed = frame.processed;
         let ended = Run { txn, tables, frame, statement }.statement(wanted, rows).await;
         // A statement with an error does not count.
+        ended.inspect_err(|_| self.frame.processed = processed)
+    }
+
+    /// As [`Self::execute`], for all rows, which the routine keeps: they count as those of a node
+    /// with this name. Returns the number of rows that are counted so far.
+    async fn execute_held(
+        &mut self,
+        number: usize,
+        memory: &mut Reservation,
+        node: &str,
+    ) -> Result<usize> {
+        let statement = &self.program.statements[number];
+        let Self { txn, tables, frame, rows, .. } = self;
+        let processed = frame.processed;
+        let ended = Run { txn, tables, frame, statement }.held_statement(rows, memory, node).await;
         ended.inspect_err(|_| self.frame.processed = processed)
     }
 

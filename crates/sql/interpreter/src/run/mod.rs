@@ -60,7 +60,7 @@ pub(crate) use state::{HeldRows, State};
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::frame::Frame;
-use crate::memory::{Reservation, bytes_of};
+use crate::memory::{Reservation, bytes_from, bytes_of};
 use crate::plan::{Execution, List, Node, Operator, Output, Outputs, Statement, Term};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
@@ -168,6 +168,30 @@ impl<E: Env> Run<'_, '_, E> {
             self.frame.processed = rows.len() as u64;
         }
         Ok(())
+    }
+
+    /// As [`Self::statement`], for all rows, which a routine keeps: they count in `memory`, batch
+    /// by batch. Returns the number of those that are counted; the last ones are not.
+    pub async fn held_statement(
+        &mut self,
+        rows: &mut Rows,
+        memory: &mut Reservation,
+        node: &str,
+    ) -> Result<usize> {
+        let statement = self.statement;
+        if statement.writes || statement.execution != Execution::General {
+            return self.statement(ALL, rows).await.map(|()| 0);
+        }
+        self.frame.begin_statement(statement);
+        rows.reset(statement.root.width);
+        let under = NodeContext::all(None).batches(BATCH_ROWS);
+        let (mut state, mut counted) = (State::New, 0);
+        while self.pull(&statement.root, &mut state, under, rows).await? {
+            self.frame.memory.reserve(memory, bytes_from(rows, counted), node)?;
+            counted = rows.len();
+        }
+        self.frame.processed = rows.len() as u64;
+        Ok(counted)
     }
 
     /// Goes on with a statement that only reads: adds about `batch` rows. Returns whether more may

@@ -177,9 +177,13 @@ impl<H: Host> SqlSession<H> {
         }
         let mut transaction = self.begin_engine(isolation).await?;
         let only_looks = !writes && isolation == Isolation::Snapshot;
-        let batch = if only_looks { self.batch } else { usize::MAX };
+        let batch = match only_looks && !has_cursors(&planned, &version) {
+            true => self.batch,
+            false => usize::MAX,
+        };
         self.sequences.set_version(&version, &version);
         self.sequences.set_read_only(self.settings.is_read_only());
+        self.runner.replace_cursors(Cursors::default());
         let running = (parameters, only_looks, batch);
         self.runner.set_may_roll_back(true);
         let ran = self.run_planned(&mut transaction, &version, &planned, running).await;
@@ -358,7 +362,7 @@ impl<H: Host> SqlSession<H> {
             block.has_written_shared |= !is_own;
             block.writes += 1;
         }
-        let is_whole = !only_looks || block.log.is_repeated();
+        let is_whole = !only_looks || block.log.is_repeated() || has_cursors(&planned, &version);
         let batch = if is_whole { usize::MAX } else { self.batch };
         let running = (parameters, only_looks, batch);
         self.sequences.set_read_only(block.is_read_only);
@@ -566,6 +570,11 @@ fn aborted<E: Env>(lane: Option<&Lane<E>>, abort: Abort) -> SqlError {
         Some(violation) => unique_error(violation),
         None => engine_error(&TxnError::Abort(abort)),
     }
+}
+
+/// Whether routines use cursors, which a query must not find changed when it goes on after a pause.
+fn has_cursors(planned: &Planned, version: &Version) -> bool {
+    planned.effects(version).is_some_and(Effects::has_cursors)
 }
 
 /// Whether a function in a query returns nothing: its value is then empty.

@@ -102,3 +102,22 @@ SELECT unnamed() IS NULL;
 COMMIT;
 CREATE FUNCTION outer_of() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c refcursor := opens('inside', 1); k int; n text; BEGIN FETCH c INTO k, n; MOVE c; FETCH c INTO k, n; RETURN k; END $$;
 SELECT outer_of();
+-- A loop that an error has left, and a cursor with the name of its one.
+CREATE FUNCTION left_by_error() RETURNS refcursor LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT id FROM t ORDER BY id; BEGIN BEGIN FOR r IN c LOOP RAISE EXCEPTION 'x'; END LOOP; EXCEPTION WHEN OTHERS THEN NULL; END; OPEN c; RETURN c; END $$;
+BEGIN;
+SELECT left_by_error();
+FETCH ALL FROM c;
+COMMIT;
+-- ROLLBACK in a loop over a cursor.
+CREATE PROCEDURE rolls_in_loop(INOUT shown text) LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT id FROM t ORDER BY id; other CURSOR FOR SELECT 1; BEGIN OPEN other; shown := ''; FOR r IN c LOOP shown := shown || r.id || ','; UPDATE t SET name = 'undone'; ROLLBACK; END LOOP; BEGIN CLOSE other; EXCEPTION WHEN invalid_cursor_name THEN shown := shown || 'closed'; END; END $$;
+CALL rolls_in_loop('');
+SELECT count(*) FROM t WHERE name = 'undone';
+-- Queries that go on after a pause.
+BEGIN;
+SELECT opens('mine', 1);
+DECLARE d CURSOR FOR SELECT i, fetches('mine') FROM generate_series(1, 2000) i;
+FETCH 30 FROM d;
+FETCH 30 FROM d;
+CLOSE d;
+FETCH 1 FROM mine;
+COMMIT;

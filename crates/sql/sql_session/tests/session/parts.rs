@@ -222,7 +222,35 @@ fn rows_that_a_node_holds_are_limited() {
         let hint = error.hint.as_deref().unwrap_or_default();
         assert!(hint.contains("work_mem") && hint.contains(node), "{text}: {hint}");
     }
+    let kept = [
+        (
+            "DO $$ DECLARE c refcursor; BEGIN OPEN c FOR SELECT i FROM generate_series(1, 100000) i; END $$",
+            "Cursor",
+        ),
+        (
+            "DO $$ DECLARE c refcursor; BEGIN OPEN c FOR EXECUTE 'SELECT i FROM generate_series(1, 100000) i'; END $$",
+            "Cursor",
+        ),
+        (
+            "DO $$ DECLARE i int; BEGIN FOR i IN SELECT j FROM generate_series(1, 100000) j LOOP END LOOP; END $$",
+            "loop",
+        ),
+        (
+            "DO $$ DECLARE i int; BEGIN FOR i IN EXECUTE 'SELECT j FROM generate_series(1, 100000) j' LOOP END LOOP; END $$",
+            "loop",
+        ),
+    ];
+    for (text, node) in kept {
+        let error = client.query(text).expect_err(text);
+        assert_eq!(error.sqlstate, "53200", "{text}: {error}");
+        // It is refused before all rows are in memory.
+        let detail = error.detail.as_deref().unwrap_or_default();
+        let held = detail.strip_prefix(&format!("The {node} of its plan holds "));
+        let held = held.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+        assert!(held.is_some_and(|held| held < 200), "{text}: {detail}");
+    }
     let few = [
+        "DO $$ DECLARE i int; BEGIN FOR i IN SELECT j FROM generate_series(1, 1100) j LOOP END LOOP; FOR i IN SELECT j FROM generate_series(1, 1100) j LOOP END LOOP; END $$",
         "SELECT id FROM orders ORDER BY amount, id LIMIT 3",
         "SELECT count(*), sum(amount) FROM orders",
         "SELECT amount, count(*) FROM orders GROUP BY amount",

@@ -2,23 +2,25 @@
 //!
 //! Each is a statement of its own in front of the main one. A loop collects the rows of its
 //! `RETURNING` in arrays, a variable for each column, and `unnest` of the arrays takes its place.
-//! In PostgreSQL all parts see the rows from before the statement, so that a part may not read or
+//! A query that a change uses beside another part runs once, and is collected likewise. In
+//! PostgreSQL all parts see the rows from before the statement, so that a part may not read or
 //! change the tables that another one changes.
 //!
 //! Decision: docs/decisions/0352-with-queries-that-change-rows-are-statements-before.md
 
 use super::Compiler;
 use super::inline::assign;
-use crate::error::Result;
+use super::parts_of_with::{Uses, changed_tables, changes_rows, used_tables, uses_of_queries};
+use crate::error::{Error, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::parse;
 use crate::procedure::{Into, Over, Sql, Statement, StatementKind, Target};
-use crate::query::{From, FromKind, Query, Select};
+use crate::query::Query;
+use crate::resolve::ident_name;
 use crate::source::Source;
 use crate::token::tokenize;
 use crate::types::SqlType;
-use crate::walk::{Scopes, visit_expr, visit_select};
-use sqlparser::ast::{self, SetExpr};
+use sqlparser::ast;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 
@@ -39,37 +41,31 @@ impl Compiler<'_> {
     ) -> Result<Changed> {
         let mut changed = Changed::default();
         let ast::Statement::Query(query) = statement else { return Ok(changed) };
-        let Some(with) = &mut query.with else { return Ok(changed) };
-        let changes = |named: &ast::Cte| {
-            matches!(
-                &*named.query.body,
-                SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_)
-            )
-        };
-        if self.called.is_none() || !with.cte_tables.iter().any(changes) {
+        let Some(with) = &query.with else { return Ok(changed) };
+        if self.called.is_none() || !with.cte_tables.iter().any(changes_rows) {
             return Ok(changed);
         }
+        let uses = uses_of_queries(query);
+        let Some(with) = &mut query.with else { return Ok(changed) };
         let mut at = 0;
-        while at < with.cte_tables.len() {
-            if !changes(&with.cte_tables[at]) {
+        for Uses { is_named, is_held } in uses {
+            let named = &with.cte_tables[at];
+            let is_change = changes_rows(named);
+            if !is_change && !is_held {
                 at += 1;
                 continue;
             }
-            let before = with.cte_tables[..at].to_vec();
-            let named = &with.cte_tables[at];
-            let mut change = (*named.query).clone();
-            if !before.is_empty() && change.with.is_none() {
-                let (recursive, with_token) = (with.recursive, with.with_token.clone());
-                change.with = Some(ast::With { with_token, recursive, cte_tables: before });
-            }
+            let front = match is_change {
+                true => self.change_alone(with, at),
+                false => self.query_alone(with, at, place)?,
+            };
             let name = named.alias.name.value.clone();
-            let change = ast::Statement::Query(Box::new(change));
-            match self.moved(&name, &change, &mut changed, place)? {
+            match self.moved(&name, &front, &mut changed, place)? {
                 Some(rows) => {
                     with.cte_tables[at].query = rows;
                     at += 1;
                 }
-                // Nobody can read its rows.
+                None if is_named => return Err(self.returns_nothing(&name, place)),
                 None => drop(with.cte_tables.remove(at)),
             }
         }
@@ -79,7 +75,33 @@ impl Compiler<'_> {
         Ok(changed)
     }
 
-    /// Puts a change in front of the present statement; returns the query that takes its place, if
+    fn returns_nothing(&self, name: &str, place: Span) -> Error {
+        let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
+        let error = self.type_error(place, "a change in WITH without RETURNING has no rows");
+        error.in_postgres("0A000", message).advise("write RETURNING and the columns")
+    }
+
+    /// A change as a statement of its own, with the queries before it.
+    fn change_alone(&self, with: &ast::With, at: usize) -> ast::Statement {
+        let mut change = (*with.cte_tables[at].query).clone();
+        if at > 0 && change.with.is_none() {
+            change.with =
+                Some(ast::With { cte_tables: with.cte_tables[..at].to_vec(), ..with.clone() });
+        }
+        ast::Statement::Query(Box::new(change))
+    }
+
+    /// A query of `WITH` as a statement of its own, with the queries before it.
+    fn query_alone(&self, with: &ast::With, at: usize, place: Span) -> Result<ast::Statement> {
+        let text =
+            format!("SELECT * FROM {}", quoted(&ident_name(&with.cte_tables[at].alias.name)));
+        let mut query = self.own_query(&text, place)?;
+        query.with =
+            Some(ast::With { cte_tables: with.cte_tables[..=at].to_vec(), ..with.clone() });
+        Ok(ast::Statement::Query(query))
+    }
+
+    /// Puts a query in front of the present statement; returns the query that takes its place, if
     /// it returns rows.
     fn moved(
         &mut self,
@@ -91,8 +113,9 @@ impl Compiler<'_> {
         let (query, _, writes) = self.resolve_calls(place, |resolver| resolver.query(change))?;
         self.check_reads(writes, true, place)?;
         self.check_other_tables(&query, changed, place)?;
-        changed.tables.extend(changed_table(&query));
-        self.inlining.writes += 1;
+        let own = changed_tables(self.catalog, &query);
+        self.inlining.writes += usize::from(!own.is_empty());
+        changed.tables.extend(own);
         let fields = query.outputs();
         let number = self.embed("WITH", &[], &[])?;
         let (sql, line) = (Sql { number, query }, self.line(place));
@@ -102,7 +125,11 @@ impl Compiler<'_> {
             let sql_type = match &field.sql_type {
                 SqlType::Unknown => SqlType::Text,
                 SqlType::Array(_) | SqlType::Record(_) => {
-                    let what = format!("a column of type {} of a change in WITH", field.sql_type);
+                    let what = format!(
+                        "a column of type {} of a change in WITH, or of a query that one uses beside \
+                         another part of the statement,",
+                        field.sql_type
+                    );
                     return Err(self.outside(place, &what, "write two statements"));
                 }
                 known => known.clone(),
@@ -137,15 +164,17 @@ impl Compiler<'_> {
 
     /// The query of the rows in these variables, with the names of their columns.
     fn rows_of(&self, columns: &[(String, String)], place: Span) -> Result<Box<ast::Query>> {
-        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let list = |part: &dyn Fn(&(String, String)) -> String| {
             columns.iter().map(part).collect::<Vec<_>>().join(", ")
         };
         let arrays = list(&|(variable, _)| quoted(variable));
         let shown = list(&|(_, column)| quoted(column));
-        let text = format!("SELECT * FROM unnest({arrays}) AS changed ({shown})");
-        let source = Source::new("statement", &text);
-        let tokens = tokenize(&source, 0, &text)?;
+        self.own_query(&format!("SELECT * FROM unnest({arrays}) AS changed ({shown})"), place)
+    }
+
+    fn own_query(&self, text: &str, place: Span) -> Result<Box<ast::Query>> {
+        let source = Source::new("statement", text);
+        let tokens = tokenize(&source, 0, text)?;
         match parse::statement(&source, &tokens, Span::empty())? {
             ast::Statement::Query(query) => Ok(query),
             _ => Err(self.syntax(place, "a query is expected here")),
@@ -159,9 +188,8 @@ impl Compiler<'_> {
         changed: &Changed,
         place: Span,
     ) -> Result<()> {
-        let mut tables = Tables(BTreeSet::from_iter(changed_table(query)));
-        tables.visit(query);
-        match tables.0.intersection(&changed.tables).next() {
+        let used = used_tables(self.catalog, query);
+        match used.intersection(&changed.tables).next() {
             None => Ok(()),
             Some(&table) => {
                 let name = &self.catalog.tables[table].name;
@@ -172,63 +200,6 @@ impl Compiler<'_> {
     }
 }
 
-fn changed_table(query: &Query) -> Option<usize> {
-    match query {
-        Query::Select(_) => None,
-        Query::Insert(insert) => Some(insert.table),
-        Query::Update(update) => Some(update.table),
-        Query::Delete(delete) => Some(delete.table),
-    }
-}
-
-/// The tables whose rows a query reads.
-struct Tables(BTreeSet<usize>);
-
-impl Tables {
-    fn visit(&mut self, query: &Query) {
-        use crate::query::InsertSource;
-        let (sources, exprs): (&[From], Vec<&Expr>) = match query {
-            Query::Select(select) => return visit_select(self, select),
-            Query::Insert(insert) => {
-                let mut exprs: Vec<&Expr> = insert.returning.iter().map(|one| &one.expr).collect();
-                match &insert.source {
-                    InsertSource::Values(rows) => exprs.extend(rows.iter().flatten().flatten()),
-                    InsertSource::Select(select, _) => visit_select(self, select),
-                }
-                (&[], exprs)
-            }
-            Query::Update(update) => {
-                let set = update.assignments.iter().filter_map(|(_, value)| value.as_ref());
-                let returning = update.returning.iter().map(|one| &one.expr);
-                (&update.sources[1..], set.chain(&update.filter).chain(returning).collect())
-            }
-            Query::Delete(delete) => {
-                let returning = delete.returning.iter().map(|one| &one.expr);
-                (&delete.sources[1..], delete.filter.iter().chain(returning).collect())
-            }
-        };
-        for source in sources {
-            self.source(source);
-            if let FromKind::Query(select) | FromKind::Lateral(select) = &source.kind {
-                visit_select(self, select);
-            }
-        }
-        exprs.into_iter().for_each(|expr| visit_expr(self, expr));
-    }
-}
-
-impl Scopes for Tables {
-    fn source(&mut self, source: &From) {
-        if let FromKind::Table(table) = source.kind {
-            self.0.insert(table);
-        }
-    }
-
-    fn enter(&mut self, _: &[From]) {}
-
-    fn leave(&mut self) {}
-
-    fn subquery(&mut self, _: &Select) {}
-
-    fn expr(&mut self, _: &Expr) {}
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }

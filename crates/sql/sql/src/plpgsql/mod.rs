@@ -24,6 +24,7 @@ mod exception;
 mod execute;
 mod inline;
 mod loops;
+mod parts_of_with;
 mod raise;
 mod recover;
 mod returning;

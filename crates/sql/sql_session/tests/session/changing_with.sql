@@ -23,6 +23,20 @@ DO $$ BEGIN WITH a AS (DELETE FROM line WHERE o = 9) SELECT 1; END $$;
 CREATE FUNCTION unread() RETURNS int LANGUAGE plpgsql AS $$ BEGIN WITH a AS (DELETE FROM line WHERE o = 9) UPDATE orders SET customer = 0 WHERE id = 1; RETURN 1; END $$;
 SELECT unread();
 SELECT count(*) FROM line WHERE o = 9;
+-- A query that several parts use runs once.
+CREATE SEQUENCE drawn_once;
+CREATE TABLE copies (id int PRIMARY KEY, v text);
+CREATE FUNCTION draws_once() RETURNS text LANGUAGE plpgsql AS $$ DECLARE k text; BEGIN WITH n AS (SELECT nextval('drawn_once') AS id, 'x' AS v), a AS (INSERT INTO copies SELECT id, v FROM n RETURNING id) SELECT n.id || v || a.id INTO k FROM n, a; RETURN k; END $$;
+SELECT draws_once();
+SELECT draws_once();
+CREATE FUNCTION draws_for_two() RETURNS text LANGUAGE plpgsql AS $$ DECLARE k text; BEGIN WITH unread AS (SELECT nextval('drawn_once')), n (a, b) AS (SELECT nextval('drawn_once'), i FROM generate_series(1, 2) i), m AS (SELECT a, b FROM n), c AS (INSERT INTO copies SELECT a, b FROM n), d AS (INSERT INTO orders SELECT a + 30, b FROM m RETURNING id) SELECT string_agg(id || '', ',' ORDER BY id) INTO k FROM d; RETURN k; END $$;
+SELECT draws_for_two();
+SELECT id, v FROM copies ORDER BY id;
+CREATE FUNCTION recurs() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE k bigint; BEGIN WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3), c AS (INSERT INTO copies SELECT 100 + i, 'r' FROM n RETURNING id) SELECT sum(id) * 100 + sum(i) INTO k FROM c, n WHERE id = 100 + i; RETURN k; END $$;
+SELECT recurs();
+SELECT nextval('drawn_once');
+CREATE FUNCTION keeps_old() RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY WITH old AS (SELECT id, v FROM copies WHERE id > 100), c AS (UPDATE copies SET v = 'new' FROM old WHERE copies.id = old.id RETURNING copies.id, copies.v) SELECT old.id || old.v || c.v FROM old, c WHERE old.id = c.id ORDER BY old.id; END $$;
+SELECT * FROM keeps_old();
 -- The end of a transaction.
 CREATE PROCEDURE undoes(a int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO orders VALUES (a, a); ROLLBACK; INSERT INTO orders VALUES (a + 1, a); END $$;
 CALL undoes(50);

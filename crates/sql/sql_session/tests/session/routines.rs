@@ -123,6 +123,52 @@ fn routines_have_with_upserts_window_functions_and_sets() {
     assert_eq!(client.run("SELECT richest()"), "1\nSELECT 1");
 }
 
+/// A part of a statement must not see rows that another part has changed.
+#[test]
+fn changes_in_with_refuse_parts_that_use_their_tables() {
+    let mut client = Client::of(&new_database());
+    client.run("CREATE TABLE parent (id int PRIMARY KEY, code int UNIQUE)");
+    client.run("CREATE TABLE child (p int PRIMARY KEY REFERENCES parent ON DELETE CASCADE)");
+    client.run("CREATE TABLE grand (p int REFERENCES child ON DELETE SET NULL)");
+    client.run("CREATE TABLE other (c int REFERENCES parent (code) ON UPDATE CASCADE)");
+    client.run("CREATE TABLE archive (id int, names int[])");
+    let mut run = |body: &str| client.run(&format!("DO $$ DECLARE k int; BEGIN {body}; END $$"));
+    let refused = |table: &str| format!("0A000: a use of `{table}` beside a change of its rows");
+    for (body, table) in [
+        (
+            "WITH a AS (DELETE FROM parent RETURNING id) SELECT count(*) INTO k FROM parent",
+            "parent",
+        ),
+        ("WITH a AS (DELETE FROM parent RETURNING id) SELECT count(*) INTO k FROM child", "child"),
+        ("WITH a AS (DELETE FROM parent) INSERT INTO archive SELECT p FROM grand", "grand"),
+        (
+            "WITH a AS (UPDATE parent SET code = 1) SELECT (SELECT max(c) FROM other) INTO k",
+            "other",
+        ),
+        ("WITH a AS (DELETE FROM parent), b AS (DELETE FROM child) SELECT 1 INTO k", "child"),
+        (
+            "WITH a AS (UPDATE parent SET code = 1) SELECT k INTO k FROM (SELECT * FROM parent) s",
+            "parent",
+        ),
+    ] {
+        let answer = run(body);
+        assert!(answer.starts_with(&refused(table)), "{body}: {answer}");
+    }
+    for body in [
+        "WITH a AS (UPDATE parent SET id = 1) SELECT count(*) INTO k FROM other",
+        "WITH a AS (DELETE FROM child) SELECT count(*) INTO k FROM parent",
+        "WITH a AS (INSERT INTO parent VALUES (1, 1)) SELECT count(*) INTO k FROM child",
+    ] {
+        assert_eq!(run(body), "DO", "{body}");
+    }
+    let arrays =
+        run("WITH a AS (DELETE FROM archive RETURNING names) SELECT count(*) INTO k FROM a");
+    assert!(
+        arrays.starts_with("0A000: a column of type integer[] of a change in WITH"),
+        "{arrays}"
+    );
+}
+
 /// Rows of a loop are read ahead by its iterations.
 #[test]
 fn an_iteration_without_a_statement_does_not_shift_the_rows_of_the_next_ones() {

@@ -10,6 +10,7 @@ use crate::run::{HeldRows, Meter};
 use crate::single::{Callees, Planner, Sequences};
 use layout::Key;
 use sql_value::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use txn::{IndexId, RowId, TableId};
 
@@ -24,6 +25,8 @@ pub(crate) struct Frame {
     /// The memory of the results and rows of plans.
     pub memory_of_plans: Vec<Reservation>,
     pub memory: Memory,
+    /// The memory of rows that were collected in arrays, by the numbers of their statements.
+    pub collected: BTreeMap<usize, Reservation>,
     /// Measurements of nodes, by their numbers, if they are wanted.
     pub meters: Option<Vec<Meter>>,
     /// Results of the aggregates of the current group.
@@ -187,6 +190,7 @@ impl Frame {
         self.began_us = now_us;
         self.inserted.clear();
         self.looked_up = None;
+        self.collected.clear();
         self.pending_inserts.clear();
     }
 

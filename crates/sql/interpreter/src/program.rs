@@ -188,6 +188,13 @@ pub(crate) enum Step {
         number: usize,
         into: Option<Into>,
     },
+    /// A loop over the rows of a statement that appends the values of variables to arrays.
+    Collect {
+        number: usize,
+        into: Into,
+        /// The arrays with these variables.
+        arrays: Vec<(usize, usize)>,
+    },
     Jump(usize),
     /// Jumps to a label unless a condition holds.
     Unless(Expression, usize),

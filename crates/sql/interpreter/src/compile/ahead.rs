@@ -189,6 +189,10 @@ fn assign(step: &Step, assigned: &mut BTreeSet<usize>) {
         Step::Statement { into: Some(into), .. } | Step::Next { into, .. } => {
             assigned.extend(into.targets.iter().map(|(target, _)| place(target)));
         }
+        Step::Collect { into, arrays, .. } => {
+            assigned.extend(into.targets.iter().map(|(target, _)| place(target)));
+            assigned.extend(arrays.iter().map(|(array, _)| *array));
+        }
         Step::Execute(_, Some(into)) => {
             assigned.extend(into.into.targets.iter().map(|(target, _)| place(target)));
         }

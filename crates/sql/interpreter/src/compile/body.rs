@@ -1,6 +1,6 @@
 //! Compiles PL/pgSQL to a list of steps.
 
-use super::ahead;
+use super::{ahead, collect};
 use crate::ahead::Ahead;
 use crate::plan::{Execution, Output, Outputs, Statement};
 use crate::program::{
@@ -231,7 +231,11 @@ impl Compiler {
                 return self.branches(branches, otherwise.as_deref());
             }
             StatementKind::Loop { label, over, body } => {
-                return self.loop_statement(label.as_deref(), over, body);
+                match collect::arrays(over, body) {
+                    Some(arrays) => self.collect(over, arrays),
+                    None => self.loop_statement(label.as_deref(), over, body),
+                }
+                return;
             }
             StatementKind::Leave { label, continues, when } => {
                 return self.leave(label.as_deref(), *continues, when.as_ref());
@@ -279,6 +283,12 @@ impl Compiler {
             }
         };
         self.steps.push(step);
+    }
+
+    fn collect(&mut self, over: &procedure::Over, arrays: Vec<(usize, usize)>) {
+        if let procedure::Over::Rows { into: row, sql } = over {
+            self.steps.push(Step::Collect { number: at(sql), into: into(row), arrays });
+        }
     }
 
     /// Statements with handlers of their errors.

@@ -6,6 +6,7 @@
 //! execution        which statements access a single row by its key
 //! batched_inserts  which inserts are batched
 //! body             PL/pgSQL as a list of steps
+//! collect          loops that only append to arrays
 //! ahead            which rows can be read ahead
 //! ```
 //!
@@ -14,6 +15,7 @@
 mod ahead;
 mod batched_inserts;
 mod body;
+mod collect;
 mod columns;
 mod execution;
 mod node;

@@ -1,11 +1,12 @@
 //! The interpreter of a procedure's steps: `assign` stores values in variables, `loops` advances
-//! loops, `cursors` opens and moves cursors, `results` adds rows to the result of the call, `raise`
-//! executes `RAISE`, `protected` goes on at the handlers of errors, and `dynamic` runs statements
-//! with computed texts.
+//! loops, `collect` runs those that only append to arrays, `cursors` opens and moves cursors,
+//! `results` adds rows to the result of the call, `raise` executes `RAISE`, `protected` goes on at
+//! the handlers of errors, and `dynamic` runs statements with computed texts.
 //!
 //! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 mod assign;
+mod collect;
 mod cursors;
 mod dynamic;
 mod loops;
@@ -186,6 +187,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
             Step::Deliver { number, conversions } => self.deliver(*number, conversions).await?,
             Step::Execute(dynamic, into) => self.execute_text(dynamic, into.as_ref()).await?,
             Step::Cursor(step) => self.cursor_step(step).await?,
+            Step::Collect { number, into, arrays } => self.collect(*number, into, arrays).await?,
             Step::ReturnText(dynamic, types) => self.return_text(dynamic, types).await?,
             Step::Raise(raise) => self.raise(raise).await?,
             Step::Protect { handlers, .. } => self.protect(*handlers).await?,

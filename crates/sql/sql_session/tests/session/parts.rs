@@ -249,6 +249,11 @@ fn rows_that_a_node_holds_are_limited() {
         let held = held.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
         assert!(held.is_some_and(|held| held < 200), "{text}: {detail}");
     }
+    let moved =
+        "WITH moved AS (DELETE FROM orders RETURNING id, amount) SELECT count(*) FROM moved";
+    let error = client.query(moved).expect_err("all rows are held");
+    assert_eq!(error.sqlstate, "53200", "{error}");
+    assert!(error.hint.as_deref().unwrap_or_default().contains("WITH"), "{error}");
     let few = [
         "DO $$ DECLARE i int; BEGIN FOR i IN SELECT j FROM generate_series(1, 1100) j LOOP END LOOP; FOR i IN SELECT j FROM generate_series(1, 1100) j LOOP END LOOP; END $$",
         "SELECT id FROM orders ORDER BY amount, id LIMIT 3",

@@ -29,4 +29,6 @@ mod visit;
 pub use folder::ReadError;
 pub use lower::{LowerError, lower, narrow as key_value};
 pub use node::{Access, Node, Operator, Procedure, Statement, Workload};
-pub use show::{Explained, ShownName, explain_single, table_expression, view_text};
+pub use show::{
+    Explained, ShownName, explain_changes, explain_single, table_expression, view_text,
+};

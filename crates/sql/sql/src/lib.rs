@@ -10,6 +10,7 @@ mod blame;
 mod built_in;
 mod casts;
 pub mod catalog;
+mod changing_statement;
 pub mod cursors;
 mod depth;
 mod dumped;
@@ -51,6 +52,7 @@ pub mod window;
 
 pub use casts::variable_casts;
 pub use catalog::{Catalog, Table, View};
+pub use changing_statement::{ChangingStatement, read_changing_statement};
 pub use embedded::{EmbeddedStatement, VariableName};
 pub use enumeration::{EnumType, Types};
 pub use error::{Error, ErrorKind, PostgresError, Result};
@@ -64,7 +66,7 @@ pub use reserved::{is_reserved, needs_quotes};
 pub use routine::{Routines, read_procedures, read_routines, read_signature};
 pub use schema::{IDENTITY, read_definitions, read_schema};
 pub use single::{
-    Action, Call, CallForm, SingleStatement, Surroundings, read_statement, read_type,
+    Action, Call, CallForm, Constants, SingleStatement, Surroundings, read_statement, read_type,
 };
 pub use source::Source;
 pub use types::{Field, Numeric, SqlType};

@@ -65,12 +65,15 @@ pub enum CallForm {
     Rows,
 }
 
+/// Functions without arguments and their values.
+pub type Constants = Arc<[(String, Expr)]>;
+
 /// The names beside those of the catalog that a statement may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     pub routines: &'a [&'a Procedure],
     /// Values of functions without arguments, such as `current_user`.
-    pub constants: &'a Arc<[(String, Expr)]>,
+    pub constants: &'a Constants,
 }
 
 /// Resolves the only statement of `source`: `SELECT`, `VALUES`, `INSERT`, `UPDATE`, `DELETE` or
@@ -98,17 +101,22 @@ pub fn read_statement(
     let reader = Reader { source, catalog, surroundings, statement: &statement, place };
     if types.contains(&SqlType::Unknown) {
         let (_, deduced) = reader.resolve(&types)?;
-        for (variable, sql_type) in deduced {
-            if types[variable] == SqlType::Unknown {
-                types[variable] = sql_type.base();
-            }
-        }
-        for sql_type in types.iter_mut().filter(|one| **one == SqlType::Unknown) {
-            *sql_type = SqlType::Text;
-        }
+        fill(&mut types, deduced);
     }
     let (action, _) = reader.resolve(&types)?;
     Ok(SingleStatement { action, parameters: types })
+}
+
+/// Gives parameters without a type that of their first use.
+pub(crate) fn fill(types: &mut [SqlType], deduced: Deduced) {
+    for (variable, sql_type) in deduced {
+        if types.get(variable) == Some(&SqlType::Unknown) {
+            types[variable] = sql_type.base();
+        }
+    }
+    for sql_type in types.iter_mut().filter(|one| **one == SqlType::Unknown) {
+        *sql_type = SqlType::Text;
+    }
 }
 
 struct Reader<'a> {
@@ -297,9 +305,10 @@ pub fn read_type(source: &Source) -> Result<SqlType> {
     Ok(sql_type)
 }
 
-type Deduced = Vec<(usize, SqlType)>;
+/// Types that uses of variables have given to them.
+pub(crate) type Deduced = Vec<(usize, SqlType)>;
 
-fn variable((at, sql_type): (usize, &SqlType)) -> Variable {
+pub(crate) fn variable((at, sql_type): (usize, &SqlType)) -> Variable {
     Variable {
         name: format!("${}", at + 1),
         sql_type: sql_type.clone(),
@@ -309,7 +318,7 @@ fn variable((at, sql_type): (usize, &SqlType)) -> Variable {
     }
 }
 
-fn place(source: &Source, tokens: &[TokenWithSpan]) -> Span {
+pub(crate) fn place(source: &Source, tokens: &[TokenWithSpan]) -> Span {
     match (tokens.first(), tokens.last()) {
         (Some(first), Some(last)) => Span::new(first.span.start, last.span.end),
         _ => Span::new(source.location(0), source.location(source.text().len())),
@@ -317,7 +326,7 @@ fn place(source: &Source, tokens: &[TokenWithSpan]) -> Span {
 }
 
 /// The largest number of a parameter.
-fn parameters(source: &Source, tokens: &[TokenWithSpan]) -> Result<usize> {
+pub(crate) fn parameters(source: &Source, tokens: &[TokenWithSpan]) -> Result<usize> {
     let mut most = 0;
     for TokenWithSpan { token, span } in tokens {
         let Token::Placeholder(text) = token else { continue };

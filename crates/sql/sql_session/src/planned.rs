@@ -8,7 +8,10 @@ use crate::parse_error::parse_error;
 use interpreter::{Effects, Routine, SingleStatement, Tables};
 use planner::{Knowledge, PlanError};
 use sql::query::Query;
-use sql::{Action, Call, SearchPath, Source, SqlType, Surroundings, read_statement};
+use sql::{
+    Action, Call, Constants, SearchPath, Source, SqlType, Surroundings, read_changing_statement,
+    read_statement,
+};
 
 /// A resolved and planned statement.
 pub(crate) struct Planned {
@@ -21,6 +24,17 @@ pub(crate) enum PlannedAction {
     Call(Call),
     /// `DO`: a routine without a name.
     Block(Box<VersionRoutine>),
+    /// A statement with changes in `WITH`, as a routine without a name.
+    Changes(Box<PlannedChanges>),
+}
+
+/// A statement with changes in `WITH`.
+pub(crate) struct PlannedChanges {
+    pub routine: VersionRoutine,
+    /// The statement behind `WITH`: the rows, and the number of rows, are its ones.
+    pub query: Query,
+    /// The plans, for `EXPLAIN`.
+    pub plans: procedure::node::Procedure,
 }
 
 pub(crate) struct PlannedQuery {
@@ -37,7 +51,7 @@ impl Planned {
     pub fn cost(&self) -> f64 {
         match &self.action {
             PlannedAction::Query(query) => query.cost,
-            PlannedAction::Call(_) | PlannedAction::Block(_) => 0.0,
+            _ => 0.0,
         }
     }
 
@@ -47,6 +61,7 @@ impl Planned {
             PlannedAction::Query(_) => None,
             PlannedAction::Call(call) => Some(&version.routines[call.routine]),
             PlannedAction::Block(routine) => Some(routine),
+            PlannedAction::Changes(changes) => Some(&changes.routine),
         }
     }
 
@@ -56,6 +71,7 @@ impl Planned {
             PlannedAction::Query(query) => check_query(rights, &query.query),
             PlannedAction::Call(call) => check_call(rights, call),
             PlannedAction::Block(routine) => check_body(rights, &routine.signature),
+            PlannedAction::Changes(changes) => check_body(rights, &changes.routine.signature),
         }
     }
 
@@ -63,7 +79,7 @@ impl Planned {
     pub fn effects<'p>(&'p self, version: &'p Version) -> Option<&'p Effects> {
         match &self.action {
             PlannedAction::Query(query) => Some(query.statement.effects()),
-            PlannedAction::Call(_) | PlannedAction::Block(_) => {
+            PlannedAction::Call(_) | PlannedAction::Block(_) | PlannedAction::Changes(_) => {
                 let compiled = self.routine(version).map(|one| one.compiled.as_ref());
                 compiled.and_then(Result::ok).map(Routine::effects)
             }
@@ -132,9 +148,32 @@ pub(crate) fn with_calls(mut planned: Planned, version: &Version) -> Planned {
     planned
 }
 
+/// Plans a statement with changes in `WITH`; `None` if it has none.
+pub(crate) fn plan_changes(
+    version: &Version,
+    (text, path): (&str, &SearchPath),
+    constants: &Constants,
+    types: &[SqlType],
+) -> Result<Option<Planned>, SqlError> {
+    let source = Source::new("statement", text).with_path(path.clone());
+    let source = source.with_types(&version.catalog.types);
+    let (catalog, called) = (&version.catalog, &version.called);
+    let read = read_changing_statement(&source, catalog, called, constants, types);
+    let Some(read) = read.map_err(|error| parse_error(&error, text))? else { return Ok(None) };
+    let (routine, plans) = version.compile_own(read.routine)?;
+    let changes = PlannedChanges { routine, query: read.query, plans };
+    let action = PlannedAction::Changes(Box::new(changes));
+    Ok(Some(Planned { parameters: read.parameters, action }))
+}
+
 /// Whether a statement is a `DO`.
 pub(crate) fn is_block(text: &str) -> bool {
     tokens(text).is_ok_and(|tokens| tokens.first().is_some_and(|first| first.is_word("DO")))
+}
+
+/// Whether a statement begins with `WITH`.
+pub(crate) fn is_with(text: &str) -> bool {
+    tokens(text).is_ok_and(|tokens| tokens.first().is_some_and(|first| first.is_word("WITH")))
 }
 
 /// Compiles the routine of a `DO`.

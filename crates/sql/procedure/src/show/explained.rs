@@ -29,6 +29,13 @@ pub struct Explained {
 }
 
 impl Explained {
+    /// Makes all nodes ones without a number.
+    pub(super) fn forget_numbers(&mut self) {
+        self.number = None;
+        self.inputs.iter_mut().for_each(Self::forget_numbers);
+        self.plans.iter_mut().for_each(|(_, plan)| plan.forget_numbers());
+    }
+
     /// The lines of the text format. `added` returns the text behind a title, and further details.
     pub fn lines(&self, added: &mut dyn FnMut(&Self) -> (String, Vec<String>)) -> Vec<String> {
         let mut lines = Vec::new();

@@ -36,6 +36,31 @@ pub fn explain_single(catalog: &Catalog, statement: &Statement, parameters: usiz
     explain::explained(catalog, &routine_of(parameters), statement)
 }
 
+/// The plan of the last statement of a routine, with those of the others as its sub plans: the
+/// statements of a client's `WITH` that run before it. Their nodes have no numbers.
+pub fn explain_changes(catalog: &Catalog, routine: &crate::node::Procedure) -> Explained {
+    let explained = |statement| {
+        let mut shown = explain::explained(catalog, &routine.routine, statement);
+        shown.forget_numbers();
+        let fields = statement.fields.iter().map(|field| field.sql_type.clone());
+        shown.types = fields.collect();
+        shown.outputs.truncate(shown.types.len());
+        shown
+    };
+    let Some((last, before)) = routine.statements.split_last() else { return Explained::default() };
+    let mut shown = explained(last);
+    let names = routine.routine.statements.iter().map(|one| one.text.strip_prefix("WITH "));
+    let parts = names.zip(before).enumerate().map(|(at, (name, statement))| {
+        let title = match name {
+            Some(name) => format!("CTE {name}"),
+            None => format!("Statement {}", at + 1),
+        };
+        (title, explained(statement))
+    });
+    shown.plans.splice(0..0, parts);
+    shown
+}
+
 /// An expression over a table's columns, as the system catalog prints it.
 pub fn table_expression(table: &Table, expression: &Expr) -> String {
     let columns = table.columns.iter().map(|column| column.name.clone());

@@ -24,6 +24,9 @@ use sqlparser::ast;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 
+/// Before the name of a query of `WITH`, in the text of its statement.
+const WITH: &str = "WITH ";
+
 /// The changes in the `WITH` of a statement, which run before it.
 #[derive(Default)]
 pub(super) struct Changed {
@@ -117,7 +120,7 @@ impl Compiler<'_> {
         self.inlining.writes += usize::from(!own.is_empty());
         changed.tables.extend(own);
         let fields = query.outputs();
-        let number = self.embed("WITH", &[], &[])?;
+        let number = self.embed(&format!("{WITH}{name}"), &[], &[])?;
         let (sql, line) = (Sql { number, query }, self.line(place));
         let mut names = Vec::new();
         let (mut targets, mut arrays, mut values) = (Vec::new(), Vec::new(), Vec::new());

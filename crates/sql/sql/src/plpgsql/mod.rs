@@ -42,14 +42,17 @@ use crate::resolve::names::Names;
 use crate::resolve::scope::Scope;
 use crate::resolve::{Calls, PendingCall, Reference, Resolver};
 use crate::routine::Routines;
+use crate::single::Deduced;
 use crate::source::Source;
 use crate::token::Cursor;
 use crate::types::SqlType;
 pub(crate) use assigned::Assigned;
 pub(crate) use cursors::KnownCursor;
 pub(crate) use inline::Inlining;
+pub(crate) use parts_of_with::has_changes;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum nesting of blocks, loops and branches.
@@ -85,6 +88,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) inlining: Inlining,
     /// The cursors with known columns, by their variables.
     pub(crate) cursors: BTreeMap<usize, KnownCursor>,
+    /// Types that uses have given to parameters without one.
+    pub(crate) deduced: RefCell<Deduced>,
 }
 
 /// Position of a variable, and of a field if the variable is a record.
@@ -172,6 +177,7 @@ impl<'a> Compiler<'a> {
         resolver.routines = self.called.map(Routines::signatures).unwrap_or_default();
         let resolved = resolve(&mut resolver)?;
         self.check_fields(&resolver.references)?;
+        self.deduced.borrow_mut().append(resolver.deduced.get_mut());
         let calls = resolver.calls.map(|calls| calls.pending).unwrap_or_default();
         Ok((resolved, resolver.references, calls))
     }

@@ -15,6 +15,12 @@ pub(super) fn changes_rows(named: &ast::Cte) -> bool {
     matches!(&*named.query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_))
 }
 
+/// Whether the `WITH` of a statement changes rows.
+pub(crate) fn has_changes(statement: &ast::Statement) -> bool {
+    let ast::Statement::Query(query) = statement else { return false };
+    query.with.iter().any(|with| with.cte_tables.iter().any(changes_rows))
+}
+
 /// The uses of a query of `WITH`.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Uses {

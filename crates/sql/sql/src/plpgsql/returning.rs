@@ -2,7 +2,8 @@
 
 use super::Compiler;
 use crate::error::Result;
-use crate::procedure::{Returns, StatementKind};
+use crate::procedure::{Returns, Sql, StatementKind};
+use crate::query::Query;
 use crate::token::name_of;
 use crate::types::{Field, SqlType};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
@@ -119,6 +120,20 @@ impl Compiler<'_> {
                 Err(self.outside(start, what, "name the columns: RETURNS TABLE (name type, ...)"))
             }
         }
+    }
+
+    /// Returns the rows of the statement that a client has sent, or runs it.
+    pub(crate) fn whole_result(&mut self, sql: Sql, place: Span) -> Result<StatementKind> {
+        let fields = sql.query.outputs();
+        if !matches!(sql.query, Query::Select(_)) && fields.is_empty() {
+            return Ok(StatementKind::Sql { sql, into: None });
+        }
+        let column = |(at, field): (usize, &Field)| {
+            self.converted_column(at, &field.sql_type, &field.sql_type, place)
+        };
+        let columns = fields.iter().enumerate().map(column).collect::<Result<_>>()?;
+        self.returns = Returns::Rows(fields);
+        Ok(StatementKind::ReturnQuery(sql, columns))
     }
 
     fn return_query(&mut self, start: Span) -> Result<StatementKind> {

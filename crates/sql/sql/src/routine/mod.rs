@@ -25,6 +25,7 @@ use header::{Header, Language};
 pub(crate) use routines::Callee;
 pub use routines::Routines;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::rc::Rc;
@@ -146,7 +147,7 @@ fn skip_routine(cursor: &mut Cursor<'_>, from: usize, error: Error, findings: &m
     routine_names(&tokens).iter().for_each(|name| findings.mark_damaged(name));
 }
 
-fn compiler<'a>(
+pub(crate) fn compiler<'a>(
     source: &'a Source,
     catalog: &'a Catalog,
     cursor: Cursor<'a>,
@@ -172,6 +173,7 @@ fn compiler<'a>(
         before: Vec::new(),
         inlining: Inlining::default(),
         cursors: BTreeMap::new(),
+        deduced: RefCell::default(),
     }
 }
 

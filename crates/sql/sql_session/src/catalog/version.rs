@@ -274,10 +274,19 @@ impl Version {
         })?;
         let signature = read.into_iter().next();
         let signature = signature.ok_or_else(|| SqlError::internal("a text without a routine"))?;
-        let mut compiled = compile_routine(self.knowledge(), &self.tables, signature.clone())?;
+        self.compile_own(signature).map(|(routine, _)| routine)
+    }
+
+    /// Plans a routine that is no part of the catalog; returns also its plans.
+    pub fn compile_own(
+        &self,
+        signature: Procedure,
+    ) -> Result<(VersionRoutine, procedure::node::Procedure), SqlError> {
+        let planned = plan_routine(self.knowledge(), signature.clone())?;
+        let mut compiled = compile_planned(&planned, &self.tables)?;
         compiled.add_effects(&self.effects_of(compiled.effects().clone().callees()));
         let compiled = Ok(compiled);
-        Ok(VersionRoutine { id: 0, signature, compiled, fails_late: false })
+        Ok((VersionRoutine { id: 0, signature, compiled, fails_late: false }, planned))
     }
 
     /// The effects of routines, and of those that they call.
@@ -375,11 +384,25 @@ fn compile_routine(
     tables: &Tables,
     routine: Procedure,
 ) -> Result<Routine, SqlError> {
+    compile_planned(&plan_routine(knowledge, routine)?, tables)
+}
+
+fn plan_routine(
+    knowledge: Knowledge<'_>,
+    routine: Procedure,
+) -> Result<procedure::node::Procedure, SqlError> {
     let program = Program { catalog: knowledge.catalog.clone(), procedures: vec![routine] };
     let planned = plan_program(&program, knowledge.statistics, knowledge.costs)
         .map_err(|error| SqlError::unsupported(error.to_string()))?;
-    Routine::compile(&planned.procedures[0], tables)
-        .map_err(|error| SqlError::unsupported(error.to_string()))
+    let planned = planned.procedures.into_iter().next();
+    planned.ok_or_else(|| SqlError::internal("a program without its routine").into())
+}
+
+fn compile_planned(
+    planned: &procedure::node::Procedure,
+    tables: &Tables,
+) -> Result<Routine, SqlError> {
+    Routine::compile(planned, tables).map_err(|error| SqlError::unsupported(error.to_string()))
 }
 
 /// Costs of verbs: in memory of this process a round trip is a cache miss or two.

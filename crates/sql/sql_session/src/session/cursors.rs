@@ -42,6 +42,11 @@ impl<H: Host> SqlSession<H> {
             error.position = error.position.map(|position| position + shift);
             error
         })?;
+        if prepared.has_changes() {
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            let hint = "Run the statement, and declare a cursor for its rows in a table.";
+            return Err(SqlError::unsupported(message).hint(hint));
+        }
         let (rows, open) = self.open_query(&prepared, FIRST_ROWS).await?;
         if let Some(block) = &mut self.block {
             block.cursors.insert(name.to_owned(), Cursor { prepared, rows, at: 0, open });

@@ -7,7 +7,9 @@ use crate::command::{AdvisoryCall, Argument, Command, SleepTime, parse};
 use crate::error::SqlError;
 use crate::oid;
 use crate::outcome::ColumnDescription;
-use crate::planned::{Planned, PlannedAction, is_block, plan_block, plan_text, with_calls};
+use crate::planned::{
+    Planned, PlannedAction, is_block, is_with, plan_block, plan_changes, plan_text, with_calls,
+};
 use sql::expression::{Expr, ExprKind};
 use sql::namespace::own_name;
 use sql::procedure::{ParameterMode, Procedure, Returns};
@@ -133,6 +135,13 @@ impl Prepared {
     /// The columns of its rows; `None` if it returns no rows.
     pub fn columns(&self) -> Option<&[ColumnDescription]> {
         self.inner.columns.as_deref()
+    }
+
+    /// Whether it has changes in `WITH`.
+    pub(crate) fn has_changes(&self) -> bool {
+        let plans = self.inner.plans.lock().expect(HOLDERS);
+        let exact = plans.as_ref().map(|(_, plans)| &plans.exact);
+        exact.is_some_and(|exact| matches!(exact.action, PlannedAction::Changes(_)))
     }
 
     /// Prepares a statement for a version of the catalog.
@@ -407,8 +416,13 @@ fn plan(
     if is_block(text) {
         return plan_block(version, text, &path);
     }
-    let routines = version.signatures();
     let constants = &identity.constants_in(version);
+    if is_with(text)
+        && let Some(planned) = plan_changes(version, (text, &path), constants, declared)?
+    {
+        return Ok(planned);
+    }
+    let routines = version.signatures();
     let surroundings = Surroundings { routines: &routines, constants };
     let text = (text, &path);
     let planned = plan_text(version.knowledge(), &version.tables, surroundings, text, declared)?;
@@ -445,14 +459,17 @@ fn shown_columns(name: &str) -> Vec<ColumnDescription> {
 /// The columns of a statement's rows; `None` if it returns none.
 fn planned_columns(planned: &Planned, version: &Version) -> Option<Vec<ColumnDescription>> {
     match &planned.action {
-        PlannedAction::Query(query) => {
-            let columns = columns(&query.query, version);
-            let has_rows = matches!(query.query, Query::Select(_)) || !columns.is_empty();
-            has_rows.then_some(columns)
-        }
+        PlannedAction::Query(query) => rows_of(&query.query, version),
         PlannedAction::Block(_) => None,
+        PlannedAction::Changes(changes) => rows_of(&changes.query, version),
         PlannedAction::Call(call) => call_columns(call, &version.routines[call.routine].signature),
     }
+}
+
+fn rows_of(query: &Query, version: &Version) -> Option<Vec<ColumnDescription>> {
+    let columns = columns(query, version);
+    let has_rows = matches!(query, Query::Select(_)) || !columns.is_empty();
+    has_rows.then_some(columns)
 }
 
 /// The columns of a call's rows.

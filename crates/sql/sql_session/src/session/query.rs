@@ -491,16 +491,23 @@ impl<H: Host> SqlSession<H> {
                 return Ok((count, ran));
             }
             PlannedAction::Call(call) => &call.arguments,
-            PlannedAction::Block(_) => &[],
+            PlannedAction::Block(_) | PlannedAction::Changes(_) => &[],
         };
         let Some(routine) = routine else { return Err(SqlError::internal("no routine").into()) };
         let routine = routine.as_ref().map_err(Clone::clone)?;
-        let arguments = runner.evaluate(transaction.env(), given, parameters);
+        let arguments = match &planned.action {
+            PlannedAction::Changes(_) => Ok(parameters.to_vec()),
+            _ => runner.evaluate(transaction.env(), given, parameters),
+        };
         let arguments = arguments.map_err(|error| SqlError::from(*error))?;
         let called = runner.call(&mut transaction, tables, routine, &arguments, rows).await;
         self.note_raised();
         called?;
-        Ok((self.rows.len() as u64, None))
+        let count = match &planned.action {
+            PlannedAction::Changes(_) => self.runner.processed(),
+            _ => self.rows.len() as u64,
+        };
+        Ok((count, None))
     }
 
     /// The result of a statement that has run.
@@ -514,17 +521,22 @@ impl<H: Host> SqlSession<H> {
             }
             PlannedAction::Call(_) => format!("SELECT {count}"),
             PlannedAction::Block(_) => "DO".to_owned(),
-            PlannedAction::Query(query) => match &query.query {
-                Query::Select(_) => format!("SELECT {count}"),
-                Query::Insert(_) => format!("INSERT 0 {count}"),
-                Query::Update(_) => format!("UPDATE {count}"),
-                Query::Delete(_) => format!("DELETE {count}"),
-            },
+            PlannedAction::Query(query) => tag_of(&query.query, count),
+            PlannedAction::Changes(changes) => tag_of(&changes.query, count),
         };
         match prepared.columns() {
             Some(columns) => Outcome::Rows { rows: taken(&mut self.rows, columns.len()), tag },
             None => Outcome::Done { tag },
         }
+    }
+}
+
+fn tag_of(query: &Query, count: u64) -> String {
+    match query {
+        Query::Select(_) => format!("SELECT {count}"),
+        Query::Insert(_) => format!("INSERT 0 {count}"),
+        Query::Update(_) => format!("UPDATE {count}"),
+        Query::Delete(_) => format!("DELETE {count}"),
     }
 }
 
@@ -587,13 +599,19 @@ fn read_only(planned: &Planned) -> SqlError {
     let command = match &planned.action {
         PlannedAction::Call(_) => "CALL",
         PlannedAction::Block(_) => "DO",
-        PlannedAction::Query(query) => match &query.query {
-            Query::Select(_) => "SELECT FOR UPDATE",
-            Query::Insert(_) => "INSERT",
-            Query::Update(_) => "UPDATE",
-            Query::Delete(_) => "DELETE",
-        },
+        PlannedAction::Query(query) => command_of(&query.query, "SELECT FOR UPDATE"),
+        PlannedAction::Changes(changes) => command_of(&changes.query, "SELECT"),
     };
     let message = format!("cannot execute {command} in a read-only transaction");
     SqlError::new("25006", message)
+}
+
+/// The command of a statement that changes or locks rows.
+fn command_of(query: &Query, select: &'static str) -> &'static str {
+    match query {
+        Query::Select(_) => select,
+        Query::Insert(_) => "INSERT",
+        Query::Update(_) => "UPDATE",
+        Query::Delete(_) => "DELETE",
+    }
 }

@@ -100,6 +100,17 @@ fn changes_are_explained_and_made() {
 }
 
 #[test]
+fn the_plans_of_changes_in_with_are_shown() {
+    let mut client = filled();
+    let text = "WITH moved AS (DELETE FROM orders WHERE id = 7 RETURNING id, amount) INSERT INTO customer (id, town) SELECT m.id + 100000, m.amount FROM moved m";
+    let plan = client.run(&format!("EXPLAIN (COSTS off) {text}"));
+    let lines: Vec<&str> = plan.lines().map(str::trim).collect();
+    let at = |line: &str| lines.iter().position(|one| one.ends_with(line));
+    let found = ["Insert on customer", "CTE moved", "Delete on orders"].map(at);
+    assert!(found[0] == Some(0) && found[1] < found[2] && found[1].is_some(), "{plan}");
+}
+
+#[test]
 fn costs_grow_from_the_inputs_to_the_root() {
     let mut client = filled();
     let told = client.run(

@@ -22,7 +22,7 @@ use crate::planned::{Planned, PlannedAction};
 use fabric::{Counts, Env};
 use interpreter::Meter;
 use planner::{NodeCost, node_costs};
-use procedure::{Explained, explain_single};
+use procedure::{Explained, explain_changes, explain_single};
 use sql::SqlType;
 use sql::namespace::without_schemas;
 use sql_value::Value;
@@ -118,7 +118,7 @@ impl<H: Host> SqlSession<H> {
         let plan = tree(&planned, &version);
         let costs = match &planned.action {
             PlannedAction::Query(query) => node_costs(version.knowledge(), &query.plan),
-            PlannedAction::Call(_) | PlannedAction::Block(_) => Vec::new(),
+            _ => Vec::new(),
         };
         let (meters, measured) = match options.analyze {
             false => (None, Measured::default()),
@@ -163,6 +163,7 @@ fn tree(planned: &Planned, version: &Version) -> Explained {
             plan.outputs.truncate(plan.types.len());
             plan
         }
+        PlannedAction::Changes(changes) => explain_changes(&version.catalog, &changes.plans),
         PlannedAction::Call(_) | PlannedAction::Block(_) => {
             let routine = planned.routine(version);
             let name = routine.map(|one| one.signature.name.clone()).unwrap_or_default();

@@ -395,7 +395,7 @@ fn plan_routine(
     let planned = plan_program(&program, knowledge.statistics, knowledge.costs)
         .map_err(|error| SqlError::unsupported(error.to_string()))?;
     let planned = planned.procedures.into_iter().next();
-    planned.ok_or_else(|| SqlError::internal("a program without its routine").into())
+    planned.ok_or_else(|| SqlError::internal("a program without its routine"))
 }
 
 fn compile_planned(

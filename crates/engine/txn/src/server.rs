@@ -332,7 +332,7 @@ mod tests {
     use super::*;
     use fabric::run_now;
     use layout::NodeId;
-    use memory::catalog::ABSENT;
+    use memory::catalog::{ABSENT, Change};
     use sim::{Fault, PlannedFault, SimConfig, When, World};
 
     #[test]
@@ -389,7 +389,8 @@ mod tests {
         let client = world.endpoint(world.compute_node(0));
         for name in ["t", "index"] {
             let put = memory::catalog::put(&client, NodeId(0), name, ABSENT, b"defined");
-            world.block_on(&client, put).expect("the server answers");
+            let put = world.block_on(&client, put).expect("the server answers");
+            assert_eq!(put, Change::Done);
         }
         let state = before.save_catalog();
         let after = ServiceCounts::returned(region, bytes);

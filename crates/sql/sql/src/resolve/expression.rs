@@ -296,6 +296,9 @@ impl Resolver<'_> {
         negated: bool,
         span: Span,
     ) -> Result<Expr> {
+        if let Some(row) = self.written_row(operand) {
+            return self.row_in_query(scope, (row, operand.span()), query, negated, span);
+        }
         let resolved = self.expr(scope, operand)?;
         let query = self.select(Some(scope), query)?;
         let fields = query.fields();

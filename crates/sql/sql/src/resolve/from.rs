@@ -419,7 +419,14 @@ impl Resolver<'_> {
                     columns.len(),
                     alias.columns.len()
                 );
-                return Err(self.error(span, ErrorKind::Name, sentence));
+                let message = format!(
+                    "table \"{}\" has {} columns available but {} columns specified",
+                    ident_name(&alias.name),
+                    columns.len(),
+                    alias.columns.len()
+                );
+                let error = self.error(span, ErrorKind::Name, sentence);
+                return Err(error.in_postgres("42P10", message));
             }
             for (column, named) in columns.iter_mut().zip(&alias.columns) {
                 self.check_column_type(&kind, column, named, span)?;

@@ -27,6 +27,7 @@ mod own_call;
 mod recursive;
 mod row_call;
 mod row_comparison;
+mod row_in_query;
 pub(crate) mod scope;
 mod select;
 mod set;
@@ -83,6 +84,8 @@ pub(crate) struct Resolver<'a> {
     depth: u32,
     /// The calls of the catalog's routines; `None` where they are not known.
     pub(crate) calls: Option<Calls<'a>>,
+    /// The places of rows before `IN` in conditions that may be false in place of null.
+    conjuncts: Vec<Span>,
     /// Number of recursive queries so far.
     recursions: usize,
     /// The routines of the catalog, by position.
@@ -132,6 +135,7 @@ impl<'a> Resolver<'a> {
             windows: WindowPlace::Refused("here"),
             depth: 0,
             calls: None,
+            conjuncts: Vec::new(),
             recursions: 0,
             routines: Vec::new(),
         }

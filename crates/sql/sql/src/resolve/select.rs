@@ -287,6 +287,7 @@ impl Resolver<'_> {
         let Some(node) = node else {
             return Ok(None);
         };
+        self.note_conjuncts(node);
         let windows = WindowPlace::Refused(no_aggregates.unwrap_or("in HAVING"));
         let condition = self.with_windows(windows, |resolver| {
             resolver.with_aggregates(no_aggregates, |resolver| resolver.expr(scope, node))

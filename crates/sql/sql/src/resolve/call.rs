@@ -29,6 +29,9 @@ impl Resolver<'_> {
         if let Some(routine) = self.own_routine(&function.name) {
             return self.own_call(scope, function, routine, span);
         }
+        if let Some(name) = self.name_in_schema(&function.name) {
+            return Err(self.unknown_call(scope, &name, &function.args, span)?);
+        }
         let name = self.function_name(&function.name, span)?;
         if let Some(constant) = self.names.constant(&name).filter(|_| has_no_argument(function)) {
             return Ok(constant.clone());
@@ -74,6 +77,14 @@ impl Resolver<'_> {
         }
         let nodes = self.plain_arguments(&name, &function.args, span)?;
         self.call_named(scope, &name, &nodes, span)
+    }
+
+    /// The name of a function in a schema that users create functions in, with the schema.
+    fn name_in_schema(&self, name: &ast::ObjectName) -> Option<String> {
+        let parts: Vec<String> = object_parts(name)?.into_iter().map(ident_name).collect();
+        let [schema, _] = &parts[..] else { return None };
+        let is_known = self.names.has_own_plans && self.catalog.schemas.find(schema).is_some();
+        (is_known && schema != "pg_catalog").then(|| parts.join("."))
     }
 
     /// The name of a function in lower case; the schema `pg_catalog` may precede it.

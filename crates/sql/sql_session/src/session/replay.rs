@@ -35,8 +35,9 @@ use txn::Isolation;
 const STATEMENTS_MAX: usize = 1_000;
 /// Maximum number of parameters that a block remembers.
 const PARAMETERS_MAX: usize = 100_000;
-/// No repetition starts later than 30 s after the last immediate one has failed. Their number has no
-/// bound: one that meets the latch of a process without a processor fails at once, however often.
+/// No repetition starts later than 30 s after the last immediate one has failed. Their number has
+/// no bound: one that meets the latch of a process without a processor fails at once, however
+/// often.
 pub(crate) const RETRIES: Retries =
     Retries { count_max: u32::MAX, within_ns: None, patience_ns: 30_000_000_000 };
 

@@ -596,7 +596,7 @@ pub fn loss(cluster: &ClusterFile) -> Option<String> {
     Some(format!("memory server {number} has ended without writing its data, which is lost"))
 }
 
-/// What the memory servers of this host, which have replicas and have ended, will find.
+/// The findings of the memory servers of this host, which have replicas and have ended.
 fn findings(cluster: &ClusterFile) -> Result<Vec<Option<Found>>> {
     let numbered = (0_u16..).zip(&cluster.memory);
     let found = numbered.map(|(number, server)| {

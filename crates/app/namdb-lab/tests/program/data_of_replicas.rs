@@ -6,6 +6,7 @@ use super::cluster::Cluster;
 use super::counter::Counted;
 use super::data::{Data, ROWS, down, end_all, fail_under_load, is_empty, up};
 use super::replicas::Load;
+use super::server::Server;
 use super::support::{is_running, namdb, text};
 use membership::ClusterFile;
 use namdb_program::servers::left_locks::LeftLocks;
@@ -37,9 +38,14 @@ fn start_again(cluster: &Cluster) {
                 begun.elapsed().as_secs_f64()
             );
         }
-        let logs = (0..3).map(|number| cluster.log(number)).collect::<String>();
-        assert!(begun.elapsed() < FILLED, "{status:#}{logs}");
+        assert!(begun.elapsed() < FILLED, "{status:#}{}", logs(cluster));
     }
+}
+
+/// The logs of all memory servers.
+fn logs(cluster: &Cluster) -> String {
+    let logs = (0..).map(|number| cluster.directory.join(format!("log/memory-{number}.log")));
+    logs.map_while(|log| std::fs::read_to_string(log).ok()).collect()
 }
 
 /// The processes of memory servers, as long as all run.
@@ -77,7 +83,7 @@ fn refuses(cluster: &Cluster, part: &str) {
 /// All end at one moment, under load: nobody has gone on without the others.
 #[test]
 fn replicas_are_there_after_the_power_has_failed() {
-    for options in [OPTIONS, OPTIONS_OF_3] {
+    for options in [OPTIONS_OF_2, OPTIONS, OPTIONS_OF_3] {
         let data = Data::new("power-replicas-data");
         let cluster = data.cluster_with("power-replicas", options);
         let counted = Counted::rows(ROWS);
@@ -147,6 +153,77 @@ fn all_orders_of_ends_lose_nothing() {
             let is_empty = cluster.log(number).contains("begins with empty memory");
             assert_eq!(is_empty, number == order[0], "{number} of {order:?}");
         }
+        load = left.come_back(&cluster);
+        load.check(&cluster);
+    }
+    no_locks_are_left(&cluster);
+}
+
+/// With two servers each of them has everything, until the other one goes on without it.
+#[test]
+fn of_two_servers_the_one_that_went_on_counts() {
+    let data = Data::new("two-data");
+    let cluster = data.cluster_with("two", OPTIONS_OF_2);
+    let mut load = Load::new(&cluster);
+    for (first, signal) in
+        [(0, Signal::TERM), (1, Signal::TERM), (0, Signal::KILL), (1, Signal::KILL)]
+    {
+        let other = cluster.memory_server(1 - first);
+        load.run(cluster.memory_server(first), signal);
+        let left = load.leave();
+        end(other, Signal::TERM);
+        namdb(&format!("cluster down --file {}", cluster.file.display()));
+        start_again(&cluster);
+        assert!(cluster.log(first).contains("begins with empty memory"), "{}", logs(&cluster));
+        load = left.come_back(&cluster);
+        load.check(&cluster);
+    }
+    no_locks_are_left(&cluster);
+}
+
+/// Nobody has promoted replicas yet of what a server had that was killed.
+#[test]
+fn the_others_end_at_the_moment_at_which_one_is_killed() {
+    let data = Data::new("moment-data");
+    let cluster = data.cluster_with("moment", OPTIONS);
+    let mut load = Load::new(&cluster);
+    for (number, after_ms) in [(0, 0), (1, 2), (0, 10), (2, 50)] {
+        load.run_hurt("nothing", || ());
+        let (left, mut servers) = (load.leave(), processes(&cluster).to_vec());
+        kill_process(servers.remove(number), Signal::KILL).expect("it runs");
+        std::thread::sleep(Duration::from_millis(after_ms));
+        end_all(&servers);
+        namdb(&format!("cluster down --file {}", cluster.file.display()));
+        start_again(&cluster);
+        load = left.come_back(&cluster);
+        load.check(&cluster);
+    }
+    no_locks_are_left(&cluster);
+}
+
+/// The memory of a server that is being filled when all end does not count.
+#[test]
+fn all_end_while_a_server_is_being_filled() {
+    let data = Data::new("in-fill-data");
+    let cluster = data.cluster_with("in-fill", OPTIONS);
+    let mut load = Load::new(&cluster);
+    for after_ms in [0, 4, 16, 64] {
+        let others = [0, 2].map(|number| cluster.memory_server(number));
+        load.run(cluster.memory_server(1), Signal::KILL);
+        let left = load.leave();
+        let arguments = format!("memory-server --number 1 --cluster {}", cluster.file.display());
+        let mut filled = Server::start(&arguments, &data.0.join("log"));
+        let begun = Instant::now();
+        while !cluster.log(0).contains("memory server 1 is being filled") {
+            assert!(begun.elapsed() < PATIENCE, "{}{}", cluster.log(0), filled.log());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(after_ms));
+        filled.signal(Signal::TERM);
+        end_all(&others);
+        filled.ended();
+        namdb(&format!("cluster down --file {}", cluster.file.display()));
+        start_again(&cluster);
         load = left.come_back(&cluster);
         load.check(&cluster);
     }

@@ -21,6 +21,7 @@ mod mutation;
 mod nightly;
 mod peers_durable;
 mod process;
+mod refill;
 mod release;
 mod setup;
 mod soft_roce;
@@ -71,6 +72,8 @@ enum Task {
     Reach(mutation::Options),
     /// Kill a process that commits, again and again, and check what the next opening finds
     KillTest(kill_test::Options),
+    /// Kill a memory server with replicas, and measure until it has its data again
+    Refill(refill::Options),
     /// Measure durable updates of namdb beside RocksDB, redb and SQLite, on one disk
     PeersDurable(peers_durable::Options),
     /// Run our programs over real RDMA verbs in virtual machines that have a Soft-RoCE device
@@ -108,6 +111,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Mutate(options) => mutation::run(&root, "mutate", options),
         Task::Reach(options) => mutation::run(&root, "reach", options),
         Task::KillTest(options) => kill_test::run(&root, options),
+        Task::Refill(options) => refill::run(&root, options),
         Task::PeersDurable(options) => peers_durable::run(&root, options),
         Task::SoftRoce(options) => soft_roce::run(&root, options).map(drop),
         Task::Hosts(options) => hosts::run(&root, options).map(drop),

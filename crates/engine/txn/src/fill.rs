@@ -29,7 +29,9 @@ use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
 use memory::catalog::copy_shard;
 use memory::extent::listed_end;
 use memory::fence::rest;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::task::Poll;
 
 /// Words that are compared at once while nothing else happens.
 const LAST_WORDS: u32 = 32 * 1024;
@@ -46,7 +48,9 @@ const SHARD_ATTEMPTS_MAX: u32 = 1_000;
 pub struct Pace {
     /// Words that are compared and copied at once.
     pub words: u32,
-    /// Pause after each time.
+    /// Number of such pieces that are under way at a time.
+    pub pieces: u32,
+    /// Pause after each piece.
     pub pause_ns: u64,
     /// The copy is given up then.
     pub deadline_ns: u64,
@@ -76,9 +80,9 @@ impl CopyCounts {
         self.compared.load(Relaxed) == 0
     }
 
-    fn note(&self, copied: Copied) {
-        self.compared.store(copied.compared, Relaxed);
-        self.written.store(copied.written, Relaxed);
+    fn note(&self, compared: u64, written: u64) {
+        self.compared.fetch_add(compared, Relaxed);
+        self.written.fetch_add(written, Relaxed);
     }
 }
 
@@ -141,7 +145,7 @@ impl<E: Env> Database<E> {
     /// If a memory server does not answer.
     pub async fn equalise(&self, node: NodeId) -> Result<Copied, FillError> {
         let (mut copied, counts) = (Copied::default(), CopyCounts::default());
-        let pace = Pace { words: LAST_WORDS, pause_ns: 0, deadline_ns: u64::MAX };
+        let pace = Pace { words: LAST_WORDS, pieces: 1, pause_ns: 0, deadline_ns: u64::MAX };
         for (region, replica) in self.env.unfilled(node) {
             if self.env.is_closed(region) || self.env.node_of(region) == node {
                 continue;
@@ -168,7 +172,7 @@ impl<E: Env> Database<E> {
         if self.env.mutant(Mutant::FillSkipLastCopy) {
             return Ok(copied);
         }
-        let pace = Pace { words: LAST_WORDS, pause_ns: 0, deadline_ns };
+        let pace = Pace { words: LAST_WORDS, pieces: 1, pause_ns: 0, deadline_ns };
         let counts = CopyCounts::default();
         for _ in 0..PASSES_MAX {
             for &regions in &regions {
@@ -229,19 +233,46 @@ impl<E: Env> Database<E> {
     /// behind it is zero.
     async fn copy_region(
         &self,
-        (region, replica): (RegionId, RegionId),
+        regions: (RegionId, RegionId),
         (pace, counts): (Pace, &CopyCounts),
         copied: &mut Copied,
     ) -> Result<(), FillError> {
-        let end = listed_end(&self.env, region).await? / WORD_BYTES;
-        let mut batch = Batch::new();
-        let mut at = 0;
-        while at < end {
+        let end = listed_end(&self.env, regions.0).await? / WORD_BYTES;
+        let pieces = Pieces { next: AtomicU64::new(0), end, has_failed: AtomicBool::new(false) };
+        let copies = (0..pace.pieces.max(1)).map(|_| async {
+            let copied = self.copy_pieces(regions, (pace, counts), &pieces).await;
+            if copied.is_err() {
+                pieces.has_failed.store(true, Relaxed);
+            }
+            copied
+        });
+        // All have ended when one has failed, so nothing is on its way to the server any more.
+        let mut outcome = Ok(());
+        for one in all_of(copies).await {
+            match one {
+                Ok(one) => {
+                    copied.compared += one.compared;
+                    copied.written += one.written;
+                }
+                Err(error) => outcome = Err(error),
+            }
+        }
+        outcome
+    }
+
+    /// Copies one piece after the other, until none is left.
+    async fn copy_pieces(
+        &self,
+        (region, replica): (RegionId, RegionId),
+        (pace, counts): (Pace, &CopyCounts),
+        pieces: &Pieces,
+    ) -> Result<Copied, FillError> {
+        let (mut copied, mut batch) = (Copied::default(), Batch::new());
+        while let Some((at, words)) = pieces.take(pace.words.max(1)) {
             self.check_time(pace.deadline_ns)?;
-            let words = u64::from(pace.words.max(1)).min(end - at) as u32;
             let [source, target];
             (batch, [source, target]) = self.read_both(batch, (region, replica), at, words).await?;
-            copied.compared += u64::from(words);
+            let mut written = 0;
             if let Some((first, count)) = differing(&batch, source, target) {
                 let changed = batch.words(source)[first..first + count].to_vec();
                 batch.reset();
@@ -249,15 +280,16 @@ impl<E: Env> Database<E> {
                 let to = GlobalPtr::new(replica, (at + first as u64) * WORD_BYTES);
                 batch.write(to, changed);
                 batch = self.env.execute(batch).await?;
-                copied.written += count as u64;
+                written = count as u64;
             }
-            at += u64::from(words);
-            counts.note(*copied);
+            copied.compared += u64::from(words);
+            copied.written += written;
+            counts.note(u64::from(words), written);
             if pace.pause_ns > 0 {
                 self.env.sleep_ns(pace.pause_ns).await;
             }
         }
-        Ok(())
+        Ok(copied)
     }
 
     fn check_time(&self, deadline_ns: u64) -> Result<(), FillError> {
@@ -278,6 +310,42 @@ impl<E: Env> Database<E> {
     }
 }
 
+/// The pieces of a region that are not copied yet.
+struct Pieces {
+    /// The first word of the next one.
+    next: AtomicU64,
+    end: u64,
+    has_failed: AtomicBool,
+}
+
+impl Pieces {
+    /// The first word of a piece, and the number of its words; `None` if none is left.
+    fn take(&self, words: u32) -> Option<(u64, u32)> {
+        let at = self.next.fetch_add(u64::from(words), Relaxed);
+        let is_there = at < self.end && !self.has_failed.load(Relaxed);
+        is_there.then(|| (at, u64::from(words).min(self.end - at) as u32))
+    }
+}
+
+/// Runs futures side by side until all have ended.
+async fn all_of<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
+    poll_fn(|context| {
+        let mut is_over = true;
+        for (future, output) in &mut running {
+            if output.is_none()
+                && let Poll::Ready(ready) = future.as_mut().poll(context)
+            {
+                *output = Some(ready);
+            }
+            is_over &= output.is_some();
+        }
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    running.into_iter().filter_map(|(_, output)| output).collect()
+}
+
 /// The first word that differs, and the number of words up to the last one.
 fn differing(batch: &Batch, source: Span, target: Span) -> Option<(usize, usize)> {
     let (source, target) = (batch.words(source), batch.words(target));
@@ -290,6 +358,8 @@ fn differing(batch: &Batch, source: Span, target: Span) -> Option<(usize, usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
 
     #[test]
     fn words_from_the_first_to_the_last_that_differs_are_copied() {
@@ -298,5 +368,35 @@ mod tests {
             [[1, 2, 3, 4, 5], [1, 0, 3, 0, 5]].map(|words: [u64; 5]| batch.put(&words));
         assert_eq!(differing(&batch, source, target), Some((1, 3)));
         assert_eq!(differing(&batch, source, source), None);
+    }
+
+    fn until_ready<T>(future: impl Future<Output = T>) -> T {
+        let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
+        loop {
+            if let Poll::Ready(ready) = future.as_mut().poll(&mut context) {
+                return ready;
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_are_taken_once_until_one_has_failed() {
+        let pieces =
+            Pieces { next: AtomicU64::new(0), end: 10, has_failed: AtomicBool::new(false) };
+        assert_eq!(
+            [4, 4, 4, 4].map(|words| pieces.take(words)),
+            [Some((0, 4)), Some((4, 4)), Some((8, 2)), None]
+        );
+        let pieces = Pieces { next: AtomicU64::new(0), end: 10, has_failed: AtomicBool::new(true) };
+        assert_eq!(pieces.take(4), None);
+        let mut polls = [3, 1, 2];
+        let futures = polls.iter_mut().map(|left| {
+            poll_fn(move |context| {
+                *left -= 1;
+                context.waker().wake_by_ref();
+                if *left == 0 { Poll::Ready(*left) } else { Poll::Pending }
+            })
+        });
+        assert_eq!(until_ready(all_of(futures)), [0; 3]);
     }
 }

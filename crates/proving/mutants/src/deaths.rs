@@ -181,7 +181,7 @@ impl Scene {
                 self.world.register(node, id, service);
             }
             let (words, pause_ns) = (64 << dice.below(8), 1 << dice.below(12));
-            let pace = Pace { words, pause_ns, deadline_ns: u64::MAX };
+            let pace = Pace { words, pieces: 1, pause_ns, deadline_ns: u64::MAX };
             let filler = self.database.elsewhere(self.admin.clone().into_dyn());
             let copied = self
                 .world

@@ -45,8 +45,9 @@ const LAST_COPY_NS_MAX: u64 = 30_000_000_000;
 /// Time in which the returned server must be reached, and between two attempts.
 const CONNECT_NS_MAX: u64 = 5_000_000_000;
 const CONNECT_NS: u64 = 10_000_000;
-/// 256 KiB are compared at once. The pause leaves most of the servers' time to transactions.
-const PACE: Pace = Pace { words: 32 * 1024, pause_ns: 2_000_000, deadline_ns: u64::MAX };
+/// Four pieces of 256 KiB are compared at once, so that the answers of busy servers, which come
+/// late, do not make the copy slow. The pause leaves most of the servers' time to transactions.
+const PACE: Pace = Pace { words: 32 * 1024, pieces: 4, pause_ns: 8_000_000, deadline_ns: u64::MAX };
 /// Most copies of everything before the database stands still, and the share of words that may
 /// differ in the last of them.
 const COPIES_MAX: u32 = 3;

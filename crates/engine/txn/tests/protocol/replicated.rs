@@ -137,7 +137,7 @@ fn take_back(cluster: &Cluster, node: NodeId) {
 fn return_server(cluster: &Cluster, node: NodeId) {
     take_back(cluster, node);
     let Cluster { database, .. } = cluster;
-    let pace = Pace { words: 512, pause_ns: 1_000, deadline_ns: u64::MAX };
+    let pace = Pace { words: 512, pieces: 3, pause_ns: 1_000, deadline_ns: u64::MAX };
     let counts = CopyCounts::default();
     let copied = cluster.admin(database.copy_to(node, pace, &counts)).expect("all servers live");
     assert!(copied.written > 0 && copied.compared >= copied.written);

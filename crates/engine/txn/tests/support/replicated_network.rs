@@ -23,7 +23,7 @@ const SERVER_CALLERS: u64 = 100;
 /// The identity of the first memory server that returns.
 const RETURNED: u64 = 1000;
 /// How fast regions are copied while lanes run.
-const PACE: Pace = Pace { words: 8192, pause_ns: 100_000, deadline_ns: u64::MAX };
+const PACE: Pace = Pace { words: 8192, pieces: 2, pause_ns: 100_000, deadline_ns: u64::MAX };
 /// Longest time until no lock of a closed region is held.
 const DRAIN_NS_MAX: u64 = 20_000_000_000;
 

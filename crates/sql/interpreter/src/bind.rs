@@ -24,8 +24,10 @@ pub(crate) struct BoundTable {
     /// The name of the SQL schema that it is in.
     pub namespace: String,
     pub schema: Arc<Schema>,
-    /// The columns that are visible to SQL.
+    /// The columns that are visible to SQL, and behind them the hidden ones of `computed`.
     pub columns: Vec<BoundColumn>,
+    /// The values of hidden columns.
+    pub computed: Vec<Computed>,
     pub key_name: String,
     /// The columns of the primary key; empty if that is hidden.
     pub key_columns: Vec<usize>,
@@ -46,6 +48,15 @@ pub(crate) struct BoundTable {
     pub references: Vec<Reference>,
     /// Foreign keys of other tables that reference this one.
     pub referrers: Vec<Referrer>,
+}
+
+/// A hidden column with the value of an expression over the row.
+#[derive(Debug)]
+pub(crate) struct Computed {
+    pub column: usize,
+    pub value: Formula,
+    /// The columns that it depends on.
+    pub inputs: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +106,19 @@ pub(crate) enum BoundAction {
     Cascade(Vec<Formula>),
     /// The columns that get other values; `None` is null.
     Set(Vec<(usize, Option<Formula>)>),
+}
+
+impl BoundTable {
+    /// The columns that are visible to SQL.
+    pub fn visible(&self) -> &[BoundColumn] {
+        &self.columns[..self.columns.len() - self.computed.len()]
+    }
+
+    /// The hidden columns whose values depend on some of these.
+    pub fn computed_from<'t>(&'t self, columns: &'t [usize]) -> impl Iterator<Item = usize> + 't {
+        let depends = |value: &&Computed| value.inputs.iter().any(|at| columns.contains(at));
+        self.computed.iter().filter(depends).map(|value| value.column)
+    }
 }
 
 impl Referrer {
@@ -195,6 +219,21 @@ fn large_keys(table: &Table) -> Vec<LargeKey> {
         .collect()
 }
 
+/// The expressions of a table's hidden columns.
+fn computed(table: &Table) -> Vec<Computed> {
+    let first = table.visible().len();
+    let of = |(at, value): (usize, &Expr)| {
+        let mut inputs = Vec::new();
+        value.visit(&mut |part| {
+            if let ExprKind::Column(column) = &part.kind {
+                inputs.push(column.column);
+            }
+        });
+        Computed { column: first + at, value: Formula::compile(value), inputs }
+    };
+    table.computed.iter().enumerate().map(of).collect()
+}
+
 fn bind_table<E: Env>(
     database: &Database<E>,
     table: &Table,
@@ -208,10 +247,13 @@ fn bind_table<E: Env>(
         return Err(OpenError::Different { table: table.name.clone() });
     }
     let mut columns = Vec::with_capacity(table.columns.len());
-    for (at, (field, column)) in table.fields().into_iter().zip(&table.columns).enumerate() {
+    for (at, (field, column)) in table.all_fields().into_iter().zip(&table.columns).enumerate() {
         let name = field.name.clone();
         let bound = BoundColumn::new(field, column.nullable, &schema, at);
         let mut bound = bound.ok_or_else(|| missing(format!("column {name} of a known type")))?;
+        if table.expression(at).is_some() {
+            bound.name = procedure::index_part(table, at);
+        }
         bound.digests = table.digest(at).map(|digest| Digests {
             at: digest.at,
             bytes: digest.bytes,
@@ -244,6 +286,7 @@ fn bind_table<E: Env>(
         named: database.named_by_ranges(ScanSource::Table(id)),
         has_long: !schema.long_columns().is_empty(),
         columns,
+        computed: computed(table),
         key_name: table.primary_key_name.clone(),
         large_keys: large_keys(table),
         key_columns: table.primary_key.clone(),

@@ -55,7 +55,7 @@ impl World {
             CommentPart::Column(number) => {
                 let at = match table {
                     Some(table) => {
-                        let mut columns = table.table.columns.iter();
+                        let mut columns = table.table.visible().iter();
                         columns.position(|column| column.number == *number)? as i64 + 1
                     }
                     None => i64::from(*number),

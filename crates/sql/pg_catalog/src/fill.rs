@@ -264,7 +264,7 @@ impl Filler<'_> {
             ("relacl", self.world.grants(Secured::Relation(table.oid))),
             ("relam", Value::Int(HEAP)),
             ("reltuples", Value::Float(table.statistics.rows.unwrap_or(-1.0))),
-            ("relnatts", Value::Int(table.table.columns.len() as i64)),
+            ("relnatts", Value::Int(table.table.visible().len() as i64)),
             ("relchecks", Value::Int(table.table.checks.len() as i64)),
             ("relhasindex", Value::Bool(!table.indexes().is_empty())),
             ("relhastriggers", Value::Bool(has_triggers)),
@@ -284,7 +284,7 @@ impl Filler<'_> {
         }
         for table in &self.world.tables {
             let columns = &table.table.columns;
-            for (at, column) in columns.iter().enumerate() {
+            for (at, column) in table.table.visible().iter().enumerate() {
                 let sql_type =
                     (i64::from(oid::of_type(&column.sql_type)), oid::modifier(&column.sql_type));
                 let facts = (!column.nullable, has_default(column));
@@ -296,19 +296,21 @@ impl Filler<'_> {
                 rows.push(row);
             }
             for index in table.indexes() {
-                for (at, column) in index.columns.iter().enumerate() {
-                    let Some(column) = columns.get(*column) else { continue };
+                let mut names: Vec<String> = Vec::new();
+                for (at, &position) in index.columns.iter().enumerate() {
+                    let Some(column) = columns.get(position) else { continue };
+                    let own = match table.table.expression(position) {
+                        None => column.name.clone(),
+                        Some(value) => called(value).to_owned(),
+                    };
+                    let numbered = (1..).map(|number| format!("{own}{number}"));
+                    let mut wanted = std::iter::once(own.clone()).chain(numbered);
+                    names.extend(wanted.find(|name| !names.contains(name)));
                     let sql_type = (
                         i64::from(oid::of_type(&column.sql_type)),
                         oid::modifier(&column.sql_type),
                     );
-                    rows.push(self.attribute(
-                        index.oid,
-                        at,
-                        &column.name,
-                        sql_type,
-                        (false, false),
-                    ));
+                    rows.push(self.attribute(index.oid, at, &names[at], sql_type, (false, false)));
                 }
             }
         }
@@ -372,7 +374,7 @@ impl Filler<'_> {
     fn defaults(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         for table in &self.world.tables {
-            for (at, column) in table.table.columns.iter().enumerate() {
+            for (at, column) in table.table.visible().iter().enumerate() {
                 if let Some(default) = column.default.as_ref().filter(|_| has_default(column)) {
                     let printed = default_text(
                         self.world,
@@ -397,6 +399,12 @@ impl Filler<'_> {
         for table in &self.world.tables {
             for index in table.indexes() {
                 let zeros = || integers(index.columns.iter().map(|_| 0));
+                // Expressions have no number.
+                let number = |at: usize| match table.table.expression(at) {
+                    Some(_) => 0,
+                    None => at as i64 + 1,
+                };
+                let expressions = self.world.index_expressions(&table.table, index.columns);
                 rows.push(self.row(&[
                     ("indexrelid", Value::Int(index.oid)),
                     ("indrelid", Value::Int(table.oid)),
@@ -408,7 +416,8 @@ impl Filler<'_> {
                     ("indisvalid", Value::Bool(true)),
                     ("indisready", Value::Bool(true)),
                     ("indislive", Value::Bool(true)),
-                    ("indkey", integers(index.columns.iter().map(|at| *at as i64 + 1))),
+                    ("indkey", integers(index.columns.iter().map(|&at| number(at)))),
+                    ("indexprs", expressions.map_or(Value::Null, text)),
                     ("indcollation", zeros()),
                     ("indclass", zeros()),
                     ("indoption", zeros()),
@@ -542,7 +551,7 @@ impl Filler<'_> {
         let mut rows = Vec::new();
         for table in &self.world.tables {
             for index in table.indexes() {
-                let definition = self.world.index_definition(index.oid).unwrap_or_default();
+                let definition = self.world.index_definition(index.oid, false).unwrap_or_default();
                 rows.push(self.row(&[
                     ("schemaname", self.schema(&table.table.name)),
                     ("tablename", text(&table.table.name)),
@@ -586,6 +595,15 @@ pub(crate) fn drawn(default: &Expr) -> Option<String> {
         }
     });
     found
+}
+
+/// The name of an expression among the columns of an index.
+fn called(value: &Expr) -> &str {
+    match &value.kind {
+        ExprKind::Function { function, .. } => function.name(),
+        ExprKind::Case { .. } => "case",
+        _ => "expr",
+    }
 }
 
 /// The full name in an argument of `nextval` in a default.

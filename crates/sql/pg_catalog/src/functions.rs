@@ -194,7 +194,10 @@ fn about_object(name: &str, values: &[Value], world: &World) -> Result<Value, Sq
         "pg_encoding_to_char" => Value::text(if number(0) == Some(6) { "UTF8" } else { "" }),
         "pg_get_expr" => texts(text(0)),
         "pg_get_indexdef" => match (number(0), number(1).unwrap_or(0)) {
-            (Some(oid), 0) => texts(world.index_definition(oid)),
+            (Some(oid), 0) => {
+                let is_pretty = values.get(2) == Some(&Value::Bool(true));
+                texts(world.index_definition(oid, is_pretty))
+            }
             (Some(oid), column) => texts(index_column(oid, column, world)),
             (None, _) => Value::Null,
         },
@@ -371,7 +374,7 @@ pub fn trim(text: &str, at: Option<ast::TrimWhereField>, what: &str) -> Value {
 fn index_column(oid: i64, column: i64, world: &World) -> Option<String> {
     let (table, index) = world.index(oid)?;
     let at = index.columns.get(usize::try_from(column - 1).ok()?)?;
-    Some(crate::world::quoted(&table.table.columns.get(*at)?.name))
+    world.index_part(&table.table, *at, true)
 }
 
 /// The type of a call's result.

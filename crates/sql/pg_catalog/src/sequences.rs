@@ -133,7 +133,7 @@ impl Filler<'_> {
             }
         }
         for table in &self.world.tables {
-            for (at, column) in table.table.columns.iter().enumerate() {
+            for (at, column) in table.table.visible().iter().enumerate() {
                 let default = column.default.as_ref().filter(|_| has_default(column));
                 let sequence = default.and_then(drawn);
                 if let Some(of) = sequence.and_then(|name| self.world.sequence_named(&name)) {

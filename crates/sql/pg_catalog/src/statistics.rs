@@ -23,7 +23,7 @@ impl Filler<'_> {
 
     fn table_statistics(&self, table: &TableInfo) -> Vec<Row> {
         let count = table.statistics.rows.unwrap_or_default().max(1.0);
-        let columns = table.statistics.columns.iter().zip(&table.table.columns);
+        let columns = table.statistics.columns.iter().zip(table.table.visible());
         let rows = columns.map(|(known, column)| {
             let distinct = known.distinct.unwrap_or(0.0);
             let distinct = if distinct > GROWING * count { -distinct / count } else { distinct };

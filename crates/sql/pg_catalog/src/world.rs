@@ -119,7 +119,8 @@ impl TableInfo {
         let mut found = Vec::new();
         for index in self.indexes() {
             // A unique index counts as a constraint only if its name is that of one.
-            if index.is_primary || index.is_unique && index.name.ends_with("_key") {
+            let is_plain = index.columns.iter().all(|&at| table.expression(at).is_none());
+            if index.is_primary || index.is_unique && is_plain && index.name.ends_with("_key") {
                 found.push(ConstraintInfo {
                     oid: 0,
                     name: index.name.to_owned(),
@@ -291,13 +292,39 @@ impl World {
     }
 
     /// The statement that creates an index.
-    pub(crate) fn index_definition(&self, oid: i64) -> Option<String> {
+    pub(crate) fn index_definition(&self, oid: i64, is_pretty: bool) -> Option<String> {
         let (table, index) = self.index(oid)?;
         let unique = if index.is_unique { "UNIQUE " } else { "" };
         let method = if index.is_hash { "hash" } else { "btree" };
-        let columns = table.column_names(index.columns);
-        let (name, on) = (quoted(own_name(index.name)), self.with_schema(&table.table.name));
+        let parts = index.columns.iter().map(|&at| self.index_part(&table.table, at, is_pretty));
+        let columns = parts.collect::<Option<Vec<_>>>()?.join(", ");
+        let name = quoted(own_name(index.name));
+        let on = match is_pretty {
+            true => self.qualified(&table.table.name),
+            false => self.with_schema(&table.table.name),
+        };
         Some(format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({columns})"))
+    }
+}
+
+impl World {
+    /// A column of an index, or an expression, as `CREATE INDEX` takes it. PostgreSQL puts another
+    /// pair of parentheses around expressions that are not `is_pretty`.
+    pub(crate) fn index_part(&self, table: &Table, at: usize, is_pretty: bool) -> Option<String> {
+        if table.expression(at).is_none() {
+            return Some(quoted(&table.columns.get(at)?.name));
+        }
+        let text = self.shown(&procedure::index_part(table, at));
+        let is_bare = is_pretty || !text.starts_with('(');
+        Some(if is_bare { text } else { format!("({text})") })
+    }
+
+    /// The expressions of an index, as `pg_get_expr` shows them; `None` if it has only columns.
+    pub(crate) fn index_expressions(&self, table: &Table, columns: &[usize]) -> Option<String> {
+        let values = columns.iter().filter_map(|&at| table.expression(at));
+        let texts: Vec<String> =
+            values.map(|value| self.shown(&table_expression(table, value))).collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
     }
 }
 

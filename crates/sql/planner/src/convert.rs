@@ -3,7 +3,10 @@
 //! Relations are numbered in the whole statement. A sub-select in `FROM` that only joins, filters
 //! and computes columns is merged into its query, so that all relations are joined in one order.
 
+mod computed;
 mod from;
+
+use computed::Computed;
 
 use crate::block::{
     Block, Body, By, Item, List, Logical, OrderItem, Plain, Relation, RelationKind,
@@ -29,6 +32,7 @@ pub(crate) struct Converter {
     pub logical: Logical,
     /// The sources of the enclosing queries, innermost last.
     scopes: Vec<Vec<Meaning>>,
+    computed: Computed,
 }
 
 impl Converter {
@@ -249,6 +253,9 @@ impl Converter {
                 expr.kind = ExprKind::SubPlan { kind, plan };
             }
             _ => {}
+        }
+        if let Some(value) = self.stored(expr) {
+            *expr = value;
         }
         Ok(())
     }

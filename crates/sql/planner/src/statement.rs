@@ -39,7 +39,7 @@ pub struct Planned {
 ///
 /// The statement is outside the supported SQL ([`PlanError::SQLSTATE`]).
 pub fn plan(knowledge: Knowledge<'_>, query: &Query) -> std::result::Result<Planned, PlanError> {
-    let mut converter = Converter::default();
+    let mut converter = Converter::new(knowledge.catalog);
     let catalog = knowledge.catalog;
     let main = match query {
         Query::Select(select) => Main::Block(converter.select(select)?),
@@ -59,7 +59,7 @@ pub fn plan_expression(
     knowledge: Knowledge<'_>,
     expr: &Expr,
 ) -> std::result::Result<Planned, PlanError> {
-    let mut converter = Converter::default();
+    let mut converter = Converter::new(knowledge.catalog);
     let converted = converter.within(Vec::new(), |converter| converter.expr(expr))?;
     let field = Field { name: "?column?".to_owned(), sql_type: expr.sql_type.clone() };
     finish(knowledge, converter.logical, Main::Expr(converted), vec![field])

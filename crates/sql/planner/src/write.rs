@@ -101,7 +101,7 @@ fn default_of(catalog: &Catalog, table: usize, column: usize) -> Expr {
 
 impl Converter {
     fn target(&mut self, catalog: &Catalog, table: usize) -> Result<usize> {
-        let fields = catalog.tables[table].fields();
+        let fields = catalog.tables[table].all_fields();
         let types = fields.into_iter().map(|field| field.sql_type).collect();
         self.relation(RelationKind::Table(table), types)
     }
@@ -290,7 +290,7 @@ impl Builder<'_, '_> {
                 let frame_of_values = Frame::new(&[], None);
                 let placed = rows.iter().map(|row| self.place_all(&frame_of_values, row));
                 let rows = placed.collect::<Result<Vec<_>>>()?;
-                let fields = self.planner.catalog.tables[change.table].fields();
+                let fields = self.planner.catalog.tables[change.table].all_fields();
                 let types: Vec<_> = fields.into_iter().map(|field| field.sql_type).collect();
                 let count = rows.len() as u64;
                 let operator = Operator::Values { rows, filter: None };

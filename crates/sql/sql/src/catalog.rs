@@ -38,8 +38,9 @@ pub struct View {
 #[derive(Clone, PartialEq)]
 pub struct Table {
     pub name: String,
-    /// The columns as SQL sees them, in order. `schema` has the same columns, followed by
-    /// [`HIDDEN_KEY`] if there is no primary key, and by those of `digests`.
+    /// The columns as SQL sees them, in order, and behind them the hidden ones of `computed`.
+    /// `schema` has the same columns, followed by [`HIDDEN_KEY`] if there is no primary key, and by
+    /// those of `digests`.
     pub columns: Vec<TableColumn>,
     /// How rows are stored.
     pub schema: Schema,
@@ -54,10 +55,14 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// The columns whose values do not fit keys, by position.
     pub digests: Vec<Digest>,
+    /// The expressions that indexes have, one for each hidden column, which are the last ones.
+    ///
+    /// Decision: docs/decisions/0372-an-index-over-an-expression-has-a-hidden-column.md
+    pub computed: Vec<Expr>,
 }
 
-/// Without the digests where there are none: the fingerprints of generated code are made of this
-/// text.
+/// Without digests and expressions where there are none: the fingerprints of generated code are
+/// made of this text.
 impl fmt::Debug for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = formatter.debug_struct("Table");
@@ -68,6 +73,9 @@ impl fmt::Debug for Table {
         table.field("checks", &self.checks);
         if !self.digests.is_empty() {
             table.field("digests", &self.digests);
+        }
+        if !self.computed.is_empty() {
+            table.field("computed", &self.computed);
         }
         table.finish()
     }
@@ -224,16 +232,27 @@ impl Catalog {
 impl Table {
     /// The position of the column called `name`.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name == name)
+        self.visible().iter().position(|column| column.name == name)
     }
 
-    /// The columns with their types.
+    /// The columns that SQL sees.
+    pub fn visible(&self) -> &[TableColumn] {
+        &self.columns[..self.columns.len() - self.computed.len()]
+    }
+
+    /// The columns that SQL sees, with their types.
     pub fn fields(&self) -> Vec<Field> {
-        let field = |column: &TableColumn| Field {
-            name: column.name.clone(),
-            sql_type: column.sql_type.clone(),
-        };
+        self.visible().iter().map(field).collect()
+    }
+
+    /// All columns with their types, also the hidden ones.
+    pub fn all_fields(&self) -> Vec<Field> {
         self.columns.iter().map(field).collect()
+    }
+
+    /// The expression of a hidden column; `None` of one that SQL sees.
+    pub fn expression(&self, column: usize) -> Option<&Expr> {
+        self.computed.get(column.checked_sub(self.visible().len())?)
     }
 
     /// The digest that keys have of a column; `None` if they have its values.
@@ -251,4 +270,8 @@ impl Table {
     pub fn has_hidden_key(&self) -> bool {
         self.primary_key.is_empty()
     }
+}
+
+fn field(column: &TableColumn) -> Field {
+    Field { name: column.name.clone(), sql_type: column.sql_type.clone() }
 }

@@ -11,6 +11,7 @@ mod built_in;
 mod casts;
 pub mod catalog;
 mod changing_statement;
+mod conflict;
 pub mod cursors;
 mod depth;
 mod dumped;

@@ -3,6 +3,7 @@
 //! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
 use crate::blame::blamed;
+use crate::conflict;
 use crate::depth::check_depth;
 use crate::dumped::without_effect;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +38,9 @@ pub(crate) fn statement(
         kept.to_mut().drain(at..at + 3);
     }
     adapt(&mut kept);
+    if let Some(named) = conflict::without_expressions(&kept) {
+        kept = Cow::Owned(named);
+    }
     let tokens = &*kept;
     check_depth(source, tokens)?;
     refuse_lenient(source, tokens)?;

@@ -433,7 +433,9 @@ impl Compiler<'_> {
             table.references.iter().chain(referrers).any(|other| concerns(&other.own));
         let of_indexes = table.indexes.iter().any(|index| index.unique && concerns(&index.columns));
         let of_sizes = table.large_keys.iter().any(|key| concerns(&key.columns));
+        let of_computed = table.computed.iter().any(|value| concerns(&value.inputs));
         let is_whole = !table.checks.is_empty()
+            || of_computed
             || of_references
             || of_indexes
             || of_sizes

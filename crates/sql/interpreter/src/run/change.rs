@@ -45,7 +45,7 @@ impl<E: Env> Run<'_, '_, E> {
                 self.check_interrupt()?;
                 self.forget(node);
                 self.fill(&insert.values, [row, &[]], under.outer, &mut values).await?;
-                let count = self.insert_one(insert, &values, node, under.outer, rows).await?;
+                let count = self.insert_one(insert, &mut values, node, under.outer, rows).await?;
                 added.extend((refers && count > 0).then(|| values.clone()));
                 processed += count;
             }
@@ -54,7 +54,7 @@ impl<E: Env> Run<'_, '_, E> {
             self.forget(node);
             self.fill(&insert.values, [&[], &[]], under.outer, &mut values).await?;
             self.end_meter_of(insert.row, begun, (1, 1));
-            processed = self.insert_one(insert, &values, node, under.outer, rows).await?;
+            processed = self.insert_one(insert, &mut values, node, under.outer, rows).await?;
             added.extend((refers && processed > 0).then(|| values.clone()));
         }
         // Check after all rows are inserted, since they may reference each other.
@@ -80,7 +80,7 @@ impl<E: Env> Run<'_, '_, E> {
         for at in part {
             self.check_interrupt()?;
             self.fill(&insert.values, [input.row(at), &[]], None, &mut values).await?;
-            inserted += self.insert_one(insert, &values, node, None, &mut none).await?;
+            inserted += self.insert_one(insert, &mut values, node, None, &mut none).await?;
         }
         self.frame.scratch.values = values;
         Ok(inserted)
@@ -91,13 +91,14 @@ impl<E: Env> Run<'_, '_, E> {
     async fn insert_one(
         &mut self,
         insert: &Insert,
-        values: &[Value],
+        values: &mut [Value],
         node: &Node,
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<u64> {
         let table = insert.table;
-        self.check_row(table, values)?;
+        self.complete_row(table, values)?;
+        let values = &*values;
         let key = self.key_of_row(table, values)?;
         if insert.ignores_duplicates && Box::pin(self.has_equal(table, &key, values)).await? {
             return Ok(0);
@@ -320,7 +321,7 @@ impl<E: Env> Run<'_, '_, E> {
         for (&at, value) in update.columns.iter().zip(values) {
             new[at] = value;
         }
-        self.replace_row(update.table, &update.columns, id, (&old, &new), changes).await?;
+        self.replace_row(update.table, &update.columns, id, (&old, &mut new), changes).await?;
         Ok(new)
     }
 

@@ -19,10 +19,24 @@ use txn::RowId;
 const SHOWN_MAX: usize = 64;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Checks `NOT NULL` and `CHECK` constraints.
+    /// Checks `NOT NULL` and `CHECK` constraints, and computes the hidden columns.
     #[inline]
-    pub(super) fn check_row(&self, table: usize, values: &[Value]) -> Result<()> {
+    pub(super) fn complete_row(&self, table: usize, values: &mut [Value]) -> Result<()> {
         let table = &self.tables[table];
+        self.check_row(table, values)?;
+        for computed in &table.computed {
+            let view = self.view([Source::Values(values), NOTHING], None);
+            let value = computed.value.evaluate(&view).map_err(|stop| match stop {
+                Stop::Error(error) => error,
+                Stop::Needs(_) => sql_value::Error::internal("an index with a sub-select"),
+            })?;
+            values[computed.column] = value;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check_row(&self, table: &BoundTable, values: &[Value]) -> Result<()> {
         for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
             if !column.nullable && value.is_null() {
                 return Err(null_violation(table, at, values));
@@ -287,7 +301,7 @@ fn check_violation(table: &BoundTable, name: &str, values: &[Value]) -> Failure 
 
 /// Prints a row as PostgreSQL does in an error.
 fn failing_row(table: &BoundTable, values: &[Value]) -> String {
-    let shown = table.columns.iter().zip(values).map(|(column, value)| match value {
+    let shown = table.visible().iter().zip(values).map(|(column, value)| match value {
         Value::Null => "null".to_owned(),
         value => {
             let text = output::text(value, &column.sql_type);

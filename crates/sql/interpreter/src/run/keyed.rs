@@ -256,7 +256,7 @@ impl<E: Env> Run<'_, '_, E> {
         for (&at, value) in update.columns.iter().zip(values) {
             whole[at] = value;
         }
-        match self.check_row(update.table, &whole) {
+        match self.complete_row(update.table, &mut whole) {
             Err(failure) => failure,
             Ok(()) => sql_value::Error::internal("no NOT NULL column is null").into(),
         }
@@ -289,8 +289,8 @@ impl<E: Env> Run<'_, '_, E> {
         let begin = values.len();
         let view = self.view([NOTHING; 2], None);
         append_all(&insert.values, &view, values)?;
-        let values = &values[begin..];
-        self.check_row(insert.table, values)?;
+        let values = &mut values[begin..];
+        self.complete_row(insert.table, values)?;
         let table = &self.tables[insert.table];
         key_of(table, &table.key_columns, values)
     }

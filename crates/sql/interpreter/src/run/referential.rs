@@ -193,7 +193,7 @@ impl<E: Env> Run<'_, '_, E> {
                     None => Value::Null,
                 };
             }
-            Box::pin(self.replace_row(at, &columns, id, (&old, &new), changes)).await?;
+            Box::pin(self.replace_row(at, &columns, id, (&old, &mut new), changes)).await?;
         }
         Ok(())
     }

@@ -39,8 +39,8 @@ impl<E: Env> Run<'_, '_, E> {
         for row in found.iter() {
             self.check_interrupt()?;
             self.forget(node);
-            let values = self.list_values(&insert.values, [row, &[]], under.outer).await?;
-            self.check_row(insert.table, &values)?;
+            let mut values = self.list_values(&insert.values, [row, &[]], under.outer).await?;
+            self.complete_row(insert.table, &mut values)?;
             let key = self.key_of_row(insert.table, &values)?;
             let held = self.conflicting(insert.table, update, &key, &values).await?;
             let (id, shown) = match held {
@@ -130,23 +130,24 @@ impl<E: Env> Run<'_, '_, E> {
         for (&at, value) in update.columns.iter().zip(assigned) {
             new[at] = value;
         }
-        self.replace_row(insert.table, &update.columns, id, (&old, &new), changes).await?;
+        self.replace_row(insert.table, &update.columns, id, (&old, &mut new), changes).await?;
         Ok(Some(new))
     }
 
-    /// Replaces a row by another one, with all checks but those of foreign keys, which are noted;
-    /// `columns` are those that may differ.
+    /// Replaces a row by another one, whose hidden columns it computes, with all checks but those of
+    /// foreign keys, which are noted; `columns` are those that may differ.
     pub(super) async fn replace_row(
         &mut self,
         at: usize,
         columns: &[usize],
         id: RowId,
-        (old, new): (&[Value], &[Value]),
+        (old, new): (&[Value], &mut [Value]),
         changes: &mut KeyChanges,
     ) -> Result<()> {
         let tables = self.tables;
         let table = &tables[at];
-        self.check_row(at, new)?;
+        self.complete_row(at, new)?;
+        let new = &*new;
         let differs = |&at: &usize| sql_value::order::order(&old[at], &new[at]).is_ne();
         let mut id = id;
         if table.key_columns.iter().any(differs) {
@@ -163,7 +164,8 @@ impl<E: Env> Run<'_, '_, E> {
             }
             check_sizes(table, new)?;
             let mut record = self.txn.update(id);
-            for &column in columns.iter().filter(|&&column| !table.columns[column].is_key) {
+            let changed = columns.iter().copied().chain(table.computed_from(columns));
+            for column in changed.filter(|&column| !table.columns[column].is_key) {
                 table.columns[column].write(&mut record, column, &new[column])?;
             }
         }

@@ -24,7 +24,7 @@ impl Filler<'_> {
 
     pub(super) fn schema_columns(&self) -> Vec<Row> {
         let of_table = |table: &TableInfo| {
-            let columns = table.table.columns.iter().enumerate();
+            let columns = table.table.visible().iter().enumerate();
             let row =
                 |column| self.row(&crate::schema_columns::values(self.world, &table.table, column));
             columns.map(row).collect::<Vec<_>>()

@@ -60,13 +60,19 @@ impl Converter {
         is_nullable: bool,
         before: &[Meaning],
     ) -> Result<(Meaning, Item)> {
-        let types: Vec<SqlType> =
+        let mut types: Vec<SqlType> =
             source.columns.iter().map(|field| field.sql_type.clone()).collect();
         let kind = match &source.kind {
-            FromKind::Table(table) => RelationKind::Table(*table),
+            FromKind::Table(table) => {
+                self.add_hidden(*table, &mut types);
+                RelationKind::Table(*table)
+            }
             FromKind::Query(select) => {
                 let block = self.select(select)?;
                 if let Some((outputs, from)) = self.merged(block, is_nullable) {
+                    if is_nullable {
+                        self.note_nullable(from.relations());
+                    }
                     return Ok((Meaning::Exprs(outputs), Item::List(from)));
                 }
                 RelationKind::Query(block)
@@ -113,6 +119,9 @@ impl Converter {
             }
         };
         let relation = self.relation(kind, types)?;
+        if is_nullable {
+            self.note_nullable(RelationSet::of(relation));
+        }
         Ok((Meaning::Relation(relation), Item::Relation(relation)))
     }
 

@@ -77,7 +77,13 @@ impl<'e> Explain<'e> {
             true => format!("{}.{column}", table.name),
             false => column.to_owned(),
         };
-        table.columns.iter().map(|column| name(&column.name)).collect()
+        let mut columns: Vec<String> =
+            table.visible().iter().map(|column| name(&column.name)).collect();
+        let names = Names { levels: vec![vec![columns.clone()]] };
+        let text = self.text(&names);
+        let hidden = table.computed.iter().map(|value| super::bracketed(value, text.expr(value)));
+        columns.extend(hidden);
+        columns
     }
 
     fn node(&self, node: &Node, around: &Names) -> Explained {

@@ -11,7 +11,7 @@ pub use view::{ShownName, view_text};
 
 use crate::node::{Statement, Workload};
 use expr::Names;
-use sql::expression::Expr;
+use sql::expression::{Expr, ExprKind};
 use sql::procedure::{Body, Procedure, Returns, RoutineKind, Variable, Volatility};
 use sql::{Catalog, SqlType, Table};
 use std::fmt::{Display, Formatter, Result};
@@ -67,6 +67,38 @@ pub fn table_expression(table: &Table, expression: &Expr) -> String {
     let names = Names { levels: vec![vec![columns.collect()]] };
     let (routine, style) = (routine_of(0), expr::Style::Explain);
     expr::Text { routine: &routine, names: &names, style }.expr(expression)
+}
+
+/// A part of an index as messages have it: the name of a column, or an expression, which is in
+/// parentheses unless it is a call.
+pub fn index_part(table: &Table, column: usize) -> String {
+    match table.expression(column) {
+        None => table.columns[column].name.clone(),
+        Some(value) => bracketed(value, table_expression(table, value)),
+    }
+}
+
+/// The text of an expression, in parentheses unless it is a call.
+fn bracketed(value: &Expr, text: String) -> String {
+    let is_call = matches!(value.kind, ExprKind::Function { .. }) && !text.starts_with('(');
+    if is_call || is_in_parentheses(&text) { text } else { format!("({text})") }
+}
+
+/// Whether the first parenthesis of a text is closed at its end.
+fn is_in_parentheses(text: &str) -> bool {
+    let (mut depth, mut is_quoted) = (0_usize, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            '(' if !is_quoted => depth += 1,
+            ')' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && !is_quoted {
+            return at > 0 && at + 1 == text.len() && letter == ')';
+        }
+    }
+    false
 }
 
 /// A routine with this number of parameters, whose names are numbers from 1.

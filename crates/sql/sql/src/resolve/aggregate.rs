@@ -82,7 +82,14 @@ impl Resolver<'_> {
     pub(super) fn check_aggregates(&self, span: Span) -> Result<()> {
         let Some(place) = self.no_aggregates else { return Ok(()) };
         let sentence = format!("an aggregate is not allowed {place}");
-        Err(self.type_error(span, sentence).advise("compute it in a sub-select"))
+        let error = self.type_error(span, sentence);
+        match place.starts_with("in index") {
+            true => {
+                let message = format!("aggregate functions are not allowed {place}");
+                Err(error.in_postgres("42803", message))
+            }
+            false => Err(error.advise("compute it in a sub-select")),
+        }
     }
 
     /// The argument; `None` for `count(*)`. Nested aggregates are refused for the given reason.

@@ -4,7 +4,7 @@ use super::{ident_name, object_parts};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
 /// The name that PostgreSQL gives to a column without an alias.
-pub(super) fn name_of(node: &ast::Expr) -> String {
+pub(crate) fn name_of(node: &ast::Expr) -> String {
     use ast::Expr as Node;
     let fixed = match node {
         Node::Identifier(ident) => return ident_name(ident),

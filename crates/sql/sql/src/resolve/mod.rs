@@ -15,7 +15,7 @@ mod enumeration;
 mod expression;
 mod from;
 mod json;
-mod label;
+pub(crate) mod label;
 mod lateral;
 mod literal;
 mod lock;
@@ -185,7 +185,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Runs `inside` with aggregates allowed, or refused for the given reason.
-    fn with_aggregates<T>(
+    pub(crate) fn with_aggregates<T>(
         &mut self,
         refused: Option<&'static str>,
         inside: impl FnOnce(&mut Self) -> Result<T>,

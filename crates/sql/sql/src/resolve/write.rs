@@ -6,13 +6,16 @@ use super::from::FromClause;
 use super::scope::Scope;
 use super::{Resolver, Untyped, ident_name, object_parts, object_span};
 use crate::catalog::{Identity, TableColumn};
+use crate::conflict;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
 use crate::namespace::own_name;
 use crate::overriding::{Overriding, overriding};
+use crate::parse;
 use crate::query::{
     ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Output, Query, Update,
 };
+use crate::token::tokenize;
 use sqlparser::ast::{
     self, AssignmentTarget, ConflictTarget, FromTable, ObjectName, OnConflictAction, OnInsert,
     SelectItem, SetExpr, Spanned, Statement, TableObject, UpdateTableFromKind,
@@ -115,7 +118,7 @@ impl Resolver<'_> {
 
     fn insert_columns(&self, table: usize, names: &[ObjectName]) -> Result<Vec<usize>> {
         if names.is_empty() {
-            return Ok((0..self.catalog.tables[table].columns.len()).collect());
+            return Ok((0..self.catalog.tables[table].visible().len()).collect());
         }
         let mut columns = Vec::new();
         for name in names {
@@ -311,8 +314,10 @@ impl Resolver<'_> {
             None => {}
             Some(ConflictTarget::Columns(idents)) => {
                 for ident in idents {
-                    let name = ObjectName::from(vec![ident.clone()]);
-                    columns.push(self.own_column(table, &name)?);
+                    columns.push(match ident.value == conflict::EXPRESSION {
+                        true => self.conflict_expression(table, ident.span)?,
+                        false => self.own_column(table, &ObjectName::from(vec![ident.clone()]))?,
+                    });
                 }
                 let table = &self.catalog.tables[table];
                 let is_key = |key: &[usize]| {
@@ -320,10 +325,7 @@ impl Resolver<'_> {
                 };
                 let mut unique = table.indexes.iter().filter(|index| index.unique);
                 if !is_key(&table.primary_key) && !unique.any(|index| is_key(&index.columns)) {
-                    let sentence = "no unique key has exactly these columns";
-                    let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-                    let error = self.error(span, ErrorKind::Name, sentence);
-                    return Err(error.in_postgres("42P10", message));
+                    return Err(self.no_conflict_key(span));
                 }
             }
             Some(ConflictTarget::OnConstraint(_)) => {
@@ -343,6 +345,32 @@ impl Resolver<'_> {
                 Ok(Some(OnConflict::DoUpdate(Box::new(update))))
             }
         }
+    }
+
+    fn no_conflict_key(&self, span: Span) -> Error {
+        let sentence = "no unique key has exactly these columns";
+        let message =
+            "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+        self.error(span, ErrorKind::Name, sentence).in_postgres("42P10", message)
+    }
+
+    /// The hidden column with the values of an expression in the target of `ON CONFLICT`.
+    fn conflict_expression(&mut self, table: usize, span: Span) -> Result<usize> {
+        let text = self.source.slice(span);
+        let tokens = tokenize(self.source, self.source.offset(span.start), text)?;
+        let node = parse::expression(self.source, &tokens, span)?;
+        let columns = self.catalog.tables[table].fields();
+        let alias = own_name(&self.catalog.tables[table].name).to_owned();
+        let (merged, is_scalar, full) = (Vec::new(), false, None);
+        let visible = super::scope::Visible { alias, columns, merged, is_scalar, full };
+        let scope = Scope { parent: None, sources: vec![visible] };
+        let value = self.expr(&scope, &node)?;
+        if let ExprKind::Column(column) = value.kind {
+            return Ok(column.column);
+        }
+        let table = &self.catalog.tables[table];
+        let found = table.computed.iter().position(|other| *other == value);
+        found.map(|at| table.visible().len() + at).ok_or_else(|| self.no_conflict_key(span))
     }
 
     fn conflict_update(

@@ -56,7 +56,7 @@ impl SchemaReader<'_> {
         let mut late = Vec::new();
         self.column(table, &mut late)?;
         let end = self.cursor.position();
-        self.added_column = Some(self.drafts[table].columns.len() - 1);
+        self.added_column = Some(self.drafts[table].visible() - 1);
         let constraints = late.into_iter().try_for_each(|(from, to)| {
             self.cursor.rewind(from);
             self.late_constraint(table)?;
@@ -193,6 +193,11 @@ impl SchemaReader<'_> {
             let advice = "drop the check, change the type, and add the check again";
             return Err(self.cursor.outside(span, "another type of a column with a CHECK", advice));
         }
+        if draft.computed.iter().any(|value| uses(value, column)) && old.sql_type != sql_type {
+            let advice = "drop the index, change the type, and create the index again";
+            let what = "another type of a column that an index has in an expression";
+            return Err(self.cursor.outside(span, what, advice));
+        }
         let name = old.name.clone();
         let default = old.default.clone().map(|default| {
             let (catalog, names) = (Catalog::default(), Names::default());
@@ -227,7 +232,7 @@ impl SchemaReader<'_> {
             return self.column_of(table).map(drop);
         };
         let cascades = self.cascades();
-        if self.drafts[table].columns.len() == 1 {
+        if self.drafts[table].visible() == 1 {
             let advice = "drop the table, or add another column first";
             return Err(self.cursor.outside(span, "a table without columns", advice));
         }
@@ -293,6 +298,7 @@ impl SchemaReader<'_> {
                 true => draft.primary = None,
                 false => draft.indexes.retain(|index| index.name != name),
             }
+            draft.drop_unused();
             self.relations.retain(|relation| *relation != name);
             return Ok(());
         }
@@ -459,6 +465,7 @@ impl Draft {
     /// Drops a column with its keys, indexes and checks; returns the names of gone indexes.
     fn drop_column(&mut self, column: usize) -> Vec<String> {
         let before = self.relations();
+        self.drop_computed(column);
         self.columns.remove(column);
         self.stored_names.remove(column);
         if self.primary.as_ref().is_some_and(|key| key.columns.contains(&column)) {
@@ -479,16 +486,18 @@ impl Draft {
                 *position -= usize::from(*position > column);
             }
         }
-        for check in &mut self.checks {
-            move_columns(&mut check.condition, column);
+        let checks = self.checks.iter_mut().map(|check| &mut check.condition);
+        for expr in checks.chain(&mut self.computed) {
+            move_columns(expr, column);
         }
+        self.drop_unused();
         let after = self.relations();
         before.into_iter().filter(|name| !after.contains(name)).collect()
     }
 }
 
-/// Whether a check uses a column.
-fn uses(condition: &Expr, column: usize) -> bool {
+/// Whether an expression uses a column.
+pub(super) fn uses(condition: &Expr, column: usize) -> bool {
     let mut found = false;
     condition.visit(&mut |part| {
         found |= matches!(&part.kind, ExprKind::Column(one) if one.column == column);

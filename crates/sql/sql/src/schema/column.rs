@@ -64,8 +64,7 @@ impl SchemaReader<'_> {
             serial.map(|sql_type| self.next_value(table, &name, (&sql_type, SERIAL), span));
         let default = default.transpose()?;
         let nullable = default.is_none();
-        self.drafts[table].add_column(name, sql_type, nullable, default);
-        let position = self.drafts[table].columns.len() - 1;
+        let position = self.drafts[table].add_column(name, sql_type, nullable, default);
         self.column_constraints(table, position, late)
     }
 

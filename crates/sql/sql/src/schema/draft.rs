@@ -30,6 +30,8 @@ pub(super) struct Draft {
     pub(super) indexes: Vec<Index>,
     pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) checks: Vec<Check>,
+    /// The expressions of indexes; the last columns have their values.
+    pub(super) computed: Vec<Expr>,
 }
 
 pub(super) struct Key {
@@ -49,36 +51,41 @@ impl Draft {
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
             checks: Vec::new(),
+            computed: Vec::new(),
         }
     }
 
-    /// Adds a column behind all others.
+    /// Adds a column behind all others that SQL sees; returns its position.
     pub(super) fn add_column(
         &mut self,
         name: String,
         sql_type: SqlType,
         nullable: bool,
         default: Option<Expr>,
-    ) {
+    ) -> usize {
         self.last_number += 1;
         let number = self.last_number;
         // A column that is behind gone or renamed ones may have the name of one.
-        let is_first = number as usize == self.columns.len() + 1;
+        let at = self.visible();
+        let is_first = number as usize == at + 1;
         let is_taken = !is_first || self.stored_names.contains(&name);
         let stored = if is_taken { format!("{name}.{number}") } else { name.clone() };
-        self.stored_names.push(stored);
-        self.columns.push(TableColumn {
-            name,
-            number,
-            sql_type,
-            nullable,
-            default,
-            identity: None,
-        });
+        self.stored_names.insert(at, stored);
+        let column = TableColumn { name, number, sql_type, nullable, default, identity: None };
+        self.columns.insert(at, column);
+        for position in self.indexes.iter_mut().flat_map(|index| &mut index.columns) {
+            *position += usize::from(*position >= at);
+        }
+        at
     }
 
     pub(super) fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name == name)
+        self.columns[..self.visible()].iter().position(|column| column.name == name)
+    }
+
+    /// How many columns SQL sees.
+    pub(super) fn visible(&self) -> usize {
+        self.columns.len() - self.computed.len()
     }
 
     /// Whether a key of the table has exactly these columns.
@@ -104,6 +111,7 @@ impl Draft {
             true => Some(self.key_room(source)?),
             false => None,
         };
+        self.name_computed();
         let mut stored = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
             if !column.sql_type.is_key() && self.is_indexed(at) {
@@ -156,6 +164,7 @@ impl Draft {
             foreign_keys: self.foreign_keys,
             checks: self.checks,
             digests,
+            computed: self.computed,
         })
     }
 

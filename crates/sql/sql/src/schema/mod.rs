@@ -11,6 +11,7 @@
 
 mod alter;
 mod column;
+mod computed;
 mod constraint;
 mod draft;
 mod key_room;

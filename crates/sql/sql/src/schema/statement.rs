@@ -134,7 +134,7 @@ impl SchemaReader<'_> {
         self.cursor.accept_word("ONLY");
         let table = self.table()?;
         let kind = self.index_kind()?;
-        let columns = self.index_columns(table)?;
+        let (columns, parts) = self.index_columns(table)?;
         if kind == IndexKind::Hash && (unique || columns.len() > 1) {
             let sentence = "a hash index of PostgreSQL has exactly one column and is not unique";
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
@@ -146,10 +146,7 @@ impl SchemaReader<'_> {
             let advice = "index all rows, by plain columns";
             return Err(self.cursor.outside(self.cursor.span(), "a clause after an index", advice));
         }
-        let draft = &self.drafts[table];
-        let parts: Vec<String> =
-            columns.iter().map(|&column| draft.columns[column].name.clone()).collect();
-        let own = draft.name.clone();
+        let own = self.drafts[table].name.clone();
         let name = match named {
             Some((name, place)) => self.claim(beside(&own, &name), place)?,
             None => self.choose_name(&own, &parts, "idx"),
@@ -177,18 +174,24 @@ impl SchemaReader<'_> {
         }
     }
 
-    fn index_columns(&mut self, table: usize) -> Result<Vec<usize>> {
-        let mut columns = Vec::new();
+    /// The columns of an index, and their names in that of the index.
+    fn index_columns(&mut self, table: usize) -> Result<(Vec<usize>, Vec<String>)> {
+        let (mut columns, mut names) = (Vec::new(), Vec::new());
         self.cursor.expect(&Token::LParen)?;
         loop {
-            let span = self.cursor.span();
-            if self.cursor.peek() == Some(&Token::LParen)
-                || matches!(self.cursor.peek_at(1), Some(Token::LParen))
-            {
-                let advice = "store the value of the expression in a column, and index that";
-                return Err(self.cursor.outside(span, "an index of an expression", advice));
-            }
-            columns.push(self.own_column(table)?);
+            let (column, name) = if self.is_index_expression() {
+                self.index_expression(table)?
+            } else {
+                let column = self.own_column(table)?;
+                (column, self.drafts[table].columns[column].name.clone())
+            };
+            columns.push(column);
+            // PostgreSQL counts up parts with the same name.
+            let numbered = (0..).map(|number| match number {
+                0 => name.clone(),
+                number => format!("{name}{number}"),
+            });
+            names.extend(numbered.into_iter().find(|name| !names.contains(name)));
             self.skip_order_in_session();
             self.cursor.accept_word("ASC");
             let span = self.cursor.span();
@@ -204,7 +207,7 @@ impl SchemaReader<'_> {
                 ));
             }
             if self.cursor.accept(&Token::RParen) {
-                return Ok(columns);
+                return Ok((columns, names));
             }
             self.cursor.expect(&Token::Comma)?;
         }

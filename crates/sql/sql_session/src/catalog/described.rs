@@ -3,8 +3,8 @@
 use super::snapshot::CatalogSnapshot;
 use super::{DefinitionKind, Version};
 use crate::lexer::{Kind, Token, tokens};
-use sql::SqlType;
 use sql::procedure::{ParameterMode, Procedure, Returns, RoutineKind};
+use sql::{SqlType, Table};
 
 /// A sequence.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ impl CatalogSnapshot {
         let facts = version.sequences.iter().map(|(name, sequence)| {
             let (owner, number) = sequence.place;
             let table = version.position_of(owner).map(|at| &version.catalog.tables[at]);
-            let columns = table.map(|table| &table.columns[..]).unwrap_or_default();
+            let columns = table.map(Table::visible).unwrap_or_default();
             let at = columns.iter().position(|column| i64::from(column.number) == number);
             let column = at.map(|at| &columns[at]);
             SequenceFacts {

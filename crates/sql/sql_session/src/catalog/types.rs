@@ -62,6 +62,7 @@ pub(crate) fn settle(table: &mut Table, types: &Types) {
         column.default.iter_mut().for_each(settle_value);
     }
     table.checks.iter_mut().for_each(|check| settle_value(&mut check.condition));
+    table.computed.iter_mut().for_each(settle_value);
 }
 
 /// The type with its present labels only, which clients may use.

@@ -89,7 +89,7 @@ impl<H: Host> SqlSession<H> {
         let (count, _) = compile_text(version.knowledge(), &version.tables, &count)?;
         let count = self.run_once(&version.tables, &count).await?;
         let count = count.iter().next().and_then(|row| row[0].as_int()).unwrap_or(0) as f64;
-        let columns = table.columns.iter().map(|column| quoted(&column.name));
+        let columns = table.visible().iter().map(|column| quoted(&column.name));
         let columns = columns.collect::<Vec<_>>().join(", ");
         let sampled = match count > SAMPLE_ROWS {
             true => format!(" WHERE random() < {}", SAMPLE_ROWS / count),
@@ -98,7 +98,7 @@ impl<H: Host> SqlSession<H> {
         let sample = format!("SELECT {columns} FROM {name}{sampled}");
         let (sample, _) = compile_text(version.knowledge(), &version.tables, &sample)?;
         let rows = self.run_once(&version.tables, &sample).await?;
-        let columns = (0..table.columns.len()).map(|column| of_column(&rows, column, count));
+        let columns = (0..table.visible().len()).map(|column| of_column(&rows, column, count));
         let columns = columns.collect();
         Ok(TableStatistics { rows: Some(count), columns, order: TableOrder::default() })
     }

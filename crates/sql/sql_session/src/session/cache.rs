@@ -3,14 +3,17 @@
 //!
 //! A constant behind a comparison or an arithmetic sign, or in `VALUES`, becomes a parameter. The
 //! types are the same: an integer constant is an `integer`, and a text in quotes gets its type from
-//! its use, as a parameter without a type does. If the statement with parameters is refused, the
+//! its use, as a parameter without a type does. Constants of a table with constants in an index
+//! stay, so that the index is found. If the statement with parameters is refused, the
 //! text is prepared as it is.
 //!
 //! Decision: docs/decisions/0328-constants-of-simple-queries-become-parameters.md
 
 use super::{Prepared, StatementKind};
 use crate::lexer::{Kind, Token, tokens};
-use sql::SqlType;
+use sql::expression::{Expr, ExprKind};
+use sql::namespace::own_name;
+use sql::{Catalog, SqlType};
 use sql_value::style::Style;
 use sql_value::{Value, input};
 use std::collections::HashMap;
@@ -87,6 +90,25 @@ impl Shape {
         };
         self.constants.iter().zip(types).map(value).collect()
     }
+}
+
+/// Whether a query may read a table with constants in an index, which the planner compares with
+/// those of the query.
+pub(super) fn needs_constants(text: &str, catalog: &Catalog) -> bool {
+    let has_constant = |value: &Expr| {
+        let mut found = false;
+        value.visit(&mut |part| {
+            found |= matches!(part.kind, ExprKind::Integer(_) | ExprKind::Text(_));
+        });
+        found
+    };
+    let mut tables =
+        catalog.tables.iter().filter(|table| table.computed.iter().any(has_constant)).peekable();
+    if tables.peek().is_none() {
+        return false;
+    }
+    let text = text.to_lowercase();
+    tables.any(|table| text.contains(&own_name(&table.name).to_lowercase()))
 }
 
 /// Replaces the constants of a statement by parameters; `None` if it has none to replace.

@@ -230,7 +230,7 @@ impl<H: Host> SqlSession<H> {
         check_table(rights, at, Privileges::INSERT)?;
         let table = &version.catalog.tables[at];
         let positions = match columns {
-            None => (0..table.columns.len()).collect(),
+            None => (0..table.visible().len()).collect(),
             Some(names) => positions(table, names)?,
         };
         Ok((at, positions))

@@ -293,6 +293,9 @@ impl<H: Host> SqlSession<H> {
 
     /// A statement that differs from earlier ones in constants only.
     fn prepare_shape(&mut self, text: &str, version: &Version) -> Option<Prepared> {
+        if cache::needs_constants(text, &version.catalog) {
+            return None;
+        }
         let shape = cache::shape(text)?;
         let prepared = match self.cache.find(&shape.text, &shape.types, version.serial) {
             Some(prepared) => prepared,

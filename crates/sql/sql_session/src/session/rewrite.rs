@@ -54,8 +54,8 @@ impl<H: Host> SqlSession<H> {
         let table = &to.catalog.tables[new];
         let mut names = Vec::new();
         let mut columns = Vec::new();
-        for column in &from.catalog.tables[old].columns {
-            let same = table.columns.iter().position(|other| other.number == column.number);
+        for column in from.catalog.tables[old].visible() {
+            let same = table.visible().iter().position(|other| other.number == column.number);
             if let Some(same) = same {
                 let given = values.iter().find(|(name, _)| *name == column.name);
                 // A comment at the text's end ends before the parenthesis.

@@ -1,6 +1,8 @@
 //! `EXPLAIN`.
 
 use crate::support::{Client, new_database};
+use fabric::Fabric;
+use sql_session::{Host, LocalHost, SqlDatabase};
 
 /// The example of the documentation: a statement, and its plan.
 const DOCUMENTATION: &str = include_str!("../../../../../docs/sql.md");
@@ -159,4 +161,68 @@ fn the_json_format_has_postgresqls_fields() {
     let plain = client.run(&format!("EXPLAIN (FORMAT JSON, COSTS off) {text}"));
     assert!(!plain.contains("Cost") && !plain.contains("Actual"), "{plain}");
     serde_json::from_str::<serde_json::Value>(plain.trim_end_matches("EXPLAIN")).expect("JSON");
+}
+
+/// The accesses of a plan.
+fn accesses(client: &mut Client, text: &str) -> String {
+    let told = client.run(&format!("EXPLAIN (COSTS off) {text}"));
+    let is_kept = |line: &&str| *line != "EXPLAIN";
+    told.lines().filter(is_kept).map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn equal_expressions_are_conditions_of_their_index() {
+    let mut client = Client::of(&new_database());
+    client.run(
+        "CREATE TABLE account (id int PRIMARY KEY, email varchar(30), a int, b int);
+         CREATE UNIQUE INDEX ON account (lower(email));
+         CREATE INDEX ON account ((a + b), (a + 1));
+         INSERT INTO account SELECT n, 'Mail' || n, n % 50, n % 7 FROM generate_series(1, 2000) n;
+         ANALYZE",
+    );
+    let mut plan = |text| accesses(&mut client, text);
+    let found = plan("SELECT id FROM account WHERE lower(email) = 'x'");
+    assert!(found.contains("Index Scan using account_lower_idx on account"), "{found}");
+    assert!(found.contains("Index Cond: (lower(email) = 'x'"), "{found}");
+    let found = plan("SELECT id FROM account WHERE a + b = 3 AND a + 1 > 2");
+    assert!(found.contains("Index Cond: (((a + b) = 3) AND ((a + 1) > 2))"), "{found}");
+    let found = plan("SELECT id FROM account ORDER BY lower(email) LIMIT 3");
+    assert!(found.contains("Index Scan using account_lower_idx"), "{found}");
+    let found = plan(
+        "SELECT o.id FROM account o JOIN account a ON lower(a.email) = o.email WHERE o.id = 1",
+    );
+    assert!(found.contains("Index Cond: (lower("), "{found}");
+    // Another expression is no condition of the index.
+    let found = plan("SELECT id FROM account WHERE upper(email) = 'x'");
+    assert!(found.contains("Seq Scan"), "{found}");
+}
+
+/// Round trips so far of the lane that the only session uses.
+fn round_trips(database: &SqlDatabase<LocalHost>) -> u64 {
+    let lane = database.host().borrow_lane(&|| false).expect("no other session has lanes");
+    let counted = lane.env().counters().counts().round_trips;
+    database.host().give_back_lane(lane);
+    counted
+}
+
+#[test]
+fn an_index_over_an_expression_costs_what_one_over_a_column_costs() {
+    let database = new_database();
+    let mut client = Client::of(&database);
+    client.run(
+        "CREATE TABLE plain (id int PRIMARY KEY, a int); CREATE UNIQUE INDEX ON plain (a);
+         CREATE TABLE over (id int PRIMARY KEY, a int); CREATE UNIQUE INDEX ON over ((a + 0))",
+    );
+    let mut counted = |text: &str| {
+        let before = round_trips(&database);
+        client.run(text);
+        round_trips(&database) - before
+    };
+    let mut costs = |table: &str| {
+        counted(&format!("INSERT INTO {table} VALUES (1, 10)"));
+        let inserted = counted(&format!("INSERT INTO {table} VALUES (2, 20)"));
+        (inserted, counted(&format!("DELETE FROM {table} WHERE id = 2")))
+    };
+    let plain = costs("plain");
+    assert!(plain.0 > 0 && plain == costs("over"), "{plain:?}");
 }

@@ -26,6 +26,7 @@ const SCHEMAS: &str = include_str!("schemas.sql");
 const ENUMS: &str = include_str!("enums.sql");
 const SPELLINGS: &str = include_str!("spellings.sql");
 const STYLES: &str = include_str!("styles.sql");
+const EXPRESSION_INDEXES: &str = include_str!("expression_indexes.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 7] = [
     include_str!("types/characters.sql"),
@@ -107,6 +108,11 @@ fn identity_columns_are_those_of_postgresql() {
 #[test]
 fn schemas_are_those_of_postgresql() {
     compare(SCHEMAS);
+}
+
+#[test]
+fn indexes_over_expressions_are_those_of_postgresql() {
+    compare(EXPRESSION_INDEXES);
 }
 
 #[test]

@@ -45,10 +45,10 @@ impl<H: Host> SqlSession<H> {
             };
             // Types that are stored alike have other values: not every text is a document.
             let is_retyped = |column: &TableColumn| {
-                let before = old.columns.iter().find(|other| other.number == column.number);
+                let before = old.visible().iter().find(|other| other.number == column.number);
                 before.is_some_and(|before| before.sql_type != column.sql_type)
             };
-            let is_changed = new.schema != old.schema || new.columns.iter().any(is_retyped);
+            let is_changed = new.schema != old.schema || new.visible().iter().any(is_retyped);
             let is_given = given == Some(definition.id);
             if is_given || is_changed || new.indexes.iter().any(needs_storage) {
                 definition.physical = self.physical_name(&definition.name);

@@ -64,6 +64,8 @@ pub(crate) struct BoundIndex {
     pub id: IndexId,
     pub name: String,
     pub columns: Vec<usize>,
+    /// Those without the marker of a partial index.
+    pub declared: Vec<usize>,
     /// The row's columns in its keys: those with digests in place of long ones.
     pub stored: Vec<usize>,
     pub unique: bool,
@@ -271,6 +273,7 @@ fn bind_table<E: Env>(
             id,
             name: index.name.clone(),
             columns: index.columns.clone(),
+            declared: table.declared(index).to_vec(),
             stored,
             unique: index.unique,
             named: database.named_by_ranges(ScanSource::Index(id)),

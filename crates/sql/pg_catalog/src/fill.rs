@@ -404,6 +404,8 @@ impl Filler<'_> {
                     Some(_) => 0,
                     None => at as i64 + 1,
                 };
+                let predicate =
+                    index.predicate.map(|value| self.world.predicate(&table.table, value, false));
                 let expressions = self.world.index_expressions(&table.table, index.columns);
                 rows.push(self.row(&[
                     ("indexrelid", Value::Int(index.oid)),
@@ -418,6 +420,7 @@ impl Filler<'_> {
                     ("indislive", Value::Bool(true)),
                     ("indkey", integers(index.columns.iter().map(|&at| number(at)))),
                     ("indexprs", expressions.map_or(Value::Null, text)),
+                    ("indpred", predicate.map_or(Value::Null, text)),
                     ("indcollation", zeros()),
                     ("indclass", zeros()),
                     ("indoption", zeros()),

@@ -3,6 +3,7 @@
 use crate::sequences::SequenceState;
 use procedure::table_expression;
 use sql::catalog::{ForeignKey, ReferentialAction};
+use sql::expression::Expr;
 use sql::namespace::{own_name, schema_of};
 use sql::{Schemas, SearchPath, SqlType, Table, Types, View};
 use sql_session::{
@@ -63,6 +64,8 @@ pub(crate) struct IndexInfo<'w> {
     pub oid: i64,
     pub name: &'w str,
     pub columns: &'w [usize],
+    /// The condition of the rows of a partial index.
+    pub predicate: Option<&'w Expr>,
     pub is_unique: bool,
     pub is_primary: bool,
     pub is_hash: bool,
@@ -98,6 +101,7 @@ impl TableInfo {
             oid: self.derived(0),
             name: &table.primary_key_name,
             columns: &table.primary_key,
+            predicate: None,
             is_unique: true,
             is_primary: true,
             is_hash: false,
@@ -105,7 +109,8 @@ impl TableInfo {
         let others = table.indexes.iter().enumerate().map(|(at, index)| IndexInfo {
             oid: self.derived(at + 1),
             name: &index.name,
-            columns: &index.columns,
+            columns: table.declared(index),
+            predicate: table.predicate(index),
             is_unique: index.unique,
             is_primary: false,
             is_hash: format!("{:?}", index.kind).starts_with("Hash"),
@@ -119,7 +124,8 @@ impl TableInfo {
         let mut found = Vec::new();
         for index in self.indexes() {
             // A unique index counts as a constraint only if its name is that of one.
-            let is_plain = index.columns.iter().all(|&at| table.expression(at).is_none());
+            let is_plain = index.predicate.is_none()
+                && index.columns.iter().all(|&at| table.expression(at).is_none());
             if index.is_primary || index.is_unique && is_plain && index.name.ends_with("_key") {
                 found.push(ConstraintInfo {
                     oid: 0,
@@ -164,7 +170,7 @@ impl TableInfo {
         };
         let found = self.indexes().into_iter();
         let mut found = found.filter(|index| index.is_unique && has_all(index.columns));
-        found.next().map_or(0, |index| index.oid)
+        found.find(|index| index.predicate.is_none()).map_or(0, |index| index.oid)
     }
 
     /// Names of columns, separated by commas.
@@ -303,7 +309,11 @@ impl World {
             true => self.qualified(&table.table.name),
             false => self.with_schema(&table.table.name),
         };
-        Some(format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({columns})"))
+        let predicate = match index.predicate {
+            None => String::new(),
+            Some(value) => format!(" WHERE {}", self.predicate(&table.table, value, is_pretty)),
+        };
+        Some(format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({columns}){predicate}"))
     }
 }
 
@@ -317,6 +327,15 @@ impl World {
         let text = self.shown(&procedure::index_part(table, at));
         let is_bare = is_pretty || !text.starts_with('(');
         Some(if is_bare { text } else { format!("({text})") })
+    }
+
+    /// The condition of a partial index; only pretty ones have no parentheses around them.
+    pub(crate) fn predicate(&self, table: &Table, value: &Expr, is_pretty: bool) -> String {
+        let text = self.shown(&table_expression(table, value));
+        match is_pretty && procedure::is_in_parentheses(&text) {
+            true => text[1..text.len() - 1].to_owned(),
+            false => text,
+        }
     }
 
     /// The expressions of an index, as `pg_get_expr` shows them; `None` if it has only columns.

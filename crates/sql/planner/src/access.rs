@@ -8,7 +8,7 @@
 use crate::block::RelationKind;
 use crate::path::{Conditions, OrderColumn, Path, PathKind, add};
 use crate::planner::Planner;
-use crate::term::{Comparison, Term};
+use crate::term::{Comparison, Term, truth};
 use layout::IndexKind;
 use procedure::key_value::{Use, key};
 use procedure::node::{Access, Bound, Range};
@@ -140,7 +140,11 @@ impl Planner<'_> {
     ) {
         let schema = &self.catalog.tables[table];
         let columns = index.map_or(&schema.primary_key, |index| &schema.indexes[index].columns);
-        let selected = self.select(table, columns, terms);
+        let marked = self.marked((relation, table), index, conditions);
+        let Some(selected) = marked.map(|marked| self.select_behind(table, columns, marked, terms))
+        else {
+            return;
+        };
         let used: Vec<&Expr> = selected.used.iter().map(|&at| conditions[at]).collect();
         let table_rows = self.statistics.rows(table);
         let is_whole = selected.equal.len() == columns.len();
@@ -152,11 +156,7 @@ impl Planner<'_> {
         let found = (table_rows * self.combined(&used)).max(least).min(table_rows);
         let rows = if is_whole && is_unique && selected.array.is_none() { 1.0 } else { found };
         let bytes = self.row_bytes[table];
-        let elements = match &selected.array {
-            Some(array) => array_length(array),
-            None => 1.0,
-        };
-        let each = rows / elements;
+        let elements = selected.array.as_ref().map_or(1.0, array_length);
         let is_hash = index.is_some_and(|index| schema.indexes[index].kind == IndexKind::Hash);
         let named = self.statistics.named(table, index, is_hash);
         let orders = match is_whole {
@@ -166,8 +166,8 @@ impl Planner<'_> {
         for (order, is_backward) in orders {
             let cost = match (is_whole, index) {
                 (true, None) => self.costs.key(bytes),
-                (true, Some(_)) => self.costs.lookup(each, bytes),
-                (false, _) => self.costs.range(each, bytes, index.is_none()),
+                (true, Some(_)) => self.costs.lookup(rows / elements, bytes),
+                (false, _) => self.costs.range(rows / elements, bytes, index.is_none()),
             };
             let can_range = named.is_some_and(|named| named <= selected.equal.len());
             let has_bound = selected.low.is_some() || selected.high.is_some();
@@ -246,6 +246,23 @@ impl Planner<'_> {
             orders.push((backward, true));
         }
         orders
+    }
+
+    /// As [`Self::select`], behind the marker of a partial index, which enforces these conditions.
+    fn select_behind(
+        &self,
+        table: usize,
+        columns: &[usize],
+        marked: Option<Vec<usize>>,
+        terms: &[Term],
+    ) -> Selected {
+        let Some(enforced) = marked else { return self.select(table, columns, terms) };
+        let mut selected = self.select(table, &columns[1..], terms);
+        selected.equal.insert(0, truth(true));
+        selected.used.retain(|at| !enforced.contains(at));
+        selected.used.extend(&enforced);
+        selected.enforced.extend(enforced);
+        selected
     }
 
     /// Selects a part of an index.

@@ -36,6 +36,7 @@ mod error;
 mod expression;
 mod extreme;
 mod folder;
+mod implied;
 mod join;
 mod join_order;
 mod node_cost;

@@ -78,7 +78,7 @@ impl Planner<'_> {
     }
 }
 
-fn truth(truth: bool) -> Expr {
+pub(crate) fn truth(truth: bool) -> Expr {
     Expr { kind: ExprKind::Bool(truth), sql_type: SqlType::Bool }
 }
 

@@ -30,5 +30,6 @@ pub use folder::ReadError;
 pub use lower::{LowerError, lower, narrow as key_value};
 pub use node::{Access, Node, Operator, Procedure, Statement, Workload};
 pub use show::{
-    Explained, ShownName, explain_changes, explain_single, index_part, table_expression, view_text,
+    Explained, ShownName, explain_changes, explain_single, index_part, is_in_parentheses,
+    table_expression, view_text,
 };

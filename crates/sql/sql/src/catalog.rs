@@ -1,7 +1,7 @@
 //! Tables, keys and indexes of a schema.
 
 use crate::enumeration::Types;
-use crate::expression::Expr;
+use crate::expression::{BinaryOperator, Expr, ExprKind};
 use crate::namespace::Schemas;
 use crate::query::Select;
 use crate::types::{Field, SqlType};
@@ -266,9 +266,47 @@ impl Table {
         columns.iter().map(stored).collect()
     }
 
+    /// The condition of the rows of a partial index. Its first column is hidden, true in these rows
+    /// and null in all others: no row equals them.
+    ///
+    /// Decision: docs/decisions/0375-a-partial-index-begins-with-a-marker.md
+    pub fn predicate(&self, index: &Index) -> Option<&Expr> {
+        self.marker(*index.columns.first()?)
+    }
+
+    /// The condition of the rows in which a hidden column is true, if it is a marker.
+    pub fn marker(&self, column: usize) -> Option<&Expr> {
+        marked(self.expression(column)?)
+    }
+
+    /// The columns that an index was declared with, without the marker of a partial one.
+    pub fn declared<'i>(&self, index: &'i Index) -> &'i [usize] {
+        &index.columns[usize::from(self.predicate(index).is_some())..]
+    }
+
     /// Whether the primary key is [`HIDDEN_KEY`].
     pub fn has_hidden_key(&self) -> bool {
         self.primary_key.is_empty()
+    }
+}
+
+/// The marker of the rows with a condition: `condition OR NULL`. Its null has no type, unlike each
+/// null of a client.
+pub(crate) fn marker(condition: Expr) -> Expr {
+    let null = Expr { kind: ExprKind::Null, sql_type: SqlType::Unknown };
+    let (left, right) = (Box::new(condition), Box::new(null));
+    let kind = ExprKind::Binary { operator: BinaryOperator::Or, left, right };
+    Expr { kind, sql_type: SqlType::Bool }
+}
+
+/// The condition of a marker.
+fn marked(value: &Expr) -> Option<&Expr> {
+    match &value.kind {
+        ExprKind::Binary { operator: BinaryOperator::Or, left, right } => {
+            let is_untyped = right.kind == ExprKind::Null && right.sql_type == SqlType::Unknown;
+            is_untyped.then_some(&**left)
+        }
+        _ => None,
     }
 }
 

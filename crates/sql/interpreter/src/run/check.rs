@@ -71,7 +71,7 @@ impl<E: Env> Run<'_, '_, E> {
             return Ok(());
         };
         self.lock_equal(equal).await?;
-        Err(duplicate(&self.tables[table], &index.name, &index.columns, values))
+        Err(duplicate(&self.tables[table], &index.name, &index.declared, values))
     }
 
     /// A row other than `own` that has the same values in an index. Nulls are distinct.

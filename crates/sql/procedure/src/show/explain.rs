@@ -383,8 +383,9 @@ impl<'e> Explain<'e> {
         let names = around.within(Vec::new());
         let outside = self.text(&names);
         let columns = self.columns(table);
+        let is_marker = |at: usize| schema.marker(at).is_some();
         let equal = |own: &[usize], key: &[Expr]| -> Vec<String> {
-            let pairs = own.iter().zip(key);
+            let pairs = own.iter().zip(key).filter(|(at, _)| !is_marker(**at));
             pairs
                 .map(|(&at, value)| format!("({} = {})", columns[at], outside.expr(value)))
                 .collect()

@@ -85,7 +85,7 @@ fn bracketed(value: &Expr, text: String) -> String {
 }
 
 /// Whether the first parenthesis of a text is closed at its end.
-fn is_in_parentheses(text: &str) -> bool {
+pub fn is_in_parentheses(text: &str) -> bool {
     let (mut depth, mut is_quoted) = (0_usize, false);
     for (at, letter) in text.char_indices() {
         match letter {

@@ -5,10 +5,10 @@ use super::coerce::Context;
 use super::from::FromClause;
 use super::scope::Scope;
 use super::{Resolver, Untyped, ident_name, object_parts, object_span};
-use crate::catalog::{Identity, TableColumn};
+use crate::catalog::{Identity, Index, Table, TableColumn};
 use crate::conflict;
 use crate::error::{Error, ErrorKind, Result};
-use crate::expression::{ColumnRef, Expr, ExprKind};
+use crate::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
 use crate::namespace::own_name;
 use crate::overriding::{Overriding, overriding};
 use crate::parse;
@@ -313,19 +313,22 @@ impl Resolver<'_> {
         match &conflict.conflict_target {
             None => {}
             Some(ConflictTarget::Columns(idents)) => {
+                let mut predicate = None;
                 for ident in idents {
+                    if ident.value == conflict::PREDICATE {
+                        let value = self.conflict_value(table, ident.span)?;
+                        predicate = Some(self.truth(value, ident.span)?);
+                        continue;
+                    }
                     columns.push(match ident.value == conflict::EXPRESSION {
                         true => self.conflict_expression(table, ident.span)?,
                         false => self.own_column(table, &ObjectName::from(vec![ident.clone()]))?,
                     });
                 }
                 let table = &self.catalog.tables[table];
-                let is_key = |key: &[usize]| {
-                    key.len() == columns.len() && key.iter().all(|c| columns.contains(c))
-                };
-                let mut unique = table.indexes.iter().filter(|index| index.unique);
-                if !is_key(&table.primary_key) && !unique.any(|index| is_key(&index.columns)) {
-                    return Err(self.no_conflict_key(span));
+                match inferred(table, &columns, predicate.as_ref()) {
+                    Some(key) => columns = key.to_vec(),
+                    None => return Err(self.no_conflict_key(span)),
                 }
             }
             Some(ConflictTarget::OnConstraint(_)) => {
@@ -354,8 +357,8 @@ impl Resolver<'_> {
         self.error(span, ErrorKind::Name, sentence).in_postgres("42P10", message)
     }
 
-    /// The hidden column with the values of an expression in the target of `ON CONFLICT`.
-    fn conflict_expression(&mut self, table: usize, span: Span) -> Result<usize> {
+    /// An expression over the table in the target of `ON CONFLICT`.
+    fn conflict_value(&mut self, table: usize, span: Span) -> Result<Expr> {
         let text = self.source.slice(span);
         let tokens = tokenize(self.source, self.source.offset(span.start), text)?;
         let node = parse::expression(self.source, &tokens, span)?;
@@ -364,7 +367,12 @@ impl Resolver<'_> {
         let (merged, is_scalar, full) = (Vec::new(), false, None);
         let visible = super::scope::Visible { alias, columns, merged, is_scalar, full };
         let scope = Scope { parent: None, sources: vec![visible] };
-        let value = self.expr(&scope, &node)?;
+        self.expr(&scope, &node)
+    }
+
+    /// The column with the values of an expression in the target of `ON CONFLICT`.
+    fn conflict_expression(&mut self, table: usize, span: Span) -> Result<usize> {
+        let value = self.conflict_value(table, span)?;
         if let ExprKind::Column(column) = value.kind {
             return Ok(column.column);
         }
@@ -533,6 +541,41 @@ impl Resolver<'_> {
         let returning =
             self.outputs(&scope, delete.returning.as_deref().unwrap_or_default(), span)?;
         Ok(Delete { table, sources, joins, filter, returning })
+    }
+}
+
+/// The columns of the key that a target of `ON CONFLICT` means: those of a partial index only if
+/// the target has its condition.
+fn inferred<'t>(
+    table: &'t Table,
+    columns: &[usize],
+    predicate: Option<&Expr>,
+) -> Option<&'t [usize]> {
+    let is_key = |key: &[usize]| {
+        key.len() == columns.len() && key.iter().all(|column| columns.contains(column))
+    };
+    if is_key(&table.primary_key) {
+        return Some(&table.primary_key);
+    }
+    let has_rows = |index: &Index| match (table.predicate(index), predicate) {
+        (None, _) => true,
+        (Some(own), Some(given)) => has_part(given, own),
+        (Some(_), None) => false,
+    };
+    let is_it = |index: &&Index| index.unique && is_key(table.declared(index)) && has_rows(index);
+    table.indexes.iter().find(is_it).map(|index| &index.columns[..])
+}
+
+/// Whether a condition is one of those that another one joins by `AND`.
+fn has_part(all: &Expr, part: &Expr) -> bool {
+    if all == part {
+        return true;
+    }
+    match &all.kind {
+        ExprKind::Binary { operator: BinaryOperator::And, left, right } => {
+            has_part(left, part) || has_part(right, part)
+        }
+        _ => false,
     }
 }
 

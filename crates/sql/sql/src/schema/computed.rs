@@ -5,7 +5,7 @@
 use super::SchemaReader;
 use super::alter::uses;
 use super::draft::{Draft, refusal};
-use crate::catalog::{Catalog, TableColumn};
+use crate::catalog::{Catalog, TableColumn, marker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::function::Function;
@@ -48,7 +48,7 @@ impl SchemaReader<'_> {
             false => inner,
         };
         let node = parse::expression(self.source, &tokens, span)?;
-        let value = self.row_value(table, &node, &tokens, span)?;
+        let value = self.row_value(table, (&node, &tokens), "expression", span)?;
         let name = match name_of(&node) {
             name if name == "?column?" => "expr".to_owned(),
             name => name,
@@ -56,20 +56,30 @@ impl SchemaReader<'_> {
         if let ExprKind::Column(column) = &value.kind {
             return Ok((column.column, name));
         }
-        self.require_immutable(&value, span)?;
+        self.require_immutable(&value, "expression", span)?;
         self.require_indexed(&value.sql_type, span)?;
         Ok((self.drafts[table].add_computed(value), name))
     }
 
-    /// Resolves an expression over the columns of a row.
+    /// Parses the condition of a partial index, behind `WHERE`; returns the column with its marker.
+    pub(super) fn index_predicate(&mut self, table: usize) -> Result<usize> {
+        let span = self.cursor.span();
+        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
+        let node = parse::expression(self.source, &tokens, span)?;
+        let value = self.row_value(table, (&node, &tokens), "predicate", span)?;
+        self.require_immutable(&value, "predicate", span)?;
+        Ok(self.drafts[table].add_computed(marker(value)))
+    }
+
+    /// Resolves an expression over the columns of a row; a `predicate` is true or false.
     fn row_value(
         &self,
         table: usize,
-        node: &ast::Expr,
-        tokens: &[TokenWithSpan],
+        (node, tokens): (&ast::Expr, &[TokenWithSpan]),
+        what: &str,
         span: Span,
     ) -> Result<Expr> {
-        self.refuse_tokens(tokens, span)?;
+        self.refuse_tokens(tokens, what, span)?;
         let draft = &self.drafts[table];
         let columns = draft.columns[..draft.visible()]
             .iter()
@@ -84,8 +94,14 @@ impl SchemaReader<'_> {
         let scope = Scope { parent: None, sources: vec![visible] };
         let (catalog, names) = (Catalog::default(), Names::default());
         let mut resolver = Resolver::new(self.source, &catalog, &names, &[], span);
-        let refused = Some("in index expressions");
+        let refused = Some(match what {
+            "predicate" => "in index predicates",
+            _ => "in index expressions",
+        });
         let value = resolver.with_aggregates(refused, |resolver| resolver.expr(&scope, node))?;
+        if what == "predicate" {
+            return resolver.truth(value, span);
+        }
         Ok(match value.sql_type {
             SqlType::Unknown => Expr { sql_type: SqlType::Text, ..value },
             _ => value,
@@ -93,14 +109,15 @@ impl SchemaReader<'_> {
     }
 
     /// Refuses what an index cannot have, whatever it means.
-    fn refuse_tokens(&self, tokens: &[TokenWithSpan], span: Span) -> Result<()> {
+    fn refuse_tokens(&self, tokens: &[TokenWithSpan], what: &str, span: Span) -> Result<()> {
         for TokenWithSpan { token, .. } in tokens {
             if token_is_word(token, "SELECT") {
-                return Err(self.refused(span, "0A000", "cannot use subquery in index expression"));
+                let message = format!("cannot use subquery in index {what}");
+                return Err(self.refused(span, "0A000", &message));
             }
             if token_is_word(token, "OVER") {
-                let message = "window functions are not allowed in index expressions";
-                return Err(self.refused(span, "42P20", message));
+                let message = format!("window functions are not allowed in index {what}s");
+                return Err(self.refused(span, "42P20", &message));
             }
             if let Token::Placeholder(name) = token {
                 return Err(self.refused(span, "42P02", &format!("there is no parameter {name}")));
@@ -110,14 +127,14 @@ impl SchemaReader<'_> {
     }
 
     /// Refuses expressions whose values depend on more than the row.
-    fn require_immutable(&self, value: &Expr, span: Span) -> Result<()> {
+    fn require_immutable(&self, value: &Expr, what: &str, span: Span) -> Result<()> {
         let mut is_stable = true;
         value.visit(&mut |part| is_stable &= is_immutable(part));
         match is_stable {
             true => Ok(()),
             false => {
-                let message = "functions in index expression must be marked IMMUTABLE";
-                Err(self.refused(span, "42P17", message))
+                let message = format!("functions in index {what} must be marked IMMUTABLE");
+                Err(self.refused(span, "42P17", &message))
             }
         }
     }

@@ -5,6 +5,7 @@ use super::draft::Draft;
 use crate::catalog::Index;
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespace::beside;
+use crate::token::token_is_word;
 use layout::IndexKind;
 use sqlparser::tokenizer::{Span, Token};
 
@@ -134,13 +135,17 @@ impl SchemaReader<'_> {
         self.cursor.accept_word("ONLY");
         let table = self.table()?;
         let kind = self.index_kind()?;
-        let (columns, parts) = self.index_columns(table)?;
+        let (mut columns, parts) = self.index_columns(table)?;
         if kind == IndexKind::Hash && (unique || columns.len() > 1) {
             let sentence = "a hash index of PostgreSQL has exactly one column and is not unique";
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }
         if self.is_session && (self.cursor.is_word("WITH") || self.cursor.is_word("TABLESPACE")) {
-            self.skip_clauses();
+            self.cursor
+                .take_until(|token| *token == Token::SemiColon || token_is_word(token, "WHERE"))?;
+        }
+        if self.is_session && self.cursor.accept_word("WHERE") {
+            columns.insert(0, self.index_predicate(table)?);
         }
         if !matches!(self.cursor.peek(), None | Some(Token::SemiColon)) {
             let advice = "index all rows, by plain columns";

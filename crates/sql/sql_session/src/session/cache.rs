@@ -108,6 +108,9 @@ pub(super) fn needs_constants(text: &str, catalog: &Catalog) -> bool {
         return false;
     }
     let text = text.to_lowercase();
+    if text.starts_with("insert") && !text.contains("select") {
+        return false;
+    }
     tables.any(|table| text.contains(&own_name(&table.name).to_lowercase()))
 }
 

@@ -197,6 +197,47 @@ fn equal_expressions_are_conditions_of_their_index() {
     assert!(found.contains("Seq Scan"), "{found}");
 }
 
+#[test]
+fn partial_indexes_serve_conditions_that_imply_theirs() {
+    let mut client = Client::of(&new_database());
+    client.run(
+        "CREATE TABLE job (id int PRIMARY KEY, run_at int, state varchar(10), note text, flag boolean);
+         INSERT INTO job SELECT n, n, CASE WHEN n % 50 = 0 THEN 'new' ELSE 'done' END, NULL, n % 40 = 0
+           FROM generate_series(1, 4000) n;
+         CREATE INDEX job_new ON job (run_at) WHERE state = 'new';
+         CREATE INDEX job_late ON job (note) WHERE run_at > 3900;
+         CREATE INDEX job_flag ON job (note, run_at) WHERE flag;
+         ANALYZE",
+    );
+    let uses = |client: &mut Client, text: &str| {
+        let found = accesses(client, text);
+        let at = found.find("using ").map_or("", |at| &found[at + 6..]);
+        at.split_whitespace().next().unwrap_or_default().to_owned()
+    };
+    for (text, index) in [
+        (
+            "SELECT id FROM job WHERE state = 'new' AND run_at > 5 ORDER BY run_at LIMIT 1",
+            "job_new",
+        ),
+        ("SELECT id FROM job WHERE state IN ('new') ORDER BY run_at LIMIT 1", "job_new"),
+        ("SELECT id FROM job WHERE run_at = 3950 AND note = 'x'", "job_late"),
+        ("SELECT id FROM job WHERE run_at >= 3901 AND note = 'x'", "job_late"),
+        ("SELECT id FROM job WHERE run_at IN (3910, 3920) AND note = 'x'", "job_late"),
+        ("SELECT id FROM job WHERE flag IS TRUE AND note = 'x'", "job_flag"),
+        ("SELECT id FROM job WHERE flag = true AND note = 'x' AND run_at < 9", "job_flag"),
+        ("SELECT id FROM job WHERE state = 'done' ORDER BY run_at LIMIT 1", ""),
+        ("SELECT id FROM job WHERE state <> 'old' ORDER BY run_at LIMIT 1", ""),
+        ("SELECT id FROM job WHERE run_at = 3900 AND note = 'x'", ""),
+        ("SELECT id FROM job WHERE run_at IN (3900, 3920) AND note = 'x'", ""),
+        ("SELECT id FROM job WHERE NOT flag AND note = 'x'", ""),
+        ("SELECT id FROM job WHERE note = 'x'", ""),
+    ] {
+        assert_eq!(uses(&mut client, text), index, "{text}");
+    }
+    let found = accesses(&mut client, "SELECT id FROM job WHERE state = 'new' AND run_at < 100");
+    assert!(found.contains("Index Cond: (run_at < 100)") && !found.contains("Filter"), "{found}");
+}
+
 /// Round trips so far of the lane that the only session uses.
 fn round_trips(database: &SqlDatabase<LocalHost>) -> u64 {
     let lane = database.host().borrow_lane(&|| false).expect("no other session has lanes");

@@ -26,6 +26,7 @@ const SCHEMAS: &str = include_str!("schemas.sql");
 const ENUMS: &str = include_str!("enums.sql");
 const SPELLINGS: &str = include_str!("spellings.sql");
 const STYLES: &str = include_str!("styles.sql");
+const PARTIAL_INDEXES: &str = include_str!("partial_indexes.sql");
 const EXPRESSION_INDEXES: &str = include_str!("expression_indexes.sql");
 /// Stored types, one script each.
 const TYPES: [&str; 7] = [
@@ -113,6 +114,11 @@ fn schemas_are_those_of_postgresql() {
 #[test]
 fn indexes_over_expressions_are_those_of_postgresql() {
     compare(EXPRESSION_INDEXES);
+}
+
+#[test]
+fn partial_indexes_are_those_of_postgresql() {
+    compare(PARTIAL_INDEXES);
 }
 
 #[test]

@@ -2,13 +2,19 @@
 
 use crate::programs::{Reference, World};
 
-const TABLES: [&str; 24] = [
+const TABLES: [&str; 30] = [
     "create table town (id int primary key, name varchar(30) not null, \
      since date, wealth numeric(12,2) default 0, note char(5) default 'x')",
     "create unique index town_by_name on town (name)",
     "create table citizen (town int references town, number bigint, name text, \
      seen timestamptz, is_mayor boolean not null default false, primary key (town, number))",
     "create index on citizen (name, number)",
+    "create table account (id int primary key, email text, a int, b int)",
+    "create unique index on account (lower(email))",
+    "create index account_sum on account ((a + b), id, upper(email))",
+    "create unique index account_some on account (lower(email), a) where a > 1",
+    "alter table account add c boolean",
+    "create index account_flag on account (a) where c",
     "create view rich as select id, name, wealth * 2 as twice from town where wealth > 10 and name <> 'Ghent'",
     "create view crowd (town, people) as select t.name, count(*) from town t \
      left join citizen c on c.town = t.id group by t.name order by count(*) desc limit 5",
@@ -35,13 +41,19 @@ const TABLES: [&str; 24] = [
 ];
 
 /// Commands with equal output, apart from what namdb does not have.
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 45] = [
     "\\d",
     "\\d town",
     "\\d citizen",
     "\\d+ citizen",
     "\\d citizen_pkey",
     "\\d town_by_name",
+    "\\d account",
+    "\\d account_sum",
+    "\\d account_flag",
+    "select indexrelid::regclass, pg_get_expr(indpred, indrelid) from pg_index where indpred is not null order by 1",
+    "select indexname, indexdef from pg_indexes where tablename = 'account' order by 1",
+    "select indkey, indnatts, pg_get_expr(indexprs, indrelid) from pg_index where indexrelid = 'account_sum'::regclass",
     "\\dt",
     "\\dt to*",
     "\\dt+ nothing",
@@ -247,7 +259,7 @@ fn drivers_find_types_tables_and_settings() {
         (
             "select relname, count(*) from pg_class c join pg_index i on i.indrelid = c.oid \
              group by relname having count(*) > 1 order by 2 desc, 1",
-            "citizen|2\ntown|2",
+            "account|5\ncitizen|2\ntown|2",
         ),
         (
             "select a.attname from pg_index i join pg_attribute a on a.attrelid = i.indrelid \
@@ -273,7 +285,7 @@ fn drivers_find_types_tables_and_settings() {
         ("select current_schemas(true)", "{pg_catalog,public}"),
         (
             "select string_agg(conname, ',' order by conname) from pg_constraint",
-            "citizen_pkey,citizen_town_fkey,moved_b_check,town_pkey,typed_pkey",
+            "account_pkey,citizen_pkey,citizen_town_fkey,moved_b_check,town_pkey,typed_pkey",
         ),
         ("select count(*) from pg_catalog.pg_inherits union all select 7", "0\n7"),
     ] {

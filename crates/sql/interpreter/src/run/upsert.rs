@@ -134,8 +134,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(Some(new))
     }
 
-    /// Replaces a row by another one, whose hidden columns it computes, with all checks but those of
-    /// foreign keys, which are noted; `columns` are those that may differ.
+    /// Replaces a row by another one, whose hidden columns it computes, with all checks but those
+    /// of foreign keys, which are noted; `columns` are those that may differ.
     pub(super) async fn replace_row(
         &mut self,
         at: usize,

@@ -24,7 +24,7 @@ pub(crate) enum Cell {
     Uuid,
     /// Months and days of four bytes each, and microseconds of eight.
     Interval,
-    /// The text of an array, of at most this many bytes.
+    /// The text of an array, of at most this many bytes. Enumerated elements are places.
     Array(u32),
     /// The text of a `jsonb`, of at most this many bytes.
     Json(u32),
@@ -37,6 +37,8 @@ pub(crate) enum Cell {
 pub(crate) struct BoundColumn {
     pub name: String,
     pub sql_type: SqlType,
+    /// The type as which an array is printed into a row and read again.
+    stored: SqlType,
     pub cell: Cell,
     pub nullable: bool,
     /// Whether it is part of the primary key.
@@ -80,8 +82,19 @@ impl BoundColumn {
             SqlType::Int4 | SqlType::Date => 32,
             _ => 0,
         };
-        let digests = None;
-        Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes, spare_bits, digests })
+        let (stored, digests) = (stored_type(&sql_type), None);
+        Some(Self {
+            name,
+            sql_type,
+            stored,
+            cell,
+            nullable,
+            is_key,
+            slot,
+            key_bytes,
+            spare_bits,
+            digests,
+        })
     }
 
     /// Appends an integer to a key if it is in range for the column; returns whether it is.
@@ -167,9 +180,7 @@ impl BoundColumn {
                 Value::Text(CompactString::new(self.text(record, &record.key_text(at))?))
             }
             Cell::Bytes(_) => Value::Bytes(self.bytes(record, at).as_ref().into()),
-            Cell::Array(_) => {
-                input::read(self.text(record, record.bytes_in(slot))?, &self.sql_type)?
-            }
+            Cell::Array(_) => input::read(self.text(record, record.bytes_in(slot))?, &self.stored)?,
             Cell::Json(_) => Value::from(json::parse(self.text(record, record.bytes_in(slot))?)?),
             Cell::Uuid => match <[u8; 16]>::try_from(&*self.bytes(record, at)) {
                 Ok(uuid) => Value::Uuid(uuid),
@@ -264,7 +275,7 @@ impl BoundColumn {
                 self.write_digest(record, Some(bytes));
             }
             (Cell::Array(length) | Cell::Json(length), Value::Array(_) | Value::Json(_)) => {
-                let text = output::text(value, &self.sql_type);
+                let text = output::text(value, &self.stored);
                 if text.len() > length as usize {
                     return Err(too_many_bytes(length));
                 }
@@ -318,6 +329,16 @@ impl BoundColumn {
     #[inline]
     pub fn holds(&self, units: i64) -> bool {
         units << self.spare_bits >> self.spare_bits == units
+    }
+}
+
+/// The type as which rows store values of an array type. The labels of an enumerated type may get
+/// other names, but their places stay.
+fn stored_type(sql_type: &SqlType) -> SqlType {
+    match sql_type {
+        SqlType::Array(element) => SqlType::Array(Box::new(stored_type(element))),
+        SqlType::Enum(_) => SqlType::Int8,
+        other => other.clone(),
     }
 }
 

@@ -74,10 +74,16 @@ impl EnumType {
 
     /// The message that a text is no label.
     pub fn invalid(&self, text: &str) -> String {
+        format!("invalid input value for enum {}: \"{text}\"", self.shown())
+    }
+
+    /// The name in messages.
+    pub fn shown(&self) -> String {
         let shown = shown_type(&self.name);
-        let name =
-            if schema_of(&self.name) == PUBLIC { without_schemas(&shown) } else { shown.into() };
-        format!("invalid input value for enum {name}: \"{text}\"")
+        match schema_of(&self.name) == PUBLIC {
+            true => without_schemas(&shown).into_owned(),
+            false => shown,
+        }
     }
 
     /// Adds a label before the one at this position; at the end if there is none. `false` if there

@@ -11,6 +11,7 @@ use crate::timestamp;
 use crate::value::{Decimal, Value};
 use crate::zone;
 use crate::{date, float, json, real};
+use sql::EnumType;
 use sql::expression::CastKind;
 use sql::types::{Numeric, SqlType};
 
@@ -245,10 +246,15 @@ impl Conversion {
                 Value::text(if truth { "true" } else { "false" })
             }
             (Self::ToText(from) | Self::Print(from), value) => {
+                require_labels(&value, from)?;
                 Value::Text(output::text(&value, from))
             }
-            (Self::ToJsonb(from), value) => json::of_value(&value, from)?.checked()?.into(),
+            (Self::ToJsonb(from), value) => {
+                require_labels(&value, from)?;
+                json::of_value(&value, from)?.checked()?.into()
+            }
             (Self::ToJson(from), value) => {
+                require_labels(&value, from)?;
                 let mut text = compact_str::CompactString::default();
                 json::print_value(&value, from, &mut text);
                 Value::Text(text)
@@ -335,4 +341,34 @@ pub fn parse_bool(text: &str) -> Result<bool> {
 /// Parses an integer, see [`integer::parse`].
 pub(crate) fn parse_int(text: &str, width: Width) -> Result<Value> {
     Ok(Value::Int(integer::parse(width, text)?))
+}
+/// Checks that all places have labels: a block keeps its catalog, but its rows may have labels
+/// that others have added since. They must not become empty texts.
+fn require_labels(value: &Value, sql_type: &SqlType) -> Result<()> {
+    match (value, sql_type) {
+        (Value::Int(place), SqlType::Enum(of)) if of.label(*place).is_none() => {
+            Err(unseen_label(of))
+        }
+        (Value::Array(values), SqlType::Array(element))
+            if matches!(**element, SqlType::Enum(_) | SqlType::Record(_)) =>
+        {
+            values.iter().try_for_each(|value| require_labels(value, element))
+        }
+        (Value::Row(values), SqlType::Record(fields)) => {
+            let mut pairs = values.iter().zip(fields);
+            pairs.try_for_each(|(value, field)| require_labels(value, &field.sql_type))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A value has a label that is newer than the catalog that the statement sees.
+#[cold]
+pub fn unseen_label(of: &EnumType) -> Box<Error> {
+    let name = of.shown();
+    let message =
+        format!("could not serialize access: a value of enum {name} is newer than the transaction");
+    Error::new("40001", message)
+        .detail("Another transaction has added its label to the type.")
+        .hint("Run the transaction again.")
 }

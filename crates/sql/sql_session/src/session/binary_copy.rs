@@ -3,7 +3,6 @@
 
 use super::SqlSession;
 use super::copying::{Copying, no_copy};
-use super::labels::labelled;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::RowSet;
@@ -41,7 +40,7 @@ impl<H: Host> SqlSession<H> {
         let none = RowSet::new(out.types().len());
         out.count += out.rows.len() as u64;
         let mut rows = std::mem::replace(&mut out.rows, none);
-        labelled(&mut rows, out.types().iter(), &self.version());
+        self.label_rows(&mut rows, out.types().iter(), &self.version())?;
         out.at = 0;
         self.copying = Some(Copying::Out(out));
         Ok(Some(rows))

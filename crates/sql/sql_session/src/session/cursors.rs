@@ -1,7 +1,6 @@
 //! Cursors: rows of a query that a client fetches in parts. The query begins when the cursor is
 //! declared, and goes on when rows are fetched. Those that routines have opened hold their rows.
 
-use super::labels::labelled;
 use super::open::{OpenQuery, ROWS_AT_A_TIME};
 use super::transaction::done;
 use super::{Block, Prepared, SqlSession};
@@ -81,7 +80,7 @@ impl<H: Host> SqlSession<H> {
         let types: Vec<_> = cursor.fields().iter().map(|field| field.sql_type.clone()).collect();
         let mut rows = RowSet::new(types.len());
         met.into_iter().for_each(|at| rows.push(cursor.row(at)));
-        labelled(&mut rows, types.iter(), &self.version());
+        self.label_rows(&mut rows, types.iter(), &self.version())?;
         let tag = format!("FETCH {}", rows.len());
         Ok(Some(Outcome::Rows { rows, tag }))
     }

@@ -10,9 +10,11 @@ use crate::catalog::Version;
 use crate::error::SqlError;
 use crate::host::Host;
 use crate::outcome::{Outcome, RowSet};
-use sql::{SqlType, Types};
+use sql::{EnumType, SqlType, Types};
+use sql_value::conversion::unseen_label;
 use sql_value::{Value, input};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Whether values of a type have labels.
 pub(super) fn has_labels(sql_type: &SqlType) -> bool {
@@ -24,37 +26,48 @@ pub(super) fn has_labels(sql_type: &SqlType) -> bool {
     }
 }
 
-/// Replaces places by labels.
-fn label(value: &mut Value, sql_type: &SqlType, types: &Types) {
-    match (&mut *value, sql_type) {
-        (Value::Int(place), SqlType::Enum(of)) => {
-            let of = types.numbered(of.oid).unwrap_or(of);
-            *value = Value::text(of.label(*place).unwrap_or_default());
-        }
-        (Value::Array(values), SqlType::Array(element)) if has_labels(element) => {
-            let mut labelled = values.to_vec();
-            labelled.iter_mut().for_each(|value| label(value, element, types));
-            *value = Value::Array(labelled.into());
-        }
-        (Value::Row(values), SqlType::Record(fields)) if has_labels(sql_type) => {
-            let mut labelled = values.to_vec();
-            for (value, field) in labelled.iter_mut().zip(fields) {
-                label(value, &field.sql_type, types);
-            }
-            *value = Value::Row(labelled.into());
-        }
-        _ => {}
-    }
+/// Where labels of places are looked up.
+struct Labels<'v> {
+    /// The types that the statement sees.
+    seen: &'v Types,
+    /// The committed version: a block keeps its own, but its rows may have labels that others have
+    /// added since.
+    newest: &'v dyn Fn() -> Arc<Version>,
 }
 
-/// The rows of a query with labels.
-pub(super) fn labelled<'t>(
-    rows: &mut RowSet,
-    columns: impl Iterator<Item = &'t SqlType>,
-    version: &Version,
-) {
-    for (at, sql_type) in columns.enumerate().filter(|(_, sql_type)| has_labels(sql_type)) {
-        rows.column_mut(at).for_each(|value| label(value, sql_type, &version.catalog.types));
+impl Labels<'_> {
+    fn of(&self, place: i64, of: &EnumType) -> Result<Value, SqlError> {
+        let seen = self.seen.numbered(of.oid).map_or(of, |seen| seen);
+        if let Some(label) = seen.label(place) {
+            return Ok(Value::text(label));
+        }
+        let newest = (self.newest)();
+        let newer = newest.catalog.types.numbered(of.oid).and_then(|newest| newest.label(place));
+        newer.map(Value::text).ok_or_else(|| (*unseen_label(of)).into())
+    }
+
+    /// Replaces places by labels.
+    ///
+    /// # Errors
+    /// 40001 if no version has the label yet.
+    fn put(&self, value: &mut Value, sql_type: &SqlType) -> Result<(), SqlError> {
+        match (&mut *value, sql_type) {
+            (Value::Int(place), SqlType::Enum(of)) => *value = self.of(*place, of)?,
+            (Value::Array(values), SqlType::Array(element)) if has_labels(element) => {
+                let mut labelled = values.to_vec();
+                labelled.iter_mut().try_for_each(|value| self.put(value, element))?;
+                *value = Value::Array(labelled.into());
+            }
+            (Value::Row(values), SqlType::Record(fields)) if has_labels(sql_type) => {
+                let mut labelled = values.to_vec();
+                for (value, field) in labelled.iter_mut().zip(fields) {
+                    self.put(value, &field.sql_type)?;
+                }
+                *value = Value::Row(labelled.into());
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }
 
@@ -95,14 +108,40 @@ impl<H: Host> SqlSession<H> {
         placed.collect::<Result<_, _>>().map(Cow::Owned)
     }
 
+    /// The rows of a query that sees `version`, with labels.
+    ///
+    /// # Errors
+    /// 40001 if this server does not see a label yet.
+    pub(super) fn label_rows<'t>(
+        &self,
+        rows: &mut RowSet,
+        columns: impl Iterator<Item = &'t SqlType>,
+        version: &Version,
+    ) -> Result<(), SqlError> {
+        let newest = || self.database.version();
+        let labels = Labels { seen: &version.catalog.types, newest: &newest };
+        for (at, sql_type) in columns.enumerate().filter(|(_, sql_type)| has_labels(sql_type)) {
+            rows.column_mut(at).try_for_each(|value| labels.put(value, sql_type))?;
+        }
+        Ok(())
+    }
+
     /// The rows of a statement with labels.
-    pub(super) fn with_labels(&self, prepared: &Prepared, mut outcome: Outcome) -> Outcome {
+    ///
+    /// # Errors
+    /// As [`Self::label_rows`].
+    pub(super) fn with_labels(
+        &self,
+        prepared: &Prepared,
+        mut outcome: Outcome,
+    ) -> Result<Outcome, SqlError> {
         let columns = prepared.columns().unwrap_or_default();
         if columns.iter().any(|column| has_labels(&column.sql_type))
             && let Outcome::Rows { rows, .. } | Outcome::Part { rows, .. } = &mut outcome
         {
-            labelled(rows, columns.iter().map(|column| &column.sql_type), &self.version());
+            let types = columns.iter().map(|column| &column.sql_type);
+            self.label_rows(rows, types, &self.version())?;
         }
-        outcome
+        Ok(outcome)
     }
 }

@@ -7,7 +7,6 @@
 //!
 //! Decision: docs/decisions/0343-rows-are-sent-while-a-query-runs.md
 
-use super::labels::labelled;
 use super::query::taken;
 use super::{Block, Prepared, SqlSession};
 use crate::catalog::Version;
@@ -167,7 +166,11 @@ impl<H: Host> SqlSession<H> {
         let mut rows = open.take(most);
         if let PlannedAction::Query(query) = &open.planned.action {
             let fields = query.query.outputs();
-            labelled(&mut rows, fields.iter().map(|field| &field.sql_type), &open.version);
+            let types = fields.iter().map(|field| &field.sql_type);
+            if let Err(error) = self.label_rows(&mut rows, types, &open.version) {
+                self.discard(open).await;
+                return Err(error);
+            }
         }
         if open.waiting() > 0 || open.paused.is_some() {
             self.queries.insert(query, open);

@@ -105,7 +105,7 @@ impl<H: Host> SqlSession<H> {
                 ran
             }
         };
-        outcome.map(|outcome| self.with_labels(prepared, outcome))
+        outcome.and_then(|outcome| self.with_labels(prepared, outcome))
     }
 
     /// Runs a statement as a transaction of its own, and retries it after conflicts.

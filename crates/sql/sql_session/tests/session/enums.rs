@@ -129,6 +129,38 @@ fn statements_follow_labels() {
 }
 
 #[test]
+fn blocks_never_show_empty_texts_for_labels_that_others_have_added() {
+    let database = new_database();
+    let (mut client, mut other) = (Client::of(&database), Client::of(&database));
+    client.run("CREATE TYPE mood AS ENUM ('sad'); CREATE TABLE l (id int, m text)");
+    client.run("CREATE TABLE t (id int PRIMARY KEY, m mood, a mood[])");
+    client.run("INSERT INTO t VALUES (1, 'sad', '{sad}')");
+    assert_eq!(client.run("BEGIN; INSERT INTO l VALUES (0, 'a')"), "BEGIN\nINSERT 0 1");
+    assert_eq!(other.run("ALTER TYPE mood ADD VALUE 'happy'"), "ALTER TYPE");
+    assert_eq!(other.run("INSERT INTO t VALUES (2, 'happy', '{sad,happy}')"), "INSERT 0 1");
+    let rows = "1|sad|{sad}\n2|happy|{sad,happy}\nSELECT 2";
+    assert_eq!(client.run("SELECT * FROM t ORDER BY id"), rows);
+    assert_eq!(client.run("SELECT max(m) FROM t"), "happy\nSELECT 1");
+    for statement in [
+        "INSERT INTO l SELECT id, m::text FROM t",
+        "INSERT INTO l SELECT id, a::text FROM t",
+        "INSERT INTO l SELECT id, concat(m, '') FROM t",
+        "SELECT to_json(m) FROM t",
+        "SELECT to_jsonb(a) FROM t",
+        "SELECT row_to_json(t) FROM t",
+        "SELECT json_agg(m) FROM t",
+        "SELECT id FROM t WHERE m::text LIKE '%'",
+    ] {
+        client.run("SAVEPOINT s");
+        let refused = client.query(statement).expect_err(statement);
+        assert!(refused.sqlstate == "40001" && refused.hint.is_some(), "{statement}: {refused:?}");
+        client.run("ROLLBACK TO s");
+    }
+    assert_eq!(client.run("COMMIT; SELECT id, m FROM l"), "COMMIT\n0|a\nSELECT 1");
+    assert_eq!(client.run("SELECT m::text FROM t WHERE id = 2"), "happy\nSELECT 1");
+}
+
+#[test]
 fn another_start_finds_types_with_their_rows() {
     let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
     let engine = open(&config).expect("the memory is there");

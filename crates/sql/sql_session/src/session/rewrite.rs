@@ -11,8 +11,9 @@ use interpreter::{Rows, SingleStatement, Tables};
 use planner::{Knowledge, Statistics, plan};
 use sql::catalog::{Check, ForeignKey};
 use sql::expression::{Expr, ExprKind, UnaryOperator};
+use sql::namespace::{PUBLIC, schema_of};
 use sql::query::{From, FromKind, Join, Output, Plain, Query, Select, SelectBody};
-use sql::{Catalog, SearchPath, SqlType, Table};
+use sql::{Catalog, SqlType, Table};
 use sql_value::Value;
 use std::sync::Arc;
 use txn::Isolation;
@@ -64,9 +65,12 @@ impl<H: Host> SqlSession<H> {
                 columns.push(same);
             }
         }
-        let text =
-            format!("SELECT {} FROM {}", names.join(", "), quoted(&from.catalog.tables[old].name));
-        let select = plan_rows(from.knowledge(), &from.tables, &text, &SearchPath::default())?;
+        let source = &from.catalog.tables[old].name;
+        // The path of the session need not have `public`; other full names have their schema.
+        let schema = if schema_of(source) == PUBLIC { "public." } else { "" };
+        let text = format!("SELECT {} FROM {schema}{}", names.join(", "), quoted(source));
+        let path = self.path_in(from);
+        let select = plan_rows(from.knowledge(), &from.tables, &text, &path)?;
         if !values.is_empty() {
             require_expressions(&select.query, old, names.len())?;
             check_query(Rights::of(from, self.acting_role(from)), &select.query)?;

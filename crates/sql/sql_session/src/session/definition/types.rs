@@ -363,7 +363,13 @@ fn is_of_signature(routine: &crate::catalog::VersionRoutine, oid: u32) -> bool {
     use sql::procedure::Returns;
     let signature = &routine.signature;
     let is_of = |at: usize| uses(&signature.variables[at].sql_type, oid);
-    let returns = matches!(&signature.returns, Returns::Value(of) if uses(of, oid));
+    let returns = match &signature.returns {
+        Returns::Nothing => false,
+        Returns::Value(of) => uses(of, oid),
+        Returns::Row(fields) | Returns::Rows(fields) => {
+            fields.iter().any(|field| uses(&field.sql_type, oid))
+        }
+    };
     returns || signature.parameters.iter().any(|one| is_of(one.variable))
 }
 

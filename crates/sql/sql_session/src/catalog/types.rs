@@ -9,6 +9,7 @@ use crate::lexer::tokens;
 use sql::expression::{Expr, ExprKind};
 use sql::namespace::{nowhere, own_name, split, type_number};
 use sql::{EnumType, Schemas, SqlType, Table, Types};
+use sql_value::{input, output};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -79,27 +80,55 @@ pub(crate) fn settle_type(sql_type: &mut SqlType, types: &Types) {
 }
 
 fn settle_value(value: &mut Expr) {
-    if let (ExprKind::Cast { operand, .. }, SqlType::Enum(of)) = (&mut value.kind, &value.sql_type)
-        && let ExprKind::Text(text) = &mut operand.kind
-        && let Some(label) = of.place(text).and_then(|place| of.label(place))
-    {
-        label.clone_into(text);
+    if let ExprKind::Cast { operand, .. } = &mut value.kind {
+        settle_constant(operand, &value.sql_type);
     }
     value.for_each_child_mut(&mut |child| settle_value(child));
 }
 
-/// Whether the text of a definition has a label of a type. `only` are kinds of definitions; all if
-/// there are none.
+/// Gives a constant that is cast to a type the present labels.
+fn settle_constant(constant: &mut Expr, sql_type: &SqlType) {
+    match (&mut constant.kind, sql_type) {
+        (ExprKind::Text(text), SqlType::Enum(of)) => {
+            if let Some(label) = of.place(text).and_then(|place| of.label(place)) {
+                label.clone_into(text);
+            }
+        }
+        (ExprKind::Text(text), SqlType::Array(element))
+            if matches!(**element, SqlType::Enum(_)) =>
+        {
+            if let Ok(values) = input::read(text, sql_type) {
+                *text = output::text(&values, sql_type).into();
+            }
+        }
+        (ExprKind::Array(elements), SqlType::Array(element)) => {
+            elements.iter_mut().for_each(|one| settle_constant(one, element));
+        }
+        _ => {}
+    }
+}
+
+/// Whether the text of a definition has a label of a type, also anywhere in the text of an array:
+/// to keep a label that is only a part of another one costs little. `only` are kinds of
+/// definitions; all if there are none.
 pub(crate) fn names_label(
     definitions: &[Definition],
     oid: u32,
     label: &str,
     only: &[DefinitionKind],
 ) -> bool {
-    let (number, written) = (type_number(oid), label.replace('\'', "''"));
-    let parts = [format!("'{written}'"), format!("{{{written}"), format!(",{written}")];
+    let number = type_number(oid);
+    // As in the text of an array.
+    let escaped = label.replace('\\', "\\\\").replace('"', "\\\"");
+    let has = |text: &str| text == label || (text.contains('{') && text.contains(&escaped));
     let mut all = definitions.iter().filter(|one| only.is_empty() || only.contains(&one.kind));
-    all.any(|one| one.body.contains(&number) && parts.iter().any(|part| one.body.contains(part)))
+    all.any(|one| {
+        one.body.contains(&number)
+            // A text that cannot be read may have any label.
+            && tokens(&one.body).map_or(true, |all| {
+                all.iter().any(|token| token.string().is_some_and(|text| has(&text)))
+            })
+    })
 }
 
 /// Whether a type was dropped.

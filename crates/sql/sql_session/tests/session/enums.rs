@@ -98,6 +98,11 @@ fn definitions_keep_labels_with_new_names() {
     assert_eq!(client.run("SELECT id, m FROM t ORDER BY id"), "1|ok\n2|ok\nSELECT 2");
     assert_eq!(client.run("CREATE VIEW v AS SELECT id FROM t WHERE m = 'ok'"), "CREATE VIEW");
     assert_eq!(client.run("ALTER TYPE mood RENAME VALUE 'ok' TO 'x'").get(..5), Some("0A000"));
+    client.run("CREATE VIEW w AS SELECT '{\"blue\", happy}'::mood[] AS a");
+    for label in ["blue", "happy"] {
+        let renamed = client.run(&format!("ALTER TYPE mood RENAME VALUE '{label}' TO 'x'"));
+        assert_eq!(renamed.get(..5), Some("0A000"), "{label}");
+    }
 }
 
 #[test]

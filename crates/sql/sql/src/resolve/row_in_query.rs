@@ -28,10 +28,10 @@ impl Resolver<'_> {
                 self.note_conjuncts(left);
                 self.note_conjuncts(right);
             }
-            ast::Expr::InSubquery { expr, negated: false, .. } => {
-                if self.written_row(expr).is_some() {
-                    self.conjuncts.push(expr.span());
-                }
+            ast::Expr::InSubquery { expr, negated: false, .. }
+                if self.written_row(expr).is_some() =>
+            {
+                self.conjuncts.push(expr.span());
             }
             _ => {}
         }

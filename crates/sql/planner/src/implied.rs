@@ -67,15 +67,16 @@ fn implies(known: &Expr, wanted: &Expr) -> bool {
         return implies(left, wanted) && implies(right, wanted);
     }
     match &known.kind {
-        ExprKind::Binary { operator: BinaryOperator::And, left, right } => {
-            if implies(left, wanted) || implies(right, wanted) {
-                return true;
-            }
+        ExprKind::Binary { operator: BinaryOperator::And, left, right }
+            if implies(left, wanted) || implies(right, wanted) =>
+        {
+            return true;
         }
-        ExprKind::InList { operand, list, negated: false } if !list.is_empty() => {
-            if list.iter().all(|value| implies(&equal(operand, value), wanted)) {
-                return true;
-            }
+        ExprKind::InList { operand, list, negated: false }
+            if !list.is_empty()
+                && list.iter().all(|value| implies(&equal(operand, value), wanted)) =>
+        {
+            return true;
         }
         _ => {}
     }

@@ -245,20 +245,10 @@ impl Conversion {
             (Self::ToText(_), Value::Bool(truth)) => {
                 Value::text(if truth { "true" } else { "false" })
             }
-            (Self::ToText(from) | Self::Print(from), value) => {
-                require_labels(&value, from)?;
-                Value::Text(output::text(&value, from))
-            }
-            (Self::ToJsonb(from), value) => {
-                require_labels(&value, from)?;
-                json::of_value(&value, from)?.checked()?.into()
-            }
-            (Self::ToJson(from), value) => {
-                require_labels(&value, from)?;
-                let mut text = compact_str::CompactString::default();
-                json::print_value(&value, from, &mut text);
-                Value::Text(text)
-            }
+            (
+                Self::ToText(from) | Self::Print(from) | Self::ToJsonb(from) | Self::ToJson(from),
+                value,
+            ) => self.printed(&value, from)?,
             (Self::JsonTo(to), Value::Json(value)) => json::to_scalar(&value, to)?,
             (Self::Read(to), Value::Text(text)) => input::read(&text, to)?,
             (Self::Elements(one), Value::Array(values)) => Value::Array(
@@ -268,6 +258,20 @@ impl Conversion {
                 steps.iter().try_fold(value, |value, step| step.apply(value))?
             }
             (_, value) => value,
+        })
+    }
+
+    /// Prints a value as text or JSON.
+    fn printed(&self, value: &Value, from: &SqlType) -> Result<Value> {
+        require_labels(value, from)?;
+        Ok(match self {
+            Self::ToJsonb(_) => json::of_value(value, from)?.checked()?.into(),
+            Self::ToJson(_) => {
+                let mut text = compact_str::CompactString::default();
+                json::print_value(value, from, &mut text);
+                Value::Text(text)
+            }
+            _ => Value::Text(output::text(value, from)),
         })
     }
 

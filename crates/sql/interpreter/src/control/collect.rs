@@ -3,7 +3,7 @@
 
 use super::Interpreter;
 use crate::error::Result;
-use crate::memory::{Reservation, bytes_from};
+use crate::memory::Reservation;
 use crate::program::Into;
 use fabric::Env;
 use sql_value::Value;
@@ -21,9 +21,8 @@ impl<E: Env> Interpreter<'_, '_, E> {
     ) -> Result<()> {
         let processed = self.frame.processed;
         let mut memory = Reservation::default();
-        let counted = self.execute_held(number, &mut memory, NODE).await?;
+        self.execute_held(number, &mut memory, NODE).await?;
         self.frame.processed = processed;
-        self.frame.memory.reserve(&mut memory, bytes_from(self.rows, counted), NODE)?;
         self.frame.collected.insert(number, memory);
         let mut columns: Vec<Vec<Value>> = Vec::with_capacity(arrays.len());
         for (array, _) in arrays {
@@ -36,9 +35,11 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let appended = self.append_rows(&mut rows, into, arrays, &mut columns);
         let is_entered = !rows.is_empty();
         *self.rows = rows;
-        // A handler of an error sees the rows before it.
+        // A handler of an error sees the rows before it. Without one, an array may be null.
         for ((array, _), values) in arrays.iter().zip(columns) {
-            self.store_variable(*array, Value::Array(values.into()))?;
+            if !values.is_empty() {
+                self.store_variable(*array, Value::Array(values.into()))?;
+            }
         }
         appended?;
         self.set_found(is_entered);

@@ -5,7 +5,7 @@
 
 use super::{Interpreter, stopped};
 use crate::error::{Failure, Result, plain};
-use crate::memory::{Reservation, bytes_from};
+use crate::memory::Reservation;
 use crate::program::{CursorOpen, CursorStep, DynamicInto, Expression, OpenedRows};
 use crate::rows::Rows;
 use fabric::Env;
@@ -199,9 +199,10 @@ impl<E: Env> Interpreter<'_, '_, E> {
         }
         let processed = self.frame.processed;
         let mut memory = Reservation::default();
-        let (counted, fields) = match &open.rows {
+        let fields = match &open.rows {
             OpenedRows::Query { number, fields, .. } => {
-                (self.execute_held(*number, &mut memory, NODE).await?, fields.clone())
+                self.execute_held(*number, &mut memory, NODE).await?;
+                fields.clone()
             }
             OpenedRows::Text(dynamic) => self.rows_of_text(dynamic, &mut memory).await?,
         };
@@ -212,8 +213,6 @@ impl<E: Env> Interpreter<'_, '_, E> {
             OpenedRows::Query { table: Some(table), .. } => Some(self.tables[*table].name.clone()),
             _ => None,
         };
-        let bytes = bytes_from(&rows, counted);
-        self.frame.memory.reserve(&mut memory, bytes, NODE)?;
         let only_forward = open.only_forward;
         let held = Arc::new(Held { rows, fields, only_forward, table, _memory: memory });
         let cursors = &mut self.frame.cursors;

@@ -25,7 +25,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         dynamic: &Dynamic,
         into: Option<&DynamicInto>,
     ) -> Result<()> {
-        let planned = self.run_text(dynamic, into.map(|into| &into.types[..]), None).await?.0;
+        let planned = self.run_text(dynamic, into.map(|into| &into.types[..]), None).await?;
         let Some(into) = into else { return Ok(()) };
         if planned.columns.is_empty() {
             return Err(plain("42601", "INTO used with a command that cannot return data"));
@@ -54,7 +54,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let processed = self.frame.processed;
         let mut memory = Reservation::default();
         let held = Some((&mut memory, "loop"));
-        let (planned, _) = self.run_text(dynamic, Some(types), held).await?;
+        let planned = self.run_text(dynamic, Some(types), held).await?;
         self.frame.processed = processed;
         if planned.columns.is_empty() {
             return Err(plain("42P11", "cannot open a statement without rows as cursor"));
@@ -64,7 +64,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
 
     /// `RETURN QUERY EXECUTE`
     pub(super) async fn return_text(&mut self, dynamic: &Dynamic, types: &[SqlType]) -> Result<()> {
-        let (planned, _) = self.run_text(dynamic, Some(types), None).await?;
+        let planned = self.run_text(dynamic, Some(types), None).await?;
         let rows = self.converted_rows(&planned, types.len())?;
         for row in rows.iter() {
             self.result.push_row(row, None);
@@ -80,13 +80,13 @@ impl<E: Env> Interpreter<'_, '_, E> {
         &mut self,
         dynamic: &Dynamic,
         memory: &mut Reservation,
-    ) -> Result<(usize, Vec<Field>)> {
+    ) -> Result<Vec<Field>> {
         let held = Some((memory, cursors::NODE));
-        let (planned, counted) = self.run_text(dynamic, None, held).await?;
+        let planned = self.run_text(dynamic, None, held).await?;
         if planned.columns.is_empty() {
             return Err(plain("42P11", "cannot open a statement without rows as cursor"));
         }
-        Ok((counted, planned.columns.clone()))
+        Ok(planned.columns.clone())
     }
 
     /// Runs a statement with a computed text; its rows are then in `rows`. If the routine keeps
@@ -97,7 +97,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         dynamic: &Dynamic,
         wanted: Option<&[SqlType]>,
         held: Option<(&mut Reservation, &str)>,
-    ) -> Result<(Arc<DynamicStatement>, usize)> {
+    ) -> Result<Arc<DynamicStatement>> {
         let Value::Text(text) = self.evaluate(&dynamic.text).await? else {
             return Err(plain("22004", "query string argument of EXECUTE is null"));
         };
@@ -116,12 +116,12 @@ impl<E: Env> Interpreter<'_, '_, E> {
         let statement = &planned.statement.statement;
         let mut run = Run { txn, tables, frame, statement };
         let ended = match held {
-            None => run.statement(ALL, rows).await.map(|()| 0),
+            None => run.statement(ALL, rows).await,
             Some((memory, node)) => run.held_statement(rows, memory, node).await,
         };
         self.frame.variables = own;
-        let counted = ended.inspect_err(|_| self.frame.processed = processed)?;
-        Ok((planned, counted))
+        ended.inspect_err(|_| self.frame.processed = processed)?;
+        Ok(planned)
     }
 
     /// A row with its columns cast for the targets.

@@ -253,7 +253,7 @@ impl<E: Env> Interpreter<'_, '_, E> {
         number: usize,
         memory: &mut Reservation,
         node: &str,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let statement = &self.program.statements[number];
         let Self { txn, tables, frame, rows, .. } = self;
         let processed = frame.processed;

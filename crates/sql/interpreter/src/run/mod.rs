@@ -171,16 +171,17 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// As [`Self::statement`], for all rows, which a routine keeps: they count in `memory`, batch
-    /// by batch. Returns the number of those that are counted; the last ones are not.
+    /// by batch. The rows of one that changes rows count when they are all there.
     pub async fn held_statement(
         &mut self,
         rows: &mut Rows,
         memory: &mut Reservation,
         node: &str,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let statement = self.statement;
         if statement.writes || statement.execution != Execution::General {
-            return self.statement(ALL, rows).await.map(|()| 0);
+            self.statement(ALL, rows).await?;
+            return self.frame.memory.reserve(memory, bytes_from(rows, 0), node);
         }
         self.frame.begin_statement(statement);
         rows.reset(statement.root.width);
@@ -190,8 +191,9 @@ impl<E: Env> Run<'_, '_, E> {
             self.frame.memory.reserve(memory, bytes_from(rows, counted), node)?;
             counted = rows.len();
         }
+        self.frame.memory.reserve(memory, bytes_from(rows, counted), node)?;
         self.frame.processed = rows.len() as u64;
-        Ok(counted)
+        Ok(())
     }
 
     /// Goes on with a statement that only reads: adds about `batch` rows. Returns whether more may

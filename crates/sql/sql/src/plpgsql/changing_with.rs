@@ -59,7 +59,7 @@ impl Compiler<'_> {
                 continue;
             }
             let front = match is_change {
-                true => self.change_alone(with, at),
+                true => self.change_alone(with, at, place)?,
                 false => self.query_alone(with, at, place)?,
             };
             let name = named.alias.name.value.clone();
@@ -84,14 +84,23 @@ impl Compiler<'_> {
         error.in_postgres("0A000", message).advise("write RETURNING and the columns")
     }
 
-    /// A change as a statement of its own, with the queries before it.
-    fn change_alone(&self, with: &ast::With, at: usize) -> ast::Statement {
+    /// A change as a statement of its own, with the queries before it, which precede its own.
+    fn change_alone(&self, with: &ast::With, at: usize, place: Span) -> Result<ast::Statement> {
         let mut change = (*with.cte_tables[at].query).clone();
-        if at > 0 && change.with.is_none() {
-            change.with =
-                Some(ast::With { cte_tables: with.cte_tables[..at].to_vec(), ..with.clone() });
+        if at > 0 {
+            let mut before = with.cte_tables[..at].to_vec();
+            if let Some(own) = change.with.take() {
+                let names = |cte: &ast::Cte| ident_name(&cte.alias.name);
+                let hides = |cte: &ast::Cte| before.iter().any(|one| names(one) == names(cte));
+                if own.recursive != with.recursive || own.cte_tables.iter().any(hides) {
+                    let what = "a WITH within a change in WITH that is recursive, or names one of the same names,";
+                    return Err(self.outside(place, what, "write two statements"));
+                }
+                before.extend(own.cte_tables);
+            }
+            change.with = Some(ast::With { cte_tables: before, ..with.clone() });
         }
-        ast::Statement::Query(Box::new(change))
+        Ok(ast::Statement::Query(Box::new(change)))
     }
 
     /// A query of `WITH` as a statement of its own, with the queries before it.

@@ -96,8 +96,10 @@ impl<H: Host> SqlSession<H> {
             }
         };
         let query = Prepared::inside(&text, &self.version(), &self.identity)?;
+        let Some(columns) = query.columns() else {
+            return Err(SqlError::new("0A000", "COPY query must have a RETURNING clause"));
+        };
         let (rows, open) = self.open_query(&query, ROWS_AT_A_TIME).await?;
-        let columns = query.columns().unwrap_or_default();
         let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type.clone()).collect();
         let options = copy.options.clone();
         let names = || columns.iter().map(|column| column.name.clone()).collect();

@@ -119,6 +119,10 @@ impl<H: Host> SqlSession<H> {
         prepared: &Prepared,
         first: usize,
     ) -> Result<(RowSet, Option<OpenQuery>), SqlError> {
+        // Before it runs: a change without rows would be committed.
+        if prepared.columns().is_none() {
+            return Err(SqlError::new("42601", "the query must return rows"));
+        }
         let before = std::mem::replace(&mut self.batch, first);
         let outcome = self.run_query(prepared, &[]).await;
         self.batch = before;

@@ -9,7 +9,7 @@ use crate::locks::HeldLocks;
 use crate::outcome::{Notice, Outcome, RowSet};
 use crate::planned::{Planned, PlannedAction};
 use crate::waiting::Waiter;
-use fabric::{Env, Fabric};
+use fabric::{Counts, Env, Fabric};
 use interpreter::{Attempts, Cursors, Effects, Paused, Rows, StatementError};
 use sql::expression::Expr;
 use sql::query::Query;
@@ -483,11 +483,7 @@ impl<H: Host> SqlSession<H> {
                 self.notices.extend(raised.into_iter().map(Notice::from));
                 let ran = ran?;
                 let count = runner.processed();
-                if let (Some(measured), Some((start_ns, counts))) = (&mut self.measured, before) {
-                    measured.run_ns = env.now_ns() - start_ns;
-                    measured.counts = env.counters().counts() - counts;
-                    measured.rows = count;
-                }
+                self.note_measured(&env, before, count);
                 return Ok((count, ran));
             }
             PlannedAction::Call(call) => &call.arguments,
@@ -507,7 +503,17 @@ impl<H: Host> SqlSession<H> {
             PlannedAction::Changes(_) => self.runner.processed(),
             _ => self.rows.len() as u64,
         };
+        self.note_measured(&env, before, count);
         Ok((count, None))
+    }
+
+    /// Notes what a statement took that has run, and its rows, for `EXPLAIN ANALYZE`.
+    fn note_measured(&mut self, env: &H::Env, before: Option<(u64, Counts)>, rows: u64) {
+        if let (Some(measured), Some((start_ns, counts))) = (&mut self.measured, before) {
+            measured.run_ns = env.now_ns() - start_ns;
+            measured.counts = env.counters().counts() - counts;
+            measured.rows = rows;
+        }
     }
 
     /// The result of a statement that has run.

@@ -194,6 +194,7 @@ impl<H: Host> SqlSession<H> {
 mod tests {
     use crate::host::{Host, LocalHost};
     use crate::session::{RETRIES, SessionOptions};
+    use crate::waiting::Waiter;
     use crate::{SqlDatabase, SqlSession};
     use fabric::run_now;
     use interpreter::{Attempts, Retries};

@@ -71,6 +71,10 @@ fn rows_are_copied_in_and_out() {
     assert_eq!(refused, "22P02: invalid input syntax for type integer: \"3x\"");
     let refused = copy_in(&mut client, "COPY t (a, b) FROM STDIN", "4\t123456789\n");
     assert_eq!(refused, "22001: value too long for type character varying(8)");
+    for change in ["DELETE FROM t", "WITH one AS (SELECT 1 AS a) DELETE FROM t USING one"] {
+        let refused = client.run(&format!("COPY ({change}) TO STDOUT"));
+        assert_eq!(refused, "0A000: COPY query must have a RETURNING clause");
+    }
     assert_eq!(client.run("SELECT count(*) FROM t"), "2\nSELECT 1");
 }
 

@@ -121,3 +121,7 @@ FETCH 30 FROM d;
 CLOSE d;
 FETCH 1 FROM mine;
 COMMIT;
+CREATE TABLE looped (id int PRIMARY KEY);
+INSERT INTO looped SELECT i FROM generate_series(1, 3000) i;
+CREATE FUNCTION gathers(least int) RETURNS int[] LANGUAGE plpgsql AS $$ DECLARE a int[]; v int; BEGIN FOR v IN SELECT id FROM looped WHERE id >= least ORDER BY id LOOP a := array_append(a, v); END LOOP; RETURN a; END $$;
+SELECT gathers(2999), gathers(5000), gathers(5000) IS NULL;

@@ -585,9 +585,13 @@ pub fn loss(cluster: &ClusterFile) -> Option<String> {
     let mut all = 0..cluster.memory.len();
     if cluster.replicas > 1 {
         // Only the findings of all servers say what is there.
-        let is_here = all.all(|number| folder(number).is_dir());
-        let found = is_here.then(|| findings(cluster).ok()).flatten()?;
-        return decide(&found).err().map(|why| why.to_string());
+        if !all.all(|number| folder(number).is_dir()) {
+            return None;
+        }
+        return match findings(cluster) {
+            Ok(found) => decide(&found).err().map(|why| why.to_string()),
+            Err(damaged) => Some(format!("{damaged:#}")),
+        };
     }
     let is_unwritten = |number: &usize| {
         folder(*number).join(OPENED_NAME).exists() && !folder(*number).join(IMAGE_NAME).exists()

@@ -9,7 +9,7 @@
 use super::data::ServerData;
 use anyhow::{Context, Result};
 use durability::run_file::Run;
-use membership::Registry;
+use membership::{Opening, Registry};
 use namdb::host::{sleep_ms, spawn};
 use std::sync::Arc;
 
@@ -38,14 +38,42 @@ pub fn follow(registry: &Registry, data: &Arc<ServerData>, own: u64) -> Result<(
     Ok(())
 }
 
+/// Whether the member `own` marks what it has: servers with empty memory come last. A mark of
+/// theirs alone would say that the images of the others are old.
+fn may_mark(opening: &Opening, own: u64) -> bool {
+    let has_marked = |member: &u64| opening.marked.contains(member);
+    let keeps = |member: &&u64| opening.servers.contains(member);
+    opening.is_whole
+        && opening.members.contains(&own)
+        && (keeps(&&own) || opening.members.iter().filter(keeps).all(has_marked))
+}
+
 /// Marks the data as old and says so, if the database is whole; returns whether that is done.
 fn mark(registry: &Registry, data: &ServerData, own: u64) -> Result<bool> {
     // The silence of the registry is the concern of the lease.
     let Ok(Some(opening)) = registry.opening() else { return Ok(data.has_begun()) };
-    if !opening.is_whole || !opening.members.contains(&own) {
+    if !may_mark(&opening, own) {
         return Ok(false);
     }
     let run = Run { database: opening.database, number: opening.run };
     data.begin(run).context("the data of this memory server cannot be marked as old")?;
     Ok(registry.note_marked(own).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_with_empty_memory_mark_when_all_others_have_marked() {
+        let mut opening = Opening::new(vec![1, 2, 3], vec![1, 2, 90], 7, 4);
+        let may = |opening: &Opening| [1, 2, 3, 4].map(|own| may_mark(opening, own));
+        assert_eq!(may(&opening), [false; 4]);
+        opening.is_whole = true;
+        assert_eq!(may(&opening), [true, true, false, false]);
+        opening.marked.insert(1);
+        assert_eq!(may(&opening), [true, true, false, false]);
+        opening.marked.insert(2);
+        assert_eq!(may(&opening), [true, true, true, false]);
+    }
 }
